@@ -1,12 +1,12 @@
 /** Plans become bytes: base hashes are checked, every plan is settled, guards look at the whole; one reason refuses everything. */
 import type { FilePlan } from './text/changes.js';
-import { type SpliceBase, quotesItsBom, spliced } from './text/to-splices.js';
+import { quotesItsBom, spliced } from './text/to-splices.js';
 import { createHash } from 'node:crypto';
 import type { Problem } from '../shared/problems.js';
 import { elisionReasons } from './locate/elision.js';
 import { type GuardedFile, guardFindings } from './guards/index.js';
 import { checkPath, lookUp, nearestPaths } from './paths.js';
-import { decodeFile } from './text/codec.js';
+import { decodeFile, type SpliceBase } from './text/codec.js';
 import type {
   AnswerOutcome,
   ApplyOptions,

@@ -169,11 +169,12 @@ describe.each(ALL)('%s', (format) => {
         fc.pre(format !== 'search-replace' || how.fenced || how.marked || !how.behind);
         const outcome = outcomeOf(format, answerOf(format, how));
         const made = outcome.outcome === 'edited' ? [...outcome.files] : [];
-        const files = made.map(([path, file]) => [path, file === 'absent' ? null : Buffer.from(file.bytes).toString()]);
-        expect({ why: outcome.outcome === 'edited' ? [] : outcome.reasons, files: Object.fromEntries(files) }).toEqual({
-          why: [],
-          files: Object.fromEntries(PATHS.map((path) => [path, text(resultOf(path))])),
-        });
+        const files = made.map(
+          ([path, file]) => [path, file === 'absent' ? null : Buffer.from(file.bytes).toString()] as const,
+        );
+        expect(outcome.outcome === 'edited' ? new Map(files) : outcome.reasons).toEqual(
+          new Map(PATHS.map((path) => [path, text(resultOf(path))])),
+        );
       }),
       { numRuns: 32 },
     );

@@ -1,5 +1,5 @@
 /** Result lines said as what differs from the base: cost and memory go with the edits, not with the file. */
-import type { SpliceBase } from './to-splices.js';
+import type { SpliceBase } from './codec.js';
 import { type Text, indexOf, indexOfLines, type LineIndex } from './lines.js';
 
 /** What a format module makes of an answer for one file: the result's lines, before `settle` gives them bytes. */

@@ -115,6 +115,12 @@ const byteText = (bytes: Uint8Array, from: number, encoding: 'utf8' | 'latin1'):
     ? ByteText.of(bytes, from, encoding)
     : splitLines(Buffer.from(bytes.subarray(from)).toString(encoding));
 
+export interface SpliceBase {
+  readonly bytes: Uint8Array;
+  readonly text: Text;
+  readonly codec: Codec;
+}
+
 /** The text codec of a file that does not exist yet. */
 export const newFileCodec: Codec = utf8(NONE);
 

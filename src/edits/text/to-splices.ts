@@ -17,18 +17,12 @@ import { Buffer } from 'node:buffer';
 import { indexOf, type Text, type LineIndex, indexOfLines } from './lines.js';
 import { ByteText } from './byte-text.js';
 import { type Change, changesFrom, type FilePlan } from './changes.js';
-import { type Codec, decodeFile, firstUnholdable, newFileCodec } from './codec.js';
+import { type Codec, decodeFile, firstUnholdable, newFileCodec, type SpliceBase } from './codec.js';
 import type { Reason, Splice } from '../types.js';
 import { lineOrigins } from './line-diff.js';
 import { applySplices } from './splices.js';
 
 // Changes get their line ends and become bytes: rules 2 to 5 above.
-
-export interface SpliceBase {
-  readonly bytes: Uint8Array;
-  readonly text: Text;
-  readonly codec: Codec;
-}
 
 /** A change with the end of each of its lines, and what it does to the end of the kept line before it. */
 export interface ChangeBytes extends Change {

@@ -27,7 +27,7 @@ import {
 } from './reasons.js';
 import type { ApplyOptions } from '../../types.js';
 
-export const PARTS_SOUGHT = 100; // bound: Blocks of a file that are looked for as a part of a line: each costs a pass over the file.
+const PARTS_SOUGHT = 100; // bound: Blocks of a file that are looked for as a part of a line: each costs a pass over the file.
 
 const pattern = (lines: readonly string[]): WantedLine[] => lines.map((text) => ({ text }));
 
