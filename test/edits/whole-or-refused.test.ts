@@ -176,7 +176,7 @@ describe.each(ALL)('%s', (format) => {
           new Map(PATHS.map((path) => [path, text(resultOf(path))])),
         );
       }),
-      { numRuns: 32 },
+      fuzz(`manners: ${format}`, 32),
     );
   });
 

@@ -8,10 +8,9 @@ import { carryLines, isKnownBase, levelBetween, levelsOn, toleranceOn } from '..
 import type { Change } from '../../text/changes.js';
 import { lineOrigins } from '../../text/line-diff.js';
 import { LineChain, PLACES_KEPT, type Places, type WantedLine } from '../../locate/line-chain.js';
-import { isElided, placeElided, splitElided } from '../../locate/elision.js';
+import { isElided, placeElided, placesOfPart, splitElided, withinLine } from '../../locate/elision.js';
 import { shiftedPlaces } from '../../locate/indent.js';
 import type { Block, BlockReading } from './parse.js';
-import { placesOfPart, withinLine } from '../../locate/part.js';
 import {
   absentReason,
   type BlockOutcome,

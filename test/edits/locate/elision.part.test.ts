@@ -1,6 +1,6 @@
 /** A quote that is a part of one line: where it stands, and what comes in its place. */
 import { describe, expect, test } from '@jest/globals';
-import { placesOfPart, withinLine } from '../../../src/edits/locate/part.js';
+import { placesOfPart, withinLine } from '../../../src/edits/locate/elision.js';
 
 test('places: each line as often as it holds the part, overlaps too, at most so many', () => {
   expect(placesOfPart(['xaax', '', 'aaa'], 'aa', 9)).toEqual([0, 2, 2]);
