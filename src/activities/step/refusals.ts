@@ -63,7 +63,10 @@ export async function readRefusal(
   const value = parsed(text);
   if (!isRefusal(value, ref))
     return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
-  if (value.kind === 'refused') return value;
+  if (value.kind === 'refused') {
+    const { reasons, answer, fits } = value;
+    return { reasons, answer, ...(fits === undefined ? {} : { fits }) };
+  }
   const advice = value.suggestions.map((line) => `\n- ${line}`).join('');
   const look = advice === '' ? '' : ` What may help:${advice}\n`;
   const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back.${look} Their output:\n${value.output}`;

@@ -52,8 +52,11 @@ const standsForLost = (line: string): boolean => {
 
 const LINE_CHARS = 300; // bound: A longer line stands for nothing.
 
+/** Each form below has one of these; few lines have. */
+const CANDIDATE = /\.{3}|…|existing|unchanged|remain|rest|everything else|other|previous|omitted|elided/i;
+
 const isElision = (line: string, lost: number): boolean =>
-  line.length <= LINE_CHARS && (standsForText(line) || (lost > 0 && standsForLost(line)));
+  line.length <= LINE_CHARS && CANDIDATE.test(line) && (standsForText(line) || (lost > 0 && standsForLost(line)));
 
 /** New lines that stand for text, unless the file has that very line. */
 export const elisionReasons = (path: string, text: Text | null, changes: readonly Change[]): Reason[] => {

@@ -2,7 +2,8 @@
  * string-replace, a dialect that other tools taught models: substrings, as JSON.
  *
  *   EDIT   = { "file_path": "…", "old_string": "…", "new_string": "…" [, "replace_all": true ] }
- *   answer = EDIT / { "file_path": "…", "edits": [ EDIT, … ] }      (an edit's own `file_path` goes before the outer one)
+ *   answer = PART / several of them / [ PART, … ], in order
+ *   PART   = EDIT / { "file_path": "…", "edits": [ EDIT, … ] }        (an edit's own `file_path` goes before the outer one)
  *
  * with the marker's keys `complete` and `nonce` last. `path`, `file` or `filename` may stand for `file_path`, `old_str` or `search` for `old_string`,
  * `new_str` or `replace` for `new_string`. `old_string` is any part of the text as the edits before left it, with LF as line
@@ -17,7 +18,7 @@ import { lookUp } from '../../paths.js';
 import { isKnownBase, toleranceOn } from '../../locate/likeness.js';
 import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
 import { isJsonObject, type Json, readJson } from '../../text/json.js';
-import { carried, loosePlaces } from './loose.js';
+import { carried, loosePlaces, sameEnds } from './loose.js';
 import { answerLines } from '../../text/codec.js';
 import type { ApplyOptions, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 
@@ -83,21 +84,33 @@ const readEdits = (body: string): readonly StringEdit[] | Reading => {
     );
   if (json.kind === 'broken') return invalid('not_json', `The answer is not one JSON object: ${json.message}.`);
   if (body.slice(json.end).trim() !== '') return invalid('not_json', 'Text follows after the JSON object.');
-  const value = renamed(json.value);
-  if (!isJsonObject(value)) return invalid('not_an_object', 'The answer is not a JSON object.');
+  const parts = Array.isArray(json.value) ? (json.value as readonly Json[]).flat() : [json.value];
+  const edits: StringEdit[] = [];
+  for (const part of parts.map(renamed)) {
+    const read = readPart(part, edits.length);
+    if ('kind' in read) return read;
+    edits.push(...read);
+  }
+  return edits.length === 0 ? invalid('no_edits', 'The answer holds no edit.') : edits;
+};
+
+/** One object of the answer: an edit, or a file's edits. `first`: the edits before it. */
+const readPart = (value: Json, first: number): readonly StringEdit[] | Reading => {
+  if (!isJsonObject(value)) return invalid('not_an_object', 'The answer is not a JSON object, nor a list of them.');
   const items: Json = 'edits' in value ? (value.edits ?? null) : [value];
   if (!Array.isArray(items)) return invalid('no_operations', '`edits` is not an array.');
-  if (items.length === 0) return invalid('no_edits', 'The answer holds no edit.');
-  if (items.length > STRING_EDITS)
-    return invalid('too_many_edits', `The answer holds ${items.length} edits; at most ${STRING_EDITS} are read.`);
+  const count = first + items.length;
+  if (count > STRING_EDITS)
+    return invalid('too_many_edits', `The answer holds ${count} edits; at most ${STRING_EDITS} are read.`);
   const allowed = 'edits' in value ? TOP_KEYS : [...EDIT_KEYS, ...TOP_KEYS];
   const stranger = Object.keys(value).find((key) => !allowed.includes(key));
   if (stranger !== undefined)
     return invalid('unknown_key', `The object has the unknown key ${JSON.stringify(stranger)}.`);
   const edits: StringEdit[] = [];
-  for (const [index, item] of (items as readonly Json[])
+  for (const [at, item] of (items as readonly Json[])
     .map((each) => (each === value ? each : renamed(each)))
     .entries()) {
+    const index = first + at;
     if (!isJsonObject(item)) return invalid('wrong_type', 'The edit is not an object.', index);
     const unknown = item === value ? undefined : Object.keys(item).find((key) => !EDIT_KEYS.includes(key));
     if (unknown !== undefined)
@@ -255,16 +268,6 @@ const applyOne = (
 /** Does the text [from, to) need a stretch that an edit made, or the seam that a deletion left? */
 const needs = (from: number, to: number, [start, end]: readonly [number, number]): boolean =>
   start === end ? from < start && start < to : from < end && start < to;
-
-/** How much of two strings is the same at their ends: that much an edit keeps. */
-const sameEnds = (a: string, b: string): [head: number, tail: number] => {
-  const most = Math.min(a.length, b.length);
-  let head = 0;
-  while (head < most && a[head] === b[head]) head += 1;
-  let tail = 0;
-  while (tail < most - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
-  return [head, tail];
-};
 
 const replaceAt = (
   draft: Draft,

@@ -108,7 +108,7 @@ export const readOperations = (value: Json): OperationsRead => {
   });
   const operations: Json[] = [];
   let summary: string | null = null;
-  for (const part of Array.isArray(value) ? (value as readonly Json[]) : [value]) {
+  for (const part of Array.isArray(value) ? (value as readonly Json[]).flat() : [value]) {
     if (!isJsonObject(part)) return invalid('not_an_object', 'The answer is not a JSON object.');
     if (part.operations === undefined && part.type !== undefined) {
       operations.push(part);

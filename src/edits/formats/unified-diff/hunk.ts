@@ -68,8 +68,9 @@ export const isHunkHeader = (line: string): boolean => HEADER.test(line) || BARE
 
 /** The line of `diff`, `hg diff` or `svn diff` before the names of a file. */
 export const isPrelude = (line: string): boolean => /^(?:diff -|Index: )/.test(line);
-/** A line that begins something else, whatever counts say. */
-const isHard = (line: string): boolean => isHunkHeader(line) || isPrelude(line);
+/** A line that begins something else, whatever counts say; few lines are worth the expressions. */
+const isHard = (line: string): boolean =>
+  line.startsWith('@@') ? isHunkHeader(line) : !/^[-+ ]/.test(line) && isPrelude(line);
 /** Also the pair of lines that begins a file without `diff --git`; inside the counts they are a removed `-- x` and an added `++ y`. */
 const isSoft = (lines: readonly AnswerLine[], at: number): boolean =>
   (lines[at]?.text.startsWith('--- ') ?? false) &&
