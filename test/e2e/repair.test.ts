@@ -82,3 +82,17 @@ test('the same answer twice is meant: the person is asked; with repair: false at
     await s.end(run);
   }
 });
+
+test('a private method that is renamed where it is defined, and not where it is called', async () => {
+  const before =
+    'class A {\n  #old() {\n    return 1;\n  }\n  run() {\n    return this.#old();\n  }\n}\nnew A().run();\n';
+  const half = before.replace('#old() {', '#now() {');
+  const s = (open = await scene({ 'a.js': before }, [
+    once('half', whole({ 'a.js': half })),
+    { name: 'all', match: { contains: 'a.js:6.' }, answer: whole({ 'a.js': before.replaceAll('#old', '#now') }) },
+  ]));
+  await s.worker();
+  const run = await s.start('job.md', job('target_files: [a.js]').replace('calc to compute', '#old to #now'));
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 2 } });
+  expect(s.read('a.js')).toContain('this.#now()');
+});

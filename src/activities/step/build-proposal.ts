@@ -178,7 +178,7 @@ async function danglingReferences(
 /** A method is looked for behind a dot, an arrow or colons; everything else as a word of its own. */
 const wordsOf = (names: readonly string[]): RegExp => {
   const escaped = names.map((name) => {
-    const plain = name.replace(/^\./, '').replace(/\W/gu, '\\$&');
+    const plain = name.replace(/^\./, '').replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
     return name.startsWith('.') ? `(?:\\.|->|::)\\s*${plain}` : `(?<![\\p{L}\\p{N}_$])${plain}`;
   });
   return new RegExp(`(?:${escaped.join('|')})(?![\\p{L}\\p{N}_$])`, 'gu');
