@@ -17,6 +17,7 @@ import type {
   Reason,
   ApplyAnswerInput,
   ApplyOptions,
+  FormatContext,
   FormatModule,
   NotEdited,
   Reading,
@@ -36,6 +37,7 @@ import { TOLERANCES, type AnswerFormat, type Tolerance, type ToleranceSettings }
 import { toleranceOn } from './locate/likeness.js';
 import { CUT_INSIDE_FENCE } from './text/fence.js';
 import { compose, decodeOffered, type OfferedFiles } from './compose.js';
+import { withNames } from './paths.js';
 
 /** The module of each format. */
 const MODULES: Readonly<Record<AnswerFormat, FormatModule>> = {
@@ -104,16 +106,26 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   const found = findMarker(format, answer, options.nonce);
   const offered = decodeOffered(files);
   const whole = found.marker === 'right' && !found.openFence;
-  const context = { files: offered, options, whole };
-  const read = MODULES[format].read(found.body, context);
-  const outcome = withTolerance(input, judge(read, found, offered, options), (tolerances) => {
+  const readBy = (by: ApplyOptions) => MODULES[format].read(found.body, { files: offered, options: by, whole });
+  const read = readBy(options);
+  const refused = withTolerance(input, judge(read, found, offered, options), (tolerances) => {
     const tried = { ...options, tolerances };
-    return judge(MODULES[format].read(found.body, { files: offered, options: tried, whole }), found, offered, tried);
+    return judge(readBy(tried), found, offered, tried);
   });
+  const outcome = named(refused, { files: offered, options });
   return read.edits === 0 || outcome.outcome === 'truncated'
     ? bounded(outcome)
     : { ...bounded(outcome), edits: editResults(read.edits, outcome) };
 };
+
+/** Each reason that is told, with the files that may be meant. */
+const named = (outcome: AnswerOutcome, context: FormatContext): AnswerOutcome =>
+  outcome.outcome === 'edited'
+    ? outcome
+    : {
+        ...outcome,
+        reasons: outcome.reasons.map((reason, i) => (i < REASONS_REPORTED ? withNames(reason, context) : reason)),
+      };
 
 /** Names the tolerance that is off and with which all of a refused answer would fit. */
 const withTolerance = (

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { Problem } from '../shared/problems.js';
 import { elisionReasons } from './locate/elision.js';
 import { type GuardedFile, guardFindings } from './guards/index.js';
-import { checkPath, lookUp, nearestPaths } from './paths.js';
+import { checkPath, lookUp } from './paths.js';
 import { decodeFile, type SpliceBase } from './text/codec.js';
 import type {
   AnswerOutcome,
@@ -57,8 +57,7 @@ export const compose = (
 ): AnswerOutcome => {
   const otherBase = baseReasons(offered, options.base);
   if (otherBase.length > 0) return { outcome: 'refused', reasons: otherBase };
-  if (reading.kind === 'refused')
-    return { outcome: 'refused', reasons: reading.reasons.map((reason) => withNearest(reason, offered, options)) };
+  if (reading.kind === 'refused') return { outcome: 'refused', reasons: reading.reasons };
 
   const work = new Work(offered, options);
   const movesFirst = [...reading.plans].sort((a, b) => Number(b.kind === 'move') - Number(a.kind === 'move'));
@@ -111,12 +110,6 @@ export const compose = (
     ...(summary === undefined ? {} : { summary }),
   };
 };
-
-/** Of a file that is not there, which one may be meant. */
-const withNearest = (reason: Reason, files: OfferedFiles, options: ApplyOptions): Reason =>
-  reason.code === 'target_absent' && reason.path !== undefined
-    ? { ...reason, message: reason.message + nearestPaths(reason.path, { files, options }) }
-    : reason;
 
 const siblingsOf = (offered: OfferedFiles, { beside = [] }: ApplyOptions): string[] => [
   ...beside,

@@ -66,6 +66,21 @@ export const nearestPaths = (path: string, { files, options: { beside = [] } }: 
   return like.length === 0 ? '' : ` The nearest is ${like.slice(0, NAMES_OFFERED).join(', ')}.`;
 };
 
+/**
+ * A reason that is told, with the files that may be meant instead: to look for them costs a pass over all names, so it is not done for every
+ * path of an answer. `unknown_file` of a file that the workspace has is `file_not_offered`.
+ */
+export const withNames = (reason: Reason, context: FormatContext): Reason => {
+  const { code, path, message } = reason;
+  if (path === undefined) return reason;
+  if (code === 'target_absent') return { ...reason, message: message + nearestPaths(path, context) };
+  if (code !== 'unknown_file') return reason;
+  const offered = `Edit only: ${[...context.files.keys()].slice(0, 20).join(', ') || '(no file)'}.`;
+  return context.options.beside?.includes(path) === true
+    ? { ...reason, code: 'file_not_offered', message: `${path} was not offered for editing. ${offered}` }
+    : { ...reason, message: `${message}${nearestPaths(path, context)} ${offered}` };
+};
+
 /** Characters that some file systems drop when they compare names, so that `.g<U+200C>it` would mean `.git`. */
 const IGNORED_BY_FILE_SYSTEMS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 /** Line ends that only some programs see, and characters that show the rest of a name the other way round. */
@@ -118,7 +133,7 @@ export type LookedUp =
 
 /**
  * The file that an answer's path means. `file.text` is null exactly where the file does not exist yet. Refusals: `bad_path`,
- * `file_not_offered` (the workspace has it), `unknown_file` (nothing says that it has), `binary`, `encoding`.
+ * `unknown_file` (it was not offered; `withNames` says more), `binary`, `encoding`.
  */
 export const lookUp = (answered: string, context: FormatContext, index?: number): LookedUp => {
   const at = index === undefined ? {} : { index };
@@ -142,16 +157,8 @@ export const lookUp = (answered: string, context: FormatContext, index?: number)
     }
     return { ok: true, path, file };
   }
-  if (!mayCreate(path, context.options.mayCreateUnder ?? [])) {
-    const offered = `Edit only: ${[...context.files.keys()].slice(0, 20).join(', ') || '(no file)'}.`;
-    return context.options.beside?.includes(path) === true
-      ? refuse('file_not_offered', path, `${path} was not offered for editing. ${offered}`)
-      : refuse(
-          'unknown_file',
-          path,
-          `There is no file ${path}, and none may be made there.${nearestPaths(path, context)} ${offered}`,
-        );
-  }
+  if (!mayCreate(path, context.options.mayCreateUnder ?? []))
+    return refuse('unknown_file', path, `There is no file ${path}, and none may be made there.`);
   if (hasDeviceName(path)) return refuse('bad_path', path, `${path} is a device name on Windows. Choose another name.`);
   const [odd] = MISSHOWN.exec(path) ?? [];
   if (odd !== undefined) {
