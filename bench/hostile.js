@@ -31,6 +31,13 @@ const CASES = {
   '1,000,000 brackets deep': ['structured-edit', () => '['.repeat(MB) + ']'.repeat(MB)],
   '10,000,000 backslashes in a string': ['structured-edit', () => `{"operations":"${'\\'.repeat(10 * MB)}"}`],
   '2,000,000 fences': ['whole-file', () => '```\n'.repeat(2 * MB)],
+  '50,000 blocks for paths that are nowhere': [
+    'search-blocks',
+    () =>
+      Array.from({ length: 50_000 }, (_, i) => `src/b${i}.ts\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n`).join(
+        '',
+      ),
+  ],
   '10,000,000 opening lines': ['search-replace', () => 'FILE a.js\n'.repeat(10 * MB)],
 };
 
@@ -42,7 +49,8 @@ const one = (name) => {
   const bytes = Buffer.from('one\ntwo\nthree\n');
   globalThis.gc();
   const from = performance.now();
-  const options = { requireMarker: false };
+  const beside = Array.from({ length: 20_000 }, (_, i) => `src/file${i}.ts`);
+  const options = { requireMarker: false, beside };
   const { outcome, reasons } = applyAnswer({ format, answer, files: new Map([['a.js', { bytes }]]), options });
   const ms = performance.now() - from;
   if (outcome === 'edited') throw new Error(`${name} was used`);

@@ -17,7 +17,7 @@ import { withScratch } from '../../system/scratch.js';
 import type { ActivityScope } from '../frame/activity.js';
 import { manualFile, stagedFiles } from './manual-files.js';
 import { selectedFileChanges, buildWholeProposal, type ProposalParts } from './proposal.js';
-import { putRefusal, REFUSAL_CHARS } from './refusals.js';
+import { refused } from './refusals.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import { orNull } from '../../system/durable.js';
 import { languageOf } from '../../syntax/index.js';
@@ -114,11 +114,7 @@ async function refusals({ blobs }: ActivityPorts, findings: readonly Finding[]) 
         .filter((finding) => finding.path === path)
         .map((finding) => `${finding.guard}: ${finding.message}`)
         .join('\n');
-      return {
-        path,
-        message: message.slice(0, REFUSAL_CHARS),
-        refusal: await putRefusal(blobs, { kind: 'refused', reasons: message, answer: '' }),
-      };
+      return { path, ...(await refused(blobs, { reasons: message, answer: '' })) };
     }),
   );
 }
@@ -151,7 +147,11 @@ async function danglingReferences(
     for (const [at, line] of text.split('\n').entries())
       for (const found of new Set((line.match(word) ?? []).map(bare)))
         for (const { name, uses } of gone)
-          if (bare(name) === found) uses.set(path, [...(uses.get(path) ?? []), at + 1]);
+          if (bare(name) === found) {
+            const lines = uses.get(path);
+            if (lines === undefined) uses.set(path, [at + 1]);
+            else lines.push(at + 1);
+          }
   };
   const changed = new Set(changes.map(({ path }) => path));
   for (const { path, result } of changes) if (result !== null) look(path, await getText(blobs, result.ref));
@@ -209,10 +209,9 @@ async function repairs(
         const lines = uses.get(path);
         return lines === undefined ? [] : [`${finding.message} In this file: line ${lines.join(', ')}.`];
       });
-      const message = `dangling_reference: ${found.join('\n')}`;
+      const reasons = `dangling_reference: ${found.join('\n')}`;
       const answer = diffs.get(path) ?? '(no change of this file)';
-      const refusal = await putRefusal(ports.blobs, { kind: 'refused', reasons: message, answer, fits: true });
-      return { path, message: message.slice(0, REFUSAL_CHARS), refusal, findings: true as const };
+      return { path, ...(await refused(ports.blobs, { reasons, answer, fits: true })), findings: true as const };
     }),
   );
 }

@@ -25,7 +25,7 @@ import {
   unfinishedOfRegions,
   wantedNext,
 } from './regions.js';
-import { isRepeated, nextFallback, nextFormat, putRefusal, readRefusal, REFUSAL_CHARS, repairOf } from './refusals.js';
+import { isRepeated, nextFallback, nextFormat, readRefusal, REFUSAL_CHARS, refused, repairOf } from './refusals.js';
 import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
 import { languageOf } from '../../syntax/index.js';
 import { GUARDS } from '../../shared/formats.js';
@@ -256,8 +256,7 @@ async function toResult(
       const next = outcome.needs === undefined ? null : await wantedNext(blobs, input, outcome.needs);
       if (next !== null) return { usage, outcome: 'needs_lines', ...next };
       const reasons = `The answer asks for more lines, which it has done ${BOUNDS.needsLinesAsked} times already. Send the operations.`;
-      const refusal = await putRefusal(blobs, { kind: 'refused', reasons, answer: answer.text });
-      return { usage, outcome: 'refused', message: reasons, refusal };
+      return { usage, outcome: 'refused', ...(await refused(blobs, { reasons, answer: answer.text })) };
     }
     case 'invalid':
     case 'refused':
@@ -266,7 +265,7 @@ async function toResult(
       const codes = outcome.reasons.map(({ code }) => code);
       const copies = outcome.reasons.flatMap(({ path = '', copy }) => (copy === undefined ? [] : [`${path}: ${copy}`]));
       const told = [reasons, ...copies].join('\n\n');
-      const refusal = await putRefusal(blobs, { kind: 'refused', reasons: told, answer: answer.text, codes });
+      const said = await refused(blobs, { reasons: told, answer: answer.text, codes }, reasons);
       const repeated = outcome.outcome !== 'unmarked' && (await isRepeated(blobs, input.refusal, codes));
       const [only, ...others] = targets;
       // What a guard refuses is wrong in every format.
@@ -278,8 +277,7 @@ async function toResult(
       return {
         usage,
         outcome: outcome.outcome,
-        message: reasons.slice(0, REFUSAL_CHARS),
-        refusal,
+        ...said,
         ...(repeated ? { repeated } : {}),
         ...(next === null ? {} : { next }),
       };

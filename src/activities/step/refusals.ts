@@ -31,6 +31,13 @@ type Refusal =
 
 export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> => putJson(blobs, refusal);
 
+type RefusedAnswer = Omit<Extract<Refusal, { kind: 'refused' }>, 'kind'>;
+/** A refused answer for the next attempt, and why in short for history; `short`: other words for that. */
+export const refused = async (blobs: BlobStore, refusal: RefusedAnswer, short = refusal.reasons) => ({
+  message: short.slice(0, REFUSAL_CHARS),
+  refusal: await putRefusal(blobs, { kind: 'refused', ...refusal }),
+});
+
 const isRefusal = (value: unknown, ref: BlobRef): value is Refusal => {
   if (typeof value !== 'object' || value === null || !('kind' in value)) return false;
   checkVersion(value, `The refusal ${ref}`);
@@ -84,8 +91,7 @@ export async function repairOf(
   if (!config.repair || told.length === 0) return null;
   const found = told.map(({ guard, message }) => `${guard}: ${message}`).join('\n');
   const bytes = [...files].map(([path, file]) => [path, file === 'absent' ? file : sha256(file.bytes)]);
-  const refusal = await putRefusal(blobs, { kind: 'refused', reasons: found, answer, fits: true });
-  return { message: found.slice(0, REFUSAL_CHARS), refusal, result: sha256(canonicalJson(bytes)) };
+  return { ...(await refused(blobs, { reasons: found, answer, fits: true })), result: sha256(canonicalJson(bytes)) };
 }
 
 // What a truncated answer leads to, the cheaper remedy first: whole step -> split by file -> larger output budget -> a terser format -> a

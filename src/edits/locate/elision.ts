@@ -52,7 +52,7 @@ const standsForLost = (line: string): boolean => {
 
 const LINE_CHARS = 300; // bound: A longer line stands for nothing.
 
-/** Each form below has one of these; few lines have. */
+/** Each form above has one of these; few lines have. */
 const CANDIDATE = /\.{3}|…|existing|unchanged|remain|rest|everything else|other|previous|omitted|elided/i;
 
 const isElision = (line: string, lost: number): boolean =>

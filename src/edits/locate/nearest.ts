@@ -116,15 +116,20 @@ const compareAt = (text: readonly string[], wanted: readonly string[], start: nu
   return { line: start + 1, matching, firstDifference: first, lines: fits ? lines : [] };
 };
 
+/** How many characters two texts have in common at their ends. */
+export const sameEnds = (a: string, b: string): [head: number, tail: number] => {
+  const most = Math.min(a.length, b.length);
+  let head = 0;
+  while (head < most && a[head] === b[head]) head += 1;
+  let tail = 0;
+  while (tail < most - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
+  return [head, tail];
+};
+
 /** Share of the longer of two texts that they have in common at their ends. */
 export const likeness = (a: string, b: string): number => {
-  const shorter = Math.min(a.length, b.length);
-  if (shorter === 0) return 0;
-  let head = 0;
-  while (head < shorter && a[head] === b[head]) head += 1;
-  let tail = 0;
-  while (tail < shorter - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
-  return (head + tail) / Math.max(a.length, b.length);
+  const [head, tail] = sameEnds(a, b);
+  return head + tail === 0 ? 0 : (head + tail) / Math.max(a.length, b.length);
 };
 
 /** Where no line stands anywhere, not even loosely: the place of the line most like the first telling wanted line. */

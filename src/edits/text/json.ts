@@ -7,6 +7,9 @@ const JSON_DEPTH = 64; // bound: Nesting of a JSON answer.
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
+/** Other tools' names of the key `file_path`. */
+export const PATH_NAMES = ['path', 'file', 'filename'];
+
 export type JsonRead =
   /** `end`: offset after the value; what follows is the caller's to judge. */
   | { readonly kind: 'value'; readonly value: Json; readonly end: number }

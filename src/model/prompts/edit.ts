@@ -49,8 +49,7 @@ export interface EditPromptInput {
   readonly accepted: readonly { readonly path: string; readonly diff: string }[];
   /** The person's note (`revise`, `retry`). */
   readonly note: string | null;
-  /** Why the last answer was refused, and that answer. */
-  /** `fits`: the answer can be applied, and what was found in it may be meant. */
+  /** Why the last answer was refused, and that answer. `fits`: it can be applied, and what was found in it may be meant. */
   readonly refusal: { readonly reasons: string; readonly answer: string; readonly fits?: true } | null;
   /** The language of a file is known, so that definitions may be named instead of lines. Default false. */
   readonly symbols?: boolean;

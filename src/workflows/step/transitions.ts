@@ -37,8 +37,14 @@ export const withFiles = (
 };
 
 /** No attempt made yet. */
-const NONE = { attempts: 0, answers: 0, unmarkedAsked: false, kept: null, failure: null } as const;
-export const FRESH = { status: 'pending', ...NONE } as const;
+export const FRESH = {
+  status: 'pending',
+  attempts: 0,
+  answers: 0,
+  unmarkedAsked: false,
+  kept: null,
+  failure: null,
+} as const;
 
 /** A file is asked for anew: fresh attempts, and a new answer (`regeneration`) where the old one must not be found again. */
 export const askAgain = (file: FileEntry, change: Partial<CallProgress> = {}): FileEntry => ({

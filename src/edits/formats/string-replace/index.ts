@@ -16,9 +16,9 @@ import type { FilePlan } from '../../text/changes.js';
 import type { Tolerance } from '../../../shared/formats.js';
 import { lookUp } from '../../paths.js';
 import { isKnownBase, toleranceOn } from '../../locate/likeness.js';
-import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
-import { isJsonObject, type Json, readJson } from '../../text/json.js';
-import { carried, loosePlaces, sameEnds } from './loose.js';
+import { copyOf, describeNearest, nearest, sameEnds } from '../../locate/nearest.js';
+import { isJsonObject, type Json, PATH_NAMES, readJson } from '../../text/json.js';
+import { carried, loosePlaces } from './loose.js';
 import { answerLines } from '../../text/codec.js';
 import type { ApplyOptions, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 
@@ -31,7 +31,7 @@ const EDIT_KEYS = ['file_path', 'old_string', 'new_string', 'replace_all'];
 
 /** Other tools' names of the keys. */
 const OTHER_KEYS: ReadonlyMap<string, string> = new Map([
-  ...['path', 'file', 'filename'].map((key) => [key, 'file_path'] as const),
+  ...PATH_NAMES.map((key) => [key, 'file_path'] as const),
   ...['old_str', 'search'].map((key) => [key, 'old_string'] as const),
   ...['new_str', 'replace'].map((key) => [key, 'new_string'] as const),
 ]);

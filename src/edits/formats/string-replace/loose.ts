@@ -44,16 +44,6 @@ export const carried = (old: string, base: string, now: string): string => {
   return lines.map((line, i) => line ?? baseLines[kept[i] ?? 0] ?? '').join('\n');
 };
 
-/** How much of two strings is the same at their ends: that much an edit keeps. */
-export const sameEnds = (a: string, b: string): [head: number, tail: number] => {
-  const most = Math.min(a.length, b.length);
-  let head = 0;
-  while (head < most && a[head] === b[head]) head += 1;
-  let tail = 0;
-  while (tail < most - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
-  return [head, tail];
-};
-
 const placesIn = ({ text, at }: Folded, sought: string, most: number): (readonly [number, number])[] => {
   const places: (readonly [number, number])[] = [];
   if (sought === '') return places;

@@ -1,7 +1,7 @@
 /** Reads the JSON of a structured edit into operations, each checked for its keys and types; a fault names the operation's index. */
 import { BOUNDS } from '../../../shared/limits.js';
 import { tooManyEdits } from '../../answer-size.js';
-import { type Json, isJsonObject } from '../../text/json.js';
+import { type Json, isJsonObject, PATH_NAMES } from '../../text/json.js';
 import { answerLines } from '../../text/codec.js';
 import type { Reason } from '../../types.js';
 
@@ -71,7 +71,7 @@ const POSITIONS = ['before', 'after', 'end'] as const;
 const TOP_KEYS = ['summary', 'operations', 'complete', 'nonce'];
 
 /** How an operation may name its file. */
-const PATH_KEYS = ['file_path', 'path', 'file', 'filename'];
+const PATH_KEYS = ['file_path', ...PATH_NAMES];
 /** What models write for a key. */
 const OTHER_WORDS: Readonly<Record<string, string>> = {
   content: 'text code newcontent replacement',
