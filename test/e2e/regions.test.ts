@@ -181,3 +181,32 @@ test('a task that every region names as undone is told of in the commit, one tha
   expect(s.git('log', '-1', '--format=%B')).toContain('Not done: task 3: no caller\n');
   expect(s.git('log', '-1', '--format=%B')).not.toMatch(/task [12]/);
 }, 300_000);
+
+test('what guards find once all regions have answered goes to the model with the last region', async () => {
+  const lines = Array.from({ length: 25 }, (_, n) => block(n)).join('');
+  const part = (index: number, answer: string, contains: string[] = []) => ({
+    name: `part ${index}`,
+    match: { contains: [`This call is for part ${index}:`, ...contains] },
+    answer: answer.replaceAll('big.ts', 'small.ts'),
+  });
+  const s = (open = await scene(
+    { 'small.ts': lines },
+    {
+      v: 1,
+      enforce_max_tokens: true,
+      rules: [
+        part(1, edit(3)),
+        { ...part(2, edit(20), ['syntax: ']), name: 'mended' },
+        part(2, edit(20).replace('a * 3;', 'a * (3;')),
+        { name: 'all at once', match: { contains: 'small.ts' }, answer: LONG.replaceAll('big.ts', 'small.ts') },
+      ],
+    },
+  ));
+  await s.worker();
+  const limits = 'limits: { outputBudget_tokens: 128, maxOutputBudget_tokens: 256 }';
+  const run = await s.start('small.md', job(`target_files: [small.ts]\napproval: auto\n${limits}`));
+  expect(await s.end(run, 120)).toMatchObject({ outcome: 'applied', files: ['small.ts'] });
+  const asked = s.rehearsal.requests().map(({ rule }) => rule);
+  expect(asked.slice(asked.indexOf('part 1'))).toEqual(['part 1', 'part 2', 'mended']);
+  expect(s.read('small.ts')).toBe(tripled(3, 20).slice(0, lines.length));
+}, 300_000);

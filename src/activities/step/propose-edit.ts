@@ -217,8 +217,7 @@ async function toResult(
       );
       const paths = gone.map(({ path }) => path);
       const changed = outcome.outcome === 'edited' ? [...paths, ...outcome.files.keys()] : paths;
-      const repair =
-        outcome.outcome === 'edited' && region === null ? await repairOf(blobs, snapshot, outcome, answer.text) : null;
+      const repair = outcome.outcome === 'edited' ? await repairOf(blobs, snapshot, outcome, answer.text) : null;
       return { usage, outcome: outcome.outcome, accepted, changed, ...(repair === null ? {} : { repair }) };
     }
     case 'truncated': {
