@@ -1,7 +1,7 @@
 /**
- * Applied whole or refused whole: one line of a good answer of three edits in two files is removed, doubled, swapped, indented or wrapped, or
- * prose or another answer is put beside it. Each edit brings a token of its own. Where such an answer changes anything, every token that it
- * still holds is in the result: an edit that would be left out is a part of the answer.
+ * Applied whole or refused whole: one line of a good answer of three edits in two files is removed, doubled, swapped, indented, wrapped, broken
+ * or joined, or prose or another answer is put beside it. Each edit brings a token of its own. Where such an answer changes anything, every
+ * token that it still holds is in the result: an edit that would be left out is a part of the answer.
  */
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -125,6 +125,15 @@ const PERTURB: Readonly<Record<string, Perturb>> = {
   indent: (lines, at) => lines.map((line, i) => (i === at ? `  ${line}` : line)),
   'indent all': (lines) => lines.map((line) => `  ${line}`),
   wrap: (lines, at) => [...lines.slice(0, at), '```', lines[at] ?? '', '```', ...lines.slice(at + 1)],
+  'wrap some': (lines, at) => [...lines.slice(0, at), '```', ...lines.slice(at, at + 4), '```', ...lines.slice(at + 4)],
+  break: (lines, at) => {
+    const line = lines[at] ?? '';
+    const half = line.indexOf(' ', line.length / 2);
+    return half < 0
+      ? lines
+      : [...lines.slice(0, at), line.slice(0, half), line.slice(half + 1), ...lines.slice(at + 1)];
+  },
+  join: (lines, at) => [...lines.slice(0, at), lines.slice(at, at + 2).join(' '), ...lines.slice(at + 2)],
   'fence before': insert('```python'),
   prose: insert('Now the other part.'),
   blank: insert(''),
