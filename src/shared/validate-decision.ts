@@ -105,6 +105,12 @@ const validateWait = ({ answer, files, note, set }: DecisionRequest): Validation
   return more ? no('retry of a wait takes no files, note or settings') : { counts: true };
 };
 
+/** What is told to who names no decision: the JSON to paste. */
+export const mustName = ({ decision }: Pick<DecisionContext, 'decision'>): string =>
+  decision === null
+    ? 'no decision is open'
+    : `it must name the decision that you looked at: send {"decision": "${decision.id}"}`;
+
 /** Does this request count now? The first verdict on a file stands; an approval names the proposal it was made for. */
 export function validateDecision(state: DecisionContext, request: DecisionRequest): Validation {
   const { note_bytes } = boundsOf(state);
@@ -116,6 +122,7 @@ export function validateDecision(state: DecisionContext, request: DecisionReques
   if (open === null && request.decision === state.outage?.id) return validateWait(request);
   if (request.answer === 'abort' && request.decision === '') return { counts: true };
   if (open === null) return no('no decision is open; see `emend show`');
+  if (request.decision === '') return no(mustName(state));
   if (request.decision !== open.id) {
     const older = open.proposalId !== null ? ' (an answer counts only for the proposal it names)' : '';
     return no(`decision ${shown(state, request.decision)} is not open; open is ${open.id}${older}`);

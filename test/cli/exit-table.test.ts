@@ -31,6 +31,8 @@ test('who names no decision is shown its id, the hash of the proposal and the fi
     /^waits for you: approval {3}\(decision 1-abcdabcd\)\n {2}proposal 11111111: 1 file, \+1 -1\n.*a\.txt/s,
   );
   expect(asked).toEqual(['approve? [y/N] ']);
+  // What would be applied, not only its name.
+  expect(out).toContain('+two');
   const { err } = await played('waits', 'revise RUN --note why?', { isTty: false });
   expect(err).toMatch(/ Type: emend revise [0-9a-f]{8} --decision 1-abcdabcd --note 'why\?'\n/);
 });

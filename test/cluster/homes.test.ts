@@ -42,12 +42,13 @@ test(
 
     await s.worker();
     const seen = await resolveRun(s.other.emend, run.stepKey.slice(0, 8));
+    let wanted: string | undefined;
     await eventually(
       'the proposal is there',
-      async () => (await showRun(s.other.emend, seen)).status.decision !== null,
+      async () => (wanted = (await showRun(s.other.emend, seen)).status.decision?.id) !== undefined,
     );
     expect((await runDiff(s.other.emend, seen))?.diff).toContain('+module.exports = 2;');
-    await decide(s.other.emend, seen, { answer: 'approve', by: { name: 'tester', from: 'cli' } });
+    await decide(s.other.emend, seen, { answer: 'approve', decision: wanted!, by: { name: 'tester', from: 'cli' } });
     const result = await s.end(run, 120);
     expect(result.outcome).toBe('committed');
     expect(s.read('a.js')).toBe(AFTER);

@@ -66,7 +66,7 @@ describe('decisions', () => {
     expect(s.read('a.js') + s.read('b.js')).toBe('const a = 4;\nconst b = 2;\n');
   });
 
-  test('a plain `temporal workflow signal` counts, with its id or bare at the first decision; an old id does not', async () => {
+  test('a plain `temporal workflow signal` counts with the id of the decision; bare, or with an old id, it does not', async () => {
     const s = (open = await scene(FILES, RULES));
     await s.worker();
     const run = await s.start('job.md', ONE);
@@ -81,8 +81,18 @@ describe('decisions', () => {
 
     const again = await s.start('job2.md', ONE.replace('a.js', 'b.js'));
     const second = await s.settle(again);
-    signal(second.workflowId!, 'skip');
+    for (const name of ['approve', 'skip', 'retry']) signal(second.workflowId!, name);
+    const json = `{"decision": "${second.status.decision!.id}"}`;
+    const waits = await s.settle(again);
+    expect(waits.status.decision?.id).toBe(second.status.decision!.id);
+    // What is to be pasted instead stands beside each.
+    expect(waits.status.ignored.filter((text) => text.endsWith(`send ${json}`))).toHaveLength(3);
+    signal(second.workflowId!, 'skip', json);
     expect(await s.end(again)).toMatchObject({ outcome: 'skipped' });
+    const third = await s.start('job3.md', ONE.replace('a.js', 'b.js'));
+    await s.settle(third);
+    signal((await s.show(third)).workflowId!, 'abort');
+    expect(await s.end(third)).toMatchObject({ outcome: 'aborted' });
   });
 
   test('signals with no body, a string, null, 1 MiB, wrong types: the run goes on', async () => {

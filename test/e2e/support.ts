@@ -20,6 +20,7 @@ import {
   type StepEvent,
   type StepResult,
 } from '../../src/client/index.js';
+import { openDecision } from '../../src/client/runs/decide.js';
 import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
 import { homesOf, noteShares } from './homes.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
@@ -213,8 +214,13 @@ export async function scene(
     start,
     settle,
     show: (run) => showRun(emend, run),
-    answer: (run, answer, more2 = {}) =>
-      decide(emend, run, { answer: answer as 'approve', by: { name: 'tester', from: 'cli' }, ...more2 }),
+    answer: async (run, written, more2 = {}) => {
+      const answer = written as 'approve';
+      const open = more2.decision ?? (await openDecision(emend, run, { answer, files: more2.files ?? [] }));
+      const decision = open === null || typeof open === 'string' ? open : open.id;
+      const by = { name: 'tester', from: 'cli' };
+      return decide(emend, run, { answer, by, ...more2, ...(decision === null ? {} : { decision }) });
+    },
     end: async (run, limit_s = 120) => {
       const limit = new AbortController();
       const timer = setTimeout(() => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { validateDecision, outcomeOf } from '../../src/shared/validate-decision.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import { BOUNDS, LIMITS } from '../../src/shared/limits.js';
-import { versioned } from '../../src/shared/problems.js';
+import { VERSION, versioned } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { readRequest, readShortSignal } from '../../src/workflows/frame/read-signal.js';
 import { play, type Saying, type StepDriver } from './step-driver.js';
@@ -46,7 +46,12 @@ describe('refused, with the reason', () => {
       ['approve', { decision: '9-feedc0de' }],
       /^decision 9-feedc0de is not open; open is 1-feedc0de-/,
     ],
-    ['no id', atApproval, ['approve', { decision: '' }], /is not open/],
+    [
+      'no id',
+      atApproval,
+      ['approve', { decision: '' }],
+      /^it must name the decision .*: send \{"decision": "1-feedc0de-/,
+    ],
     [
       'an older proposal',
       revised,
@@ -223,23 +228,27 @@ describe('counts once', () => {
     }
   });
 
-  test('bare signals: only at the first decision; abort always; retry never', () => {
-    const first = atApproval().state;
+  test('a bare signal never counts, and is told the JSON to paste; abort may be bare', () => {
+    for (const { state } of [atApproval(), revised()])
+      for (const bare of [undefined, null, '', {}, 'approve', 17, { decision: 5 }])
+        for (const answer of ['approve', 'skip', 'retry'] as const)
+          expect(readShortSignal(state, answer, bare)).toMatchObject({
+            kind: 'ignored',
+            why: expect.stringContaining(`send {"decision": "${state.decision?.id}"}`),
+          });
     for (const bare of [undefined, null, '', {}]) {
-      expect(readShortSignal(first, 'approve', bare)).toMatchObject({
-        kind: 'request',
-        request: { decision: first.decision?.id },
-      });
-      expect(readShortSignal(first, 'skip', bare)).toMatchObject({ kind: 'request' });
-      expect(readShortSignal(first, 'retry', bare)).toMatchObject({ kind: 'ignored' });
-      const second = revised().state;
-      expect(readShortSignal(second, 'approve', bare)).toMatchObject({ kind: 'ignored', what: 'approve' });
-      expect(readShortSignal(second, 'abort', bare)).toMatchObject({ kind: 'request', request: { decision: '' } });
-      expect(readShortSignal(running().state, 'approve', bare)).toMatchObject({
-        kind: 'ignored',
-        why: 'no decision is open',
-      });
+      expect(readShortSignal(revised().state, 'abort', bare)).toMatchObject({ request: { decision: '' } });
+      expect(readShortSignal(running().state, 'approve', bare)).toMatchObject({ why: 'no decision is open' });
     }
+  });
+
+  test('`decide` without an id never counts either', () => {
+    const driver = atApproval();
+    const json = `{"decision": "${driver.state.decision?.id}"}`;
+    expect(readRequest(driver.state, { v: VERSION, answer: 'approve', requestId: 'r' })).toMatchObject({
+      kind: 'ignored',
+      why: expect.stringContaining(json),
+    });
   });
 
   test('what the caller is told', () => {

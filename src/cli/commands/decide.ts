@@ -13,7 +13,7 @@ import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { jsonText } from '../json.js';
 import { commandFor, decisionHead } from '../render/decision.js';
-import { plain } from '../render/text.js';
+import { plain, printDiff } from '../render/text.js';
 import { decisionSettings, interruptible, type Session, withEmend } from '../session.js';
 import { hunkSelection } from '../review/text.js';
 import { shellWord } from '../../system/environment.js';
@@ -67,9 +67,14 @@ const lookedAt = async (
       `\`${answer}\` needs the decision that you looked at; open is ${decision.id} (${decision.reason}).`,
       `Type: ${commandFor(shownKey(run.stepKey), decision, answer, givenText(flags))}`,
     );
-  const { proposal } = await showRun(emend, run);
+  const { proposal, status } = await showRun(emend, run);
   const shown = proposal?.id === decision.proposalId ? proposal : null;
+  const applies = ['approve', 'keep'].includes(answer) && decision.proposalId !== null;
+  if (applies && shown === null)
+    return fail('answer_not_accepted', 'The proposal that this decision is about cannot be shown.', 'Try again.');
   for (const text of decisionHead(decision, { width: io.columns, proposal: shown })) io.out(text);
+  // What is applied was seen: not its name, the change itself.
+  if (applies && shown !== null) await printDiff(io, await diffText(emend, shown), status.workspace);
   const { typed, isInterrupted } = await interruptible(io, async (signal) => ({
     typed: await io.ask(`${answer}? [y/N] `, signal),
     isInterrupted: signal.aborted,

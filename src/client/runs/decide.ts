@@ -12,7 +12,7 @@ import { refOf, showRun } from './show.js';
 
 export interface DecideOptions {
   readonly answer: Answer;
-  /** Id of the decision that was looked at; absent: the one that is open now. */
+  /** Id of the decision that was looked at; only `abort` may do without. */
   readonly decision?: string;
   /** Absent: all files of the decision that have no answer yet. */
   readonly files?: readonly string[];
@@ -34,8 +34,8 @@ export type DecideResult =
     };
 
 /**
- * Throws ProblemError `answer_not_accepted` (the validator's words, or the run is closed), `no_worker` (nobody can say which decision is
- * open, and none was named), `no_server`, `usage` (a note over BOUNDS.note_bytes).
+ * Throws ProblemError `answer_not_accepted` (the validator's words, or the run is closed), `no_server`, `usage` (no decision is named, a
+ * note over BOUNDS.note_bytes).
  */
 export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOptions): Promise<DecideResult> => {
   needOpen(emend, run);
@@ -51,9 +51,14 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
     );
   if (options.answer === 'other' && options.set?.command === undefined)
     return fail('usage', 'other needs the command to run.', 'Add --set command="…".');
-  const open = options.decision === undefined ? await openDecision(emend, run, options) : null;
+  if (options.decision === undefined && options.answer !== 'abort')
+    return fail(
+      'usage',
+      `${options.answer} needs the decision that you looked at; nothing was sent.`,
+      'Name it as `decision`: `emend show` prints its id.',
+    );
   const request: DecisionRequest = versioned({
-    decision: options.decision ?? (typeof open === 'string' ? open : open?.id) ?? '',
+    decision: options.decision ?? '',
     answer: options.answer,
     ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
     ...(options.note === undefined ? {} : { note: options.note }),

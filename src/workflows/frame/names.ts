@@ -32,8 +32,8 @@ const signal = (name: string): ReturnType<typeof defineSignal<[unknown]>> => def
 const body = 'body: {"decision": "<id>"}';
 /** The short signals that a person can send from the Temporal UI or with `temporal workflow signal`. */
 export const SHORT_SIGNALS: readonly (readonly [Answer, ReturnType<typeof signal>, string])[] = [
-  ['approve', signal(SIGNALS.approve), `Apply the proposal; ${body}; bare at the first decision of a run`],
-  ['skip', signal(SIGNALS.skip), `Leave the files as they are; ${body}; bare at the first decision of a run`],
+  ['approve', signal(SIGNALS.approve), `Apply the proposal; ${body}`],
+  ['skip', signal(SIGNALS.skip), `Leave the files as they are; ${body}`],
   ['retry', signal(SIGNALS.retry), `Try again; ${body}, "note" and "set" are optional`],
   ['abort', signal(SIGNALS.abort), 'End the run and roll back what is not committed; may be bare'],
 ];

@@ -6,6 +6,7 @@ import type { Answer, DecisionPoint, DecisionRequest, Selection } from '../../sh
 import { asText, short } from '../../shared/text.js';
 import { isKnown, unknownVersion } from '../../shared/problems.js';
 import { boundsOf, rulesOf, type Ruled } from '../../shared/rules.js';
+import { mustName } from '../../shared/validate-decision.js';
 
 export type SignalReading =
   | { readonly kind: 'request'; readonly request: DecisionRequest }
@@ -58,7 +59,7 @@ export function readRequest(state: Listening, body: unknown): SignalReading {
     const { message, next = '' } = unknownVersion('The answer', body);
     return ignored(`${message} ${next}`);
   }
-  if (typeof body.decision !== 'string') return ignored('decision must be the id of the open decision');
+  if (typeof body.decision !== 'string') return ignored(mustName(state));
   if (!isAnswer(state, body.answer)) return ignored(`answer must be one of: ${[...answersOf(state)].join(', ')}`);
   if (typeof body.requestId !== 'string' || body.requestId === '') return ignored('requestId must be a text');
   const by = isRecord(body.by) ? body.by : {};
@@ -78,7 +79,7 @@ export function readRequest(state: Listening, body: unknown): SignalReading {
   };
 }
 
-/** Reads the short signals `approve`, `skip`, `retry`, `abort`: `{"decision": "<id>"}`, or bare where nothing can be mistaken. */
+/** Reads the short signals `approve`, `skip`, `retry`, `abort`: `{"decision": "<id>"}`; only an abort may be bare, as it approves nothing. */
 export function readShortSignal(state: Listening, answer: Answer, body: unknown): SignalReading {
   const bare = body === undefined || body === null || body === '' || (isRecord(body) && Object.keys(body).length === 0);
   const ignored = (why: string): SignalReading => ({
@@ -87,27 +88,16 @@ export function readShortSignal(state: Listening, answer: Answer, body: unknown)
     why,
   });
   const by = { name: 'someone', from: 'signal' };
-  if (bare) {
-    // The same bare signal twice counts once: its name is the decision it was for.
-    if (answer === 'abort')
-      return { kind: 'request', request: { decision: '', answer, requestId: 'signal-abort', by } };
-    const open = state.decision;
-    if (answer === 'retry') return ignored(`it must name the decision: {"decision": "${open?.id ?? '<id>'}"}`);
-    if (open === null) return ignored('no decision is open');
-    if (open.n !== 1) return ignored(`only the first decision of a run takes it bare; send {"decision": "${open.id}"}`);
-    return {
-      kind: 'request',
-      request: { decision: open.id, answer, requestId: `signal-${answer}-${open.id}`, by },
-    };
-  }
-  if (!isRecord(body)) return ignored('the body must be {"decision": "<id>"}');
-  if (typeof body.decision !== 'string') {
-    if (answer !== 'abort') return ignored('the body must be {"decision": "<id>"}');
+  const given: Record<string, unknown> = isRecord(body) ? body : {};
+  if (typeof given.decision !== 'string') {
+    if (answer !== 'abort') return ignored(mustName(state));
+    if (!bare && !isRecord(body)) return ignored('the body must be {"decision": "<id>"} or nothing');
+    // The same bare signal twice counts once.
     return { kind: 'request', request: { decision: '', answer, requestId: 'signal-abort', by } };
   }
-  const more = fields(body);
+  const more = fields(given);
   if (typeof more === 'string') return ignored(more);
   const files = more.files === undefined ? '' : `-${[...more.files].sort().join(',')}`;
-  const requestId = `signal-${answer}-${body.decision}${files}`;
-  return { kind: 'request', request: { decision: body.decision, answer, requestId, by, ...more } };
+  const requestId = `signal-${answer}-${given.decision}${files}`;
+  return { kind: 'request', request: { decision: given.decision, answer, requestId, by, ...more } };
 }

@@ -124,7 +124,7 @@ const JUNK_BODIES: readonly unknown[][] = [
   [{ decision: { id: 1 } }],
   [[]],
 ];
-/** Beside a run from its start on, in bursts; none of them is an answer to anything: a bare one would be where a first decision is open. */
+/** Beside a run from its start on, in bursts; none of them is an answer to anything. */
 const junk = other('junk signals', ['committed'], { approval: 'auto' }, ({ world, random }) => {
   let sent = 0;
   return {

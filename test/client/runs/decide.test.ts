@@ -29,7 +29,12 @@ const waiting = async () => {
 describe('an answer', () => {
   test('names the open decision, and is kept in the archive', async () => {
     const { server, emend, send } = await waiting();
-    const result = await send({ answer: 'approve', files: ['a.ts'], by: { name: 'kim', from: 'cli' } });
+    const result = await send({
+      answer: 'approve',
+      decision: DECISION.id,
+      files: ['a.ts'],
+      by: { name: 'kim', from: 'cli' },
+    });
     expect(result).toEqual({ outcome: 'resolved', decision: 'd', message: 'done', via: 'update' });
     const [request] = server.updates;
     expect(request).toMatchObject({
@@ -47,7 +52,7 @@ describe('an answer', () => {
   test('not accepted in time goes as a signal: the same request, so that it counts once', async () => {
     const { server, send } = await waiting();
     server.answer = { kind: 'not_accepted' };
-    const result = await send({ answer: 'approve' });
+    const result = await send({ answer: 'approve', decision: DECISION.id });
     expect(result).toMatchObject({
       outcome: 'sent',
       via: 'signal',
@@ -57,13 +62,7 @@ describe('an answer', () => {
   });
 
   test.each([
-    [
-      'not among those it takes',
-      { answer: 'keep' },
-      'answer_not_accepted',
-      /takes approve, skip, revise, abort; received keep/,
-    ],
-    ['for a file it is not about', { answer: 'skip', files: ['b.ts'] }, 'answer_not_accepted', /not about b\.ts/],
+    ['with no decision', { answer: 'approve' }, 'usage', /needs the decision that you looked at/],
     ['revise without a note', { answer: 'revise' }, 'usage', /needs a note/],
     ['other without a command', { answer: 'other' }, 'usage', /needs the command/],
     ['with a note over the bound', { answer: 'skip', note: 'x'.repeat(64 * 1024 + 1) }, 'usage', /65537 bytes/],
@@ -86,15 +85,10 @@ describe('an answer', () => {
     expect(await emend.archive.read(KEY)).toEqual([]);
   });
 
-  test('with no worker the decision must be named, except to abort', async () => {
+  test('with no worker an answer goes as a signal, an abort without a decision', async () => {
     const { server, send } = await waiting();
     server.workers = false;
     server.answer = { kind: 'not_accepted' };
-    expect(await problemOf(() => send({ answer: 'approve' }))).toMatchObject({
-      code: 'no_worker',
-      next: expect.stringContaining('--decision ID'),
-    });
-    expect(server.updates).toEqual([]);
     await send({ answer: 'approve', decision: DECISION.id });
     await send({ answer: 'abort' });
     expect(server.signals.map(({ payload }) => payload)).toMatchObject([
@@ -103,15 +97,10 @@ describe('an answer', () => {
     ]);
   });
 
-  test('to a run that has ended, or that waits for nothing, is not accepted', async () => {
+  test('to a run that has ended is not accepted', async () => {
     const { server, run, send } = await waiting();
-    run.status = { ...run.status, state: 'running', decision: null };
-    expect(await problemOf(() => send({ answer: 'approve' }))).toMatchObject({
-      code: 'answer_not_accepted',
-      message: expect.stringContaining('waits for no answer'),
-    });
     server.close(run, { status: 'COMPLETED', result: null, message: null });
-    expect(await problemOf(() => send({ answer: 'approve' }))).toMatchObject({
+    expect(await problemOf(() => send({ answer: 'approve', decision: DECISION.id }))).toMatchObject({
       code: 'answer_not_accepted',
       message: expect.stringContaining('not open any more'),
     });

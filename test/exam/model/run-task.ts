@@ -158,7 +158,7 @@ const drive = async (emend: Emend, run: ResolvedRun, until: number): Promise<End
     const decision = view?.status.decision ?? null;
     if (decision?.reason === 'approval' && approvals < maxApprovals) {
       approvals += 1;
-      await decide(emend, run, { answer: 'approve', by: { name: 'exam', from: 'cli' } });
+      await decide(emend, run, { answer: 'approve', decision: decision.id, by: { name: 'exam', from: 'cli' } });
     } else if (decision !== null) {
       await abort(emend, run);
       return { kind: 'paused', outcome: decision.reason, message: decision.message };
