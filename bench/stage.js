@@ -41,7 +41,6 @@ export const openStage = async ({ rules, env: added = {} }) => {
       home,
       cli: await findTemporalCli({ env: process.env, log: (line) => process.stderr.write(`${line}\n`) }),
       port: 0,
-      uiPort: 0,
       metricsPort,
       // Where `emend dev` keeps it too: a real database, not only memory.
       dbFile: join(home, 'server', 'db', 'temporal.sqlite'),

@@ -32,8 +32,7 @@ export const runJob = async (play, number, name) => {
   const started_ms = Date.now();
   const { stepKey } = await startStep(emend, { job });
   const run = await resolveRun(emend, stepKey);
-  const { link } = await showRun(emend, run, { full: false });
-  for (const text of jobHeading({ number, title: io.colors.bold(job.job.title), name, stepKey, link })) io.out(text);
+  for (const text of jobHeading({ number, title: io.colors.bold(job.job.title), name, stepKey })) io.out(text);
 
   const log = eventLog(io, emend, run);
   let waited_ms = 0;
@@ -43,7 +42,7 @@ export const runJob = async (play, number, name) => {
     if (followed.closed !== undefined) {
       await log();
       const seconds = (Date.now() - started_ms - waited_ms) / 1000;
-      const ended = { number, stepKey, link, seconds, result: resultOf(followed.closed, name) };
+      const ended = { number, stepKey, seconds, result: resultOf(followed.closed, name) };
       for (const text of jobEnding(ended)) io.out(text);
       return { kind: 'ended', ...ended };
     }

@@ -1,6 +1,7 @@
 /** What both demos do around what they show: options, a folder of their own, a stage, and an end that leaves nothing behind. */
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { startPage } from '../dist/src/cli/commands/serve.js';
 import { reportError } from '../dist/src/cli/errors.js';
 import { processIo } from '../dist/src/cli/io.js';
 import { EXIT } from '../dist/src/client/index.js';
@@ -60,7 +61,7 @@ const play = async (io, { intro, repository, perform }, options) => {
     const stage = await openStage({ io, cli, folder, repository, signal: stop.signal });
     try {
       const exit = await perform({ io, stage, options, signal: stop.signal }, ended);
-      if (options.stay === true && exit === EXIT.done) await stay(io, stage, stop.signal);
+      if (options.stay === true && exit === EXIT.done) await stay(io, stop.signal);
       return exit;
     } finally {
       io.out('\nEnding server and worker …');
@@ -77,10 +78,12 @@ const play = async (io, { intro, repository, perform }, options) => {
   }
 };
 
-const stay = async (io, stage, signal) => {
-  io.out(`\nThe Temporal UI stays up until Ctrl-C: ${stage.server.uiUrl}`);
+const stay = async (io, signal) => {
+  io.out('\nReview page and Temporal UI stay up until Ctrl-C:');
+  const page = await startPage(io);
   await new Promise((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', resolve, { once: true });
   });
+  await page.close();
 };

@@ -14,7 +14,7 @@ const PLAN = 'plans/010_received.md';
 
 const USAGE = `npm run demo:plan -- [--update] [--stay] [--dir DIR]
   --update   take what comes of the plan as what is expected from now on: writes demo/plan/expected
-  --stay     keep server and worker up at the end, until Ctrl-C, so that the Temporal UI can be looked at
+  --stay     keep server and worker up at the end, until Ctrl-C, and serve review page and Temporal UI
   --dir DIR  put everything there (a new or an empty directory), not into the system's temporary directory`;
 
 const perform = async ({ io, stage, options, signal }, ended) => {

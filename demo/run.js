@@ -14,7 +14,7 @@ const EXIT_OF = { interrupted: EXIT.interrupted, unanswered: EXIT.waiting };
 
 const USAGE = `npm run demo -- [--yes] [--stay] [--dir DIR]
   --yes      approve both changes without asking
-  --stay     keep server and worker up at the end, until Ctrl-C, so that the Temporal UI can be looked at
+  --stay     keep server and worker up at the end, until Ctrl-C, and serve review page and Temporal UI
   --dir DIR  put everything there (a new or an empty directory), not into the system's temporary directory`;
 
 /** Both jobs, one after the other; fills `ended`. Returns the exit code. */

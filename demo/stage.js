@@ -43,7 +43,6 @@ export const openStage = async ({ io, cli, folder, repository, signal }) => {
     const server = await startServer(folder.home, cli);
     endings.push(() => server.stop());
     tell('Temporal server', `${server.address} (pid ${server.pid})`);
-    tell('Temporal UI', server.uiUrl);
     signal.throwIfAborted();
 
     const worker = await startOwnWorker(io, folder.home, 'file');
@@ -80,7 +79,7 @@ const makeRepository = async (repo, beside) => {
 const startServer = async (home, cli) => {
   const { server } = homePaths(home);
   const dbFile = join(server, 'db', 'temporal.sqlite');
-  return startDevServer({ home, cli, port: 0, uiPort: 0, dbFile, logFile: join(server, 'log', 'server.log') });
+  return startDevServer({ home, cli, port: 0, dbFile, logFile: join(server, 'log', 'server.log') });
 };
 
 /** The server outlives its parent by design; should this process end without closing (a closed pipe, a bug), it is ended from here. */

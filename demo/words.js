@@ -4,11 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { count, eventText, isWorthALine, plain, table } from '../dist/src/cli/render/text.js';
 import { storePaths } from '../dist/src/stores/location.js';
 
-export const jobHeading = ({ number, title, name, stepKey, link }) => [
+export const jobHeading = ({ number, title, name, stepKey }) => [
   '',
   `Job ${number}: ${title}`,
   `  jobs/${name}, run ${stepKey.slice(0, 8)}`,
-  `  ${link}`,
   '',
 ];
 
@@ -102,12 +101,11 @@ const WIDTHS = [11, 9, 10, 7];
 const figures = (numbers) =>
   numbers.map((n, index) => n.toLocaleString('en-US', { maximumFractionDigits: 1 }).padStart(WIDTHS[index]));
 
-const places = ({ number, stepKey, link, result }, { home, repo }) => [
+const places = ({ number, stepKey, result }, { home, repo }) => [
   ...(result.commit === null
     ? []
     : [[`  job ${number}`, 'commit', `git -C ${quoted(repo)} show ${result.commit.slice(0, 12)}`]]),
   [`  job ${number}`, 'archive', `${storePaths(home).archive}/${stepKey}/log.jsonl`],
-  [`  job ${number}`, 'Temporal UI', link],
 ];
 
 /** Said when all has ended; the folder is still there. */

@@ -74,7 +74,7 @@ const temporalUi = async (browser, stage, run, pathOf) => {
   const { decision } = (await showRun(stage.emend, run)).status;
   await visit(browser, { pathOf, size: SIZE }, async (page, picture) => {
     const query = encodeURIComponent('`EmendState`="waiting"');
-    await page.goto(`${stage.server.uiUrl}/namespaces/default/workflows?query=${query}`);
+    await page.goto(`${stage.server.hiddenUi}/namespaces/default/workflows?query=${query}`);
     await page.getByRole('link', { name: run.live.workflowId }).first().waitFor();
     await drawn(page);
     await picture('temporal-1-list');

@@ -213,6 +213,7 @@ const addMachinery = (program: Command, runs: Runs): void => {
     .description('run a Temporal dev server, a worker and the review page on this machine')
     .option('--port <n>', PORT)
     .option('--no-web', 'without the review page')
+    .option('--ui', 'serve the Temporal UI where it cannot be hidden from web pages, too (macOS)')
     .addOption(quiet())
     .action(runs(async () => (await import('./commands/serve.js')).dev));
 

@@ -36,12 +36,16 @@ export const warnWithoutModel = (io: Io): void => {
 };
 
 /** `log` gets what is done until the server is there, as fetching the Temporal CLI. */
-export const startServer = async (env: Io['env'], home: string, log: (text: string) => void): Promise<DevServer> => {
+export const startServer = async (
+  env: Io['env'],
+  home: string,
+  log: (text: string) => void,
+  ui = false,
+): Promise<DevServer> => {
   const cli = await findTemporalCli({ env, log });
   const { server } = homePaths(home);
   return startDevServer({
-    home,
-    cli,
+    ...{ home, cli, ui },
     dbFile: join(server, 'db', 'temporal.sqlite'),
     logFile: join(server, 'log', 'server.log'),
   });

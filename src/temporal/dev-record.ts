@@ -15,7 +15,10 @@ export interface DevServerRecord {
   readonly state: 'starting' | 'serving';
   readonly process: ProcessIdentity;
   readonly address: string;
-  readonly uiUrl: string;
+  /** Where its Temporal UI listens: for the review page's server, not for people. Null: nowhere. */
+  readonly hiddenUi: string | null;
+  /** Where a review page's server lets people reach it; null: none does. */
+  readonly uiUrl: string | null;
   /** The database file; null: in memory. */
   readonly dbFile: string | null;
   readonly logFile: string;
@@ -68,7 +71,7 @@ export const claimRecord = async (home: string, record: DevServerRecord): Promis
   }
 };
 
-/** Replaces our own claim: starting -> serving. */
+/** Replaces our own claim: starting -> serving, shown at a page or no more. */
 export const replaceRecord = async (home: string, record: DevServerRecord): Promise<void> => {
   const next = `${recordPath(home)}.${randomUUID()}`;
   await writeFile(next, serialise(record), { mode: 0o600 });
@@ -104,7 +107,14 @@ const serialise = (record: DevServerRecord): string => `${JSON.stringify(record,
 
 const isRecord = (value: unknown): value is DevServerRecord => {
   if (typeof value !== 'object' || value === null) return false;
-  const { v, state, process: owner, address, uiUrl } = value as Partial<Record<keyof DevServerRecord, unknown>>;
+  const {
+    v,
+    state,
+    process: owner,
+    address,
+    hiddenUi,
+    uiUrl,
+  } = value as Partial<Record<keyof DevServerRecord, unknown>>;
   const identity = owner as Partial<ProcessIdentity> | null | undefined;
   return (
     v === VERSION &&
@@ -113,6 +123,7 @@ const isRecord = (value: unknown): value is DevServerRecord => {
     typeof identity.boot === 'string' &&
     typeof identity.started === 'string' &&
     typeof address === 'string' &&
-    typeof uiUrl === 'string'
+    typeof (hiddenUi ?? '') === 'string' &&
+    typeof (uiUrl ?? '') === 'string'
   );
 };

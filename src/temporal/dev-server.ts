@@ -2,6 +2,7 @@
 import { access, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { createServer } from 'node:net';
@@ -20,26 +21,19 @@ const DEV_STARTS = 3; // bound: Starts tried, as ports found free may be taken t
 
 const LOOPBACK = '127.0.0.1';
 
-/** The wanted port if it is free and not in `not`, else any other free one. */
-export const freePort = async (wanted: number, not: readonly number[] = []): Promise<number> => {
-  if (!not.includes(wanted)) {
-    const port = await listenOnce(wanted);
-    if (port !== null) return port;
-  }
-  for (;;) {
-    const port = await listenOnce(0);
-    if (port !== null && !not.includes(port)) return port;
-  }
+/** The wanted port if it is free, else any other free one. */
+export const freePort = async (wanted: number, host = LOOPBACK): Promise<number> => {
+  for (let port = await listenOnce(wanted, host); ; port = await listenOnce(0, host)) if (port !== null) return port;
 };
 
 /** Null when the port is taken. */
-const listenOnce = (wanted: number): Promise<number | null> =>
+const listenOnce = (wanted: number, host: string): Promise<number | null> =>
   new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => {
       resolve(null);
     });
-    server.listen(wanted, LOOPBACK, () => {
+    server.listen(wanted, host, () => {
       const address = server.address();
       const port = typeof address === 'object' && address !== null ? address.port : null;
       server.close(() => {
@@ -103,9 +97,10 @@ export interface DevServerOptions {
   /** EMEND_HOME, absolute: one server a home. */
   readonly home: string;
   readonly cli: TemporalCli;
-  /** Fixed ports; 0: any free ones; without them 7233 and 8233, or free ones where those are taken. */
+  /** A fixed port; 0: any free one; without it 7233, or a free one where that is taken. */
   readonly port?: number;
-  readonly uiPort?: number;
+  /** Serve the Temporal UI even where it cannot be hidden from web pages (see `uiHost`). */
+  readonly ui?: boolean;
   readonly metricsPort?: number;
   /** SQLite file, absolute, in a folder that holds nothing else (it comes with -wal, -shm and a note); null: in memory. */
   readonly dbFile: string | null;
@@ -116,14 +111,23 @@ export interface DevServerOptions {
 export interface DevServer {
   /** host:port */
   readonly address: string;
-  readonly uiUrl: string;
+  /** Where the Temporal UI listens, for the review page's server to let through; null: nowhere. */
+  readonly hiddenUi: string | null;
   readonly pid: number;
   /** Ends the server: SIGTERM, SIGKILL after `grace_ms`. Idempotent. */
   stop(grace_ms?: number): Promise<void>;
 }
 
 const DEFAULT_PORT = 7233;
-const DEFAULT_UI_PORT = 8233;
+
+/**
+ * The Temporal UI checks no Host, so a page of a rebound name that reaches its port can approve. Linux answers on all of 127.0.0.0/8:
+ * there it listens at a random one of these 16 million addresses. Elsewhere there is only 127.0.0.1, and it is not served unless `wanted`.
+ */
+export const uiHost = (wanted = false, platform: string = process.platform): string | null => {
+  if (platform === 'linux') return `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(1, 255)}`;
+  return wanted ? LOOPBACK : null;
+};
 
 /**
  * Starts a server and returns once it answers. It runs in a process group of its own, so that Ctrl-C in a terminal reaches the worker
@@ -138,7 +142,8 @@ export const startDevServer = async (options: DevServerOptions): Promise<DevServ
     state: 'starting',
     process: self,
     address: '',
-    uiUrl: '',
+    hiddenUi: null,
+    uiUrl: null,
     dbFile: options.dbFile,
     logFile: options.logFile,
     cliVersion: options.cli.version,
@@ -154,33 +159,32 @@ export const startDevServer = async (options: DevServerOptions): Promise<DevServ
   }
 };
 
-const isOurChoice = (wanted: number | undefined): boolean => wanted === undefined || wanted === 0;
-const portOf = async (wanted: number | undefined, usual: number, not: readonly number[]): Promise<number> =>
-  wanted !== undefined && wanted !== 0 ? wanted : freePort(wanted ?? usual, not);
-
+type UiPlace = { readonly host: string; readonly port: string } | null;
+const isOurChoice = (wanted: number | undefined): wanted is 0 | undefined => wanted === undefined || wanted === 0;
 const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord): Promise<DevServer> => {
   for (let attempt = 1; ; attempt++) {
-    const port = await portOf(options.port, DEFAULT_PORT, []);
-    const uiPort = await portOf(options.uiPort, DEFAULT_UI_PORT, [port]);
+    const port = isOurChoice(options.port) ? await freePort(options.port ?? DEFAULT_PORT) : options.port;
+    const host = uiHost(options.ui);
+    const ui = host === null ? null : { host, port: String(await freePort(0, host)) };
     const address = `${LOOPBACK}:${port}`;
     const logStart = await sizeOf(options.logFile);
-    const child = await launch(options, port, uiPort);
+    const child = await launch(options, port, ui);
     const server = child.pid === undefined ? null : await processOf(realSys, child.pid);
     if (server !== null) {
       // From here the claim is the server's own: should we be killed now, nobody starts a second one on its database.
-      const record: DevServerRecord = { ...claim, process: server, address, uiUrl: `http://${LOOPBACK}:${uiPort}` };
+      const hiddenUi = ui === null ? null : `http://${ui.host}:${ui.port}`;
+      const record: DevServerRecord = { ...claim, process: server, address, hiddenUi };
       await replaceRecord(options.home, record);
       if (await ready(address, child)) {
         await replaceRecord(options.home, { ...record, state: 'serving' });
         const stop = (grace_ms?: number): Promise<void> => stopDevServer(options.home, server, grace_ms);
-        return { address, uiUrl: record.uiUrl, pid: server.pid, stop };
+        return { address, hiddenUi, pid: server.pid, stop };
       }
       await endProcess(server, DEV_STOP_MS);
       await replaceRecord(options.home, claim);
     }
     const log = (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
-    const portTaken = /address already in use/i.test(log) && (isOurChoice(options.port) || isOurChoice(options.uiPort));
-    if (portTaken && attempt < DEV_STARTS) continue;
+    if (/address already in use/i.test(log) && attempt < DEV_STARTS) continue;
     throw new ProblemError(
       problem(
         'no_server',
@@ -203,11 +207,11 @@ export const stopDevServer = async (
   await removeRecord(home, server);
 };
 
-const launch = async (options: DevServerOptions, port: number, uiPort: number): Promise<ChildProcess> => {
+const launch = async (options: DevServerOptions, port: number, ui: UiPlace): Promise<ChildProcess> => {
   await mkdir(dirname(options.logFile), { recursive: true });
   const log = await open(options.logFile, 'a', 0o600);
   try {
-    const child = spawn(options.cli.path, serverArguments(options, port, uiPort), {
+    const child = spawn(options.cli.path, serverArguments(options, port, ui), {
       // A file, not a pipe: a server that outlives its starter must not die of writing.
       stdio: ['ignore', log.fd, log.fd],
       detached: true,
@@ -222,10 +226,13 @@ const launch = async (options: DevServerOptions, port: number, uiPort: number): 
   }
 };
 
-const serverArguments = (options: DevServerOptions, port: number, uiPort: number): string[] => [
+const serverArguments = (options: DevServerOptions, port: number, ui: UiPlace): string[] => [
   'server',
   'start-dev',
-  ...['--ip', LOOPBACK, '--port', String(port), '--ui-port', String(uiPort), '--log-level', 'error'],
+  ...['--ip', LOOPBACK, '--port', String(port), '--log-level', 'error'],
+  ...(ui === null ? ['--headless'] : ['--ui-ip', ui.host, '--ui-port', ui.port]),
+  // Its HTTP API takes a form's post from any web page; it answers only under a name that no browser sends.
+  ...['--dynamic-config-value', 'frontend.httpAllowedHosts=["emend.invalid"]'],
   ...(options.metricsPort === undefined ? [] : ['--metrics-port', String(options.metricsPort)]),
   ...(options.dbFile === null ? [] : ['--db-filename', options.dbFile, '--sqlite-pragma', 'journal_mode=wal']),
   // One history shard polls 20 times a second by default, which puts every step on a 50 ms grid.
@@ -257,7 +264,7 @@ const ready = async (address: string, child: ChildProcess): Promise<boolean> => 
 const alreadyRunning = (home: string, holder: DevServerRecord): [message: string, next: string] =>
   holder.state === 'serving'
     ? [
-        `A dev server of this home (${home}) runs already: pid ${holder.process.pid}, ${holder.address}, UI ${holder.uiUrl}.`,
+        `A dev server of this home (${home}) runs already: pid ${holder.process.pid}, ${holder.address}.`,
         `Use that one, or end it first: kill ${holder.process.pid}`,
       ]
     : [

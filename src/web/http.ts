@@ -1,6 +1,7 @@
 /** Reading and answering requests: bounded bodies, JSON, headers that every answer has. */
-import { isIP } from 'node:net';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { isIP, type AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import { fail, problem, PROBLEMS, ProblemError, type Problem, type ProblemCode } from '../shared/problems.js';
 
 const WEB_BODY_BYTES = 256 * 1024; // bound: The body of a request to the review page.
@@ -33,7 +34,7 @@ const COMMON = {
   'permissions-policy': 'camera=(), microphone=(), geolocation=()',
 } as const;
 
-type Headers = Readonly<Record<string, string>>;
+type Headers = Readonly<Record<string, string | string[]>>;
 
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' } as const;
 
@@ -149,15 +150,22 @@ interface Asked {
   readonly headers: IncomingHttpHeaders;
 }
 
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST'];
+
 /** Null: go on; else the status and why. */
-export const refusalOf = ({ method, url = '/', headers }: Asked, place: Place): readonly [number, string] | null => {
+export const refusalOf = (
+  { method = '', url = '/', headers }: Asked,
+  place: Place,
+  methods = METHODS,
+): readonly [number, string] | null => {
   if (url.length > WEB_URL_CHARS) return [414, 'The address is too long.'];
   const host = (headers.host ?? '').toLowerCase();
   if (!place.hosts.has(host)) return [421, 'This server does not answer under that name.'];
-  if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') return [405, 'Only GET and POST are answered.'];
+  if (!methods.includes(method)) return [405, 'Only GET and POST are answered.'];
   const { origin } = headers;
   if (origin !== undefined && !place.origins.has(origin.toLowerCase())) return [403, 'Another site asked for this.'];
-  if (method === 'POST' && origin === undefined) return [403, 'A change must say which page it comes from (Origin).'];
+  if (method !== 'GET' && method !== 'HEAD' && origin === undefined)
+    return [403, 'A change must say which page it comes from (Origin).'];
   const site = headers['sec-fetch-site'];
   // A link on another page may lead here; nothing else of another site may.
   const visit =
@@ -205,4 +213,31 @@ export const addressOf = (
 ): string => {
   const told = proxied ? [forwarded].flat().join(',').split(',').at(-1)?.trim() : undefined;
   return placeOfIp(told !== undefined && isIP(told) !== 0 ? told : (peer ?? ''));
+};
+
+/** The port that it got. Throws ProblemError `usage` where it cannot be had. */
+export const listen = (server: Server, host: string, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        new ProblemError(
+          problem(
+            'usage',
+            `The review page cannot listen on ${bracketed(host)}:${port} (${error.code ?? error.message}).`,
+            'Name another with --port, or 0 for any free one.',
+          ),
+        ),
+      );
+    });
+    server.listen(port, host, () => {
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+
+/** Ends it with all its connections. */
+export const closing = async (server: Server): Promise<void> => {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
 };

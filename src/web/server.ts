@@ -6,18 +6,19 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { fail, problem, ProblemError } from '../shared/problems.js';
+import { fail, ProblemError } from '../shared/problems.js';
 import type { Emend } from '../client/types.js';
 import { BOUNDS } from '../shared/limits.js';
 import {
   addressOf,
   bracketed,
+  closing,
   cookieOf,
   isLoopback,
+  listen,
   placeOf,
   refusalOf,
   type Place,
@@ -31,6 +32,7 @@ import {
 import { createFeeds } from './feeds.js';
 import { addressBound, createSessions } from './sessions.js';
 import { answerRoute } from './routes.js';
+import { startUi } from './ui.js';
 
 const WEB_UNKNOWN_BURST = 100; // bound: Requests of one address that is not let in, at once,
 const WEB_UNKNOWN_PER_SECOND = 20; // bound: and per second;
@@ -60,6 +62,8 @@ export interface WebOptions {
   readonly source: () => Promise<Emend>;
   /** An address with a token that is good once; a new one each time one was used. */
   readonly onAddress: (address: string) => void;
+  /** The Temporal UI that is let through to those that are let in (src/web/ui.ts); null: none. On loopback only. */
+  readonly ui: (() => Promise<string | null>) | null;
   /** What is a fault of ours. */
   readonly onError: (error: unknown) => void;
 }
@@ -68,6 +72,8 @@ export interface WebServer {
   /** Without a token. */
   readonly url: string;
   readonly port: number;
+  /** Where the Temporal UI is let through; null: nowhere. */
+  readonly uiUrl: string | null;
   close(): Promise<void>;
 }
 
@@ -119,7 +125,8 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     }
     const secure = publicUrl?.startsWith('https:') === true ? '; Secure' : '';
     const attributes = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(BOUNDS.webSession_ms / 1000)}${secure}`;
-    sendJson(response, { key: opened.key }, { 'set-cookie': `${at.cookie}=${opened.cookie}; ${attributes}` });
+    const cookies = [`${at.cookie}=${opened.cookie}`, ...(ui === null ? [] : [`${ui.cookie}=${opened.ui}`])];
+    sendJson(response, { key: opened.key }, { 'set-cookie': cookies.map((each) => `${each}; ${attributes}`) });
     if ('token' in given.data) offer();
   };
 
@@ -158,6 +165,13 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     },
   );
   const port = await listen(server, host, options.port);
+  const ui =
+    options.ui === null || !isLoopback(host) || publicUrl !== null
+      ? null
+      : await startUi({
+          ...{ host, source: options.ui, session: (cookie) => sessions.findUi(cookie) },
+          strangers: (request) => ({ take: () => strangers.take(from(request)) }),
+        });
   at.place = placeOf(host, port, publicUrl);
   at.base =
     publicUrl?.replace(/\/+$/, '') ??
@@ -168,14 +182,9 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
   return {
     url: at.base,
     port,
+    uiUrl: ui?.url ?? null,
     close: async () => {
-      const closed = new Promise<void>((resolve) =>
-        server.close(() => {
-          resolve();
-        }),
-      );
-      server.closeAllConnections();
-      await closed;
+      await Promise.all([closing(server), ui?.close()]);
       // A connection to Temporal that is closed under a call in progress ends the process. A server that does not answer must not keep it.
       const given = new AbortController();
       await Promise.race([
@@ -209,24 +218,6 @@ const checkPlace = ({ host, secret, publicUrl }: WebOptions): void => {
       'Add --public-url http://NAME:PORT.',
     );
 };
-
-const listen = (server: Server, host: string, port: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(
-        new ProblemError(
-          problem(
-            'usage',
-            `The review page cannot listen on ${bracketed(host)}:${port} (${error.code ?? error.message}).`,
-            'Name another with --port, or 0 for any free one.',
-          ),
-        ),
-      );
-    });
-    server.listen(port, host, () => {
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
 
 const urlOf = ({ url }: IncomingMessage): URL | null => {
   try {

@@ -67,6 +67,8 @@ export interface OpenedSession {
   readonly cookie: string;
   /** What the page sends as the header `x-emend-key`. */
   readonly key: string;
+  /** Value of the cookie that opens the Temporal UI, and nothing else: no page of ours is there that could send a key. */
+  readonly ui: string;
 }
 
 export interface Sessions {
@@ -77,6 +79,7 @@ export interface Sessions {
   /** Null: there is no secret, or another. */
   bySecret(secret: string, person: string): OpenedSession | null;
   find(cookie: string | undefined, key: string | undefined): Session | null;
+  findUi(cookie: string | undefined): Session | null;
   end(cookie: string | undefined): void;
 }
 
@@ -86,6 +89,7 @@ const fresh = (): string => randomBytes(32).toString('base64url');
 
 interface Kept extends Session {
   readonly key: Buffer;
+  readonly ui: Buffer;
   endsAt: number;
 }
 
@@ -99,9 +103,10 @@ export const createSessions = (secret: string | null, now: () => number = Date.n
     for (const [id, kept] of sessions) if (kept.endsAt < now()) sessions.delete(id);
     const [oldest] = sessions.keys();
     if (sessions.size >= WEB_SESSIONS && oldest !== undefined) sessions.delete(oldest);
-    const opened = { cookie: fresh(), key: fresh() };
+    const opened = { cookie: fresh(), key: fresh(), ui: fresh() };
     const rate = rateBound(WEB_REQUESTS_BURST, WEB_REQUESTS_PER_SECOND);
-    sessions.set(idOf(opened.cookie), { person, rate, key: digest(opened.key), endsAt: now() + BOUNDS.webSession_ms });
+    const kept = { person, rate, key: digest(opened.key), ui: digest(opened.ui), endsAt: now() + BOUNDS.webSession_ms };
+    sessions.set(idOf(opened.cookie), kept);
     return opened;
   };
   return {
@@ -122,6 +127,11 @@ export const createSessions = (secret: string | null, now: () => number = Date.n
       if (kept === undefined || kept.endsAt < now() || !same(kept.key, digest(key))) return null;
       kept.endsAt = now() + BOUNDS.webSession_ms;
       return kept;
+    },
+    findUi: (cookie) => {
+      if (cookie === undefined) return null;
+      const given = digest(cookie);
+      return [...sessions.values()].find(({ ui, endsAt }) => endsAt >= now() && same(ui, given)) ?? null;
     },
     end: (cookie) => {
       if (cookie !== undefined) sessions.delete(idOf(cookie));

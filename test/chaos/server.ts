@@ -10,7 +10,6 @@ import { alive } from '../support/alive.js';
 
 export interface Server {
   readonly address: string;
-  readonly uiUrl: string;
   /** SIGKILL, then another server on the same file and ports. */
   killAndRestart(away_ms: number): Promise<void>;
   freeze(ms: number): Promise<void>;
@@ -38,8 +37,8 @@ export const startServer = async (dir: string, suggested: number, note: (line: s
   const found = await findTemporalCli({ env: process.env, log: note });
   const cli = suggested === 0 ? found : { ...found, path: suggesting(dir, found.path, suggested) };
   const options = { home: dir, cli, dbFile: join(dir, 'db', 'temporal.db'), logFile: join(dir, 'server.log') };
-  const first = await startDevServer({ ...options, port: 0, uiPort: 0 });
-  const ports = { port: Number(first.address.split(':').at(-1)), uiPort: Number(new URL(first.uiUrl).port) };
+  const first = await startDevServer({ ...options, port: 0 });
+  const ports = { port: Number(first.address.split(':').at(-1)) };
   let now: DevServer | null = first;
   let back = 0;
   /** One thing at a time is done to it. */
@@ -47,7 +46,6 @@ export const startServer = async (dir: string, suggested: number, note: (line: s
   const inTurn = (work: () => Promise<void>): Promise<void> => (turn = turn.then(work));
   return {
     address: first.address,
-    uiUrl: first.uiUrl,
     killAndRestart: (away_ms) =>
       inTurn(async () => {
         if (now === null) return;

@@ -166,7 +166,7 @@ test('the server is killed and restarted in the middle of a model call: one paym
     const env = { ...process.env, EMEND_TEMPORAL_CLI: process.env.EMEND_TEST_CLI };
     const cli = await findTemporalCli({ env, log: () => undefined });
     const files = { dbFile: join(dir, 'temporal.db'), logFile: join(dir, 'server.log') };
-    const options = { home: dir, cli, port: 0, uiPort: 0, ...files };
+    const options = { home: dir, cli, port: 0, ...files };
     const first = (server = await startDevServer(options));
     const held = { ...A, fault: { kind: 'hold' as const, after_bytes: 400 } };
     const s = (open = await scene(A_FILES, [held], { address: server.address }));

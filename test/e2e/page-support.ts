@@ -38,7 +38,7 @@ export interface ServedPage extends WebServer {
 
 export const servePage = async (
   emend: Emend,
-  more: { port?: number; secret?: string; publicUrl?: string; host?: string } = {},
+  more: { port?: number; secret?: string; publicUrl?: string; host?: string; ui?: string | null } = {},
 ): Promise<ServedPage> => {
   let address = '';
   const errors: unknown[] = [];
@@ -50,6 +50,7 @@ export const servePage = async (
     person: 'ada',
     assets: await loadAssets(join(process.cwd(), 'dist', 'web')),
     source: () => Promise.resolve(emend),
+    ui: more.ui == null ? null : () => Promise.resolve(more.ui ?? null),
     onAddress: (next) => {
       address = next;
     },

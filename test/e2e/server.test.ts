@@ -26,7 +26,6 @@ test('the server is killed and restarted while a step is paused: the approval af
     home: dir,
     cli,
     port: 0,
-    uiPort: 0,
     dbFile: join(dir, 'temporal.db'),
     logFile: join(dir, 'server.log'),
   };

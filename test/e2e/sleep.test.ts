@@ -30,7 +30,7 @@ let open: Scene | null = null;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'emend sleep '));
   const cli = await findTemporalCli({ env: process.env, log: () => undefined });
-  server = await startDevServer({ home: dir, cli, port: 0, uiPort: 0, dbFile: null, logFile: join(dir, 'server.log') });
+  server = await startDevServer({ home: dir, cli, port: 0, dbFile: null, logFile: join(dir, 'server.log') });
 }, 60_000);
 afterEach(async () => {
   await endBuildWorkers();

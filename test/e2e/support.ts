@@ -258,8 +258,5 @@ export async function scene(
   };
 }
 
-/** The ports of a server that chose them itself, for one that takes its place. */
-export const portsOf = ({ address, uiUrl }: { readonly address: string; readonly uiUrl: string }) => ({
-  port: Number(address.split(':').at(-1)),
-  uiPort: Number(new URL(uiUrl).port),
-});
+/** The port of a server that chose it itself, for one that takes its place. */
+export const portsOf = ({ address }: { readonly address: string }) => ({ port: Number(address.split(':').at(-1)) });

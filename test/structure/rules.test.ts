@@ -159,6 +159,7 @@ describe('sources', () => {
     'src/client/runs/resolve.ts': 'digits of a name',
     'src/temporal/connection.ts': 'digits of a name',
     'src/worker/index.ts': 'digits of a name',
+    'src/web/ui.ts': 'a port',
     'src/documents/plan/triggers.ts': 'what a small phase is, and how many failures are a pattern',
     'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",

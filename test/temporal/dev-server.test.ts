@@ -7,8 +7,8 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { ProblemError } from '../../src/shared/problems.js';
 import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
-import { liveDevServer, recordPath } from '../../src/temporal/dev-record.js';
-import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
+import { liveDevServer, recordPath, replaceRecord } from '../../src/temporal/dev-record.js';
+import { startDevServer, uiHost, type DevServer } from '../../src/temporal/dev-server.js';
 import { examine } from '../../src/cli/commands/doctor.js';
 import { awaitUsable, ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
 import { connectWorker } from '../../src/worker/run-workers.js';
@@ -47,20 +47,31 @@ afterEach(async () => {
   await place.remove();
 });
 
+test('where the Temporal UI listens: at no address that could be guessed, or nowhere, unless a person wants it', () => {
+  const hosts = Array.from({ length: 100 }, () => uiHost(false, 'linux') ?? '');
+  expect(new Set(hosts).size).toBeGreaterThan(90);
+  for (const host of hosts) expect(host).toMatch(/^127\.\d+\.\d+\.\d+$/);
+  expect(hosts).not.toContain('127.0.0.1');
+  expect([uiHost(false, 'darwin'), uiHost(true, 'darwin')]).toEqual([null, '127.0.0.1']);
+});
+
 describe('the dev server', () => {
   test('is found by its record, refuses a second one, and leaves no trace when stopped', async () => {
     const options = await serverOptions(place.home, 'file');
     const server = await keep(startDevServer(options));
     expect(await liveDevServer(place.home)).toMatchObject({
       address: server.address,
-      uiUrl: server.uiUrl,
+      hiddenUi: server.hiddenUi,
+      uiUrl: null,
       process: { pid: server.pid },
     });
     expect(await connected(async ({ address, uiUrl }) => ({ address, uiUrl }))).toEqual({
       address: server.address,
-      uiUrl: server.uiUrl,
+      uiUrl: null,
     });
-    expect((await fetch(server.uiUrl)).status).toBe(200);
+    // Once a review page's server lets it through, links of this home lead there.
+    await replaceRecord(place.home, { ...(await liveDevServer(place.home))!, uiUrl: 'http://127.0.0.1:8233' });
+    expect(await connected(async ({ uiUrl }) => uiUrl)).toBe('http://127.0.0.1:8233');
 
     const second = await problemOf(startDevServer(options));
     expect(second.message).toContain(`pid ${server.pid}, ${server.address}`);
@@ -111,7 +122,7 @@ describe('the dev server', () => {
     try {
       const one = await keep(startDevServer(free));
       const two = await keep(startDevServer({ ...free, home: beside.home }));
-      expect(new Set([one.address, two.address, one.uiUrl.slice(7), two.uiUrl.slice(7)]).size).toBe(4);
+      expect(new Set([one.address, two.address, one.hiddenUi, two.hiddenUi]).size).toBe(4);
       await two.stop(0);
     } finally {
       await beside.remove();
@@ -159,7 +170,7 @@ describe('what needs a server', () => {
     expect(closed.message).toContain('127.0.0.1:1 (configuration): nothing listens');
 
     const server = await keep(startServer(place.home, 'memory'));
-    const ui = await connect({ TEMPORAL_ADDRESS: new URL(server.uiUrl).host });
+    const ui = await connect({ TEMPORAL_ADDRESS: new URL(server.hiddenUi ?? '').host });
     expect(ui.code).toBe('no_server');
     const namespace = await connect({ TEMPORAL_NAMESPACE: 'nowhere' });
     expect(namespace.message).toContain('no namespace "nowhere"');

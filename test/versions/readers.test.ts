@@ -239,6 +239,7 @@ describe('the dev server', () => {
       state: 'serving',
       process,
       address: 'a:1',
+      hiddenUi: null,
       uiUrl: 'u',
       dbFile: null,
       logFile: 'l',

@@ -15,6 +15,7 @@ test('a request that waits for a server that does not answer keeps nothing alive
     publicUrl: null,
     person: 'Ada',
     assets: new Map(),
+    ui: null,
     source: () => {
       isAsked();
       return new Promise(() => undefined);

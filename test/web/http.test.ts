@@ -80,7 +80,12 @@ describe('sessions', () => {
     expect(sessions.find(opened.cookie, opened.cookie)).toBeNull();
     expect(sessions.find(undefined, opened.key)).toBeNull();
     expect(sessions.bySecret('', 'eve')).toBeNull();
+    // The Temporal UI's cookie opens the UI and nothing of the page, and ends with the session.
+    expect(sessions.findUi(opened.ui)?.person).toBe('ada');
+    expect([sessions.findUi(opened.cookie), sessions.findUi(undefined)]).toEqual([null, null]);
+    expect(sessions.find(opened.ui, opened.key)).toBeNull();
     sessions.end(opened.cookie);
+    expect(sessions.findUi(opened.ui)).toBeNull();
     expect(sessions.find(opened.cookie, opened.key)).toBeNull();
   });
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { EXIT, type ExitCode, fail } from '../../shared/problems.js';
+import { liveDevServer, replaceRecord } from '../../temporal/dev-record.js';
 import type { DevServer } from '../../temporal/dev-server.js';
 import { resolveHome } from '../../stores/home.js';
 import type { WebServer } from '../../web/server.js';
@@ -24,14 +25,24 @@ export interface PageFlags {
 }
 
 /** Throws ProblemError `home_unusable`, `store_unusable`, `usage` for flags that make no sense, a port that is taken, or a place beyond loopback without a secret. */
-const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServer> => {
+export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServer> => {
   const [{ startWeb }, { loadAssets }] = await Promise.all([
     import('../../web/server.js'),
     import('../../web/server.js'),
   ]);
   const emend = reopening(io);
   // A home that is not there or cannot be used is said now, not by the first page that is asked for.
-  await emend.source();
+  const { home } = await emend.source();
+  const dev = await liveDevServer(home);
+  const hidden = async (): Promise<string | null> => (await liveDevServer(home))?.hiddenUi ?? null;
+  const ui = (await hidden()) === null ? null : hidden;
+  const show = { url: null as string | null };
+  // Its links lead to where its own sessions count.
+  const source = async (): Promise<Emend> => {
+    const opened = await emend.source();
+    const isDev = opened.address === dev?.address && io.env.EMEND_TEMPORAL_UI === undefined;
+    return isDev ? { ...opened, uiUrl: show.url } : opened;
+  };
   const start = async (port: number): Promise<WebServer> =>
     startWeb({
       host: flags.host ?? '127.0.0.1',
@@ -40,7 +51,8 @@ const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServer> => {
       publicUrl: flags.publicUrl ?? null,
       person: loginName(),
       assets: await loadAssets(),
-      source: emend.source,
+      source,
+      ui,
       onAddress: (address) => {
         io.out(`review page  ${address}`);
       },
@@ -54,13 +66,25 @@ const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServer> => {
     await emend.close();
     throw error;
   });
+  show.url = server.uiUrl;
+  if (server.uiUrl !== null) {
+    io.out(`Temporal UI  ${server.uiUrl} (in a browser that the review page has let in)`);
+    await noteUi(home, null, server.uiUrl);
+  }
   return {
     ...server,
     close: async () => {
+      if (server.uiUrl !== null) await noteUi(home, server.uiUrl, null);
       await server.close();
       await emend.close();
     },
   };
+};
+
+/** Commands of this home print links to it. */
+const noteUi = async (home: string, was: string | null, uiUrl: string | null): Promise<void> => {
+  const dev = await liveDevServer(home);
+  if (dev !== null && (was === null || dev.uiUrl === was)) await replaceRecord(home, { ...dev, uiUrl });
 };
 
 const pagePort = (text: string): number => {
@@ -98,10 +122,11 @@ const reopening = (io: Io): { readonly source: () => Promise<Emend>; readonly cl
 export interface DevFlags extends QuietFlag {
   readonly port?: string;
   readonly web: boolean;
+  readonly ui?: true;
 }
 
 export const dev = async (io: Io, flags: DevFlags): Promise<ExitCode> => {
-  const { port, web } = flags;
+  const { port, web, ui } = flags;
   const aside = asides(io, flags);
   const home = await resolveHome(io.env);
   // Heard while they start, too: a server whose starter was killed would stay behind.
@@ -110,12 +135,15 @@ export const dev = async (io: Io, flags: DevFlags): Promise<ExitCode> => {
   let worker: RunningWorker | null = null;
   let page: WebServer | null = null;
   try {
-    server = await startServer(io.env, home, aside.err);
+    server = await startServer(io.env, home, aside.err, ui === true);
     if (!interrupt.heard()) worker = await startOwnWorker(io, home, flags.quiet === true ? 'warnings' : 'stderr');
     if (worker !== null) {
-      io.out(`Temporal UI  ${server.uiUrl}`);
       io.out(`server       ${server.address}`);
       io.out(`home         ${home}`);
+      if (ui === true && process.platform !== 'linux')
+        io.err(
+          `The Temporal UI listens at ${String(server.hiddenUi)}, which checks no host name: a web page that you open can reach it through a rebound name, and approve. Leave out --ui to have none.`,
+        );
       if (web) page = await startPage(io, port === undefined ? {} : { port });
       aside.out('Ctrl-C ends server and worker. Open runs stay where they are until the next `emend dev`.');
       warnWithoutModel(io);

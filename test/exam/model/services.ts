@@ -25,7 +25,6 @@ export const startServices = async (root: string, dir: string): Promise<Services
     home,
     cli,
     port: 0,
-    uiPort: 0,
     dbFile: null,
     logFile: join(dir, 'server.log'),
   });

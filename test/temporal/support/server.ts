@@ -12,12 +12,10 @@ export const newHome = async (): Promise<{ home: string; remove: () => Promise<v
 };
 
 export const serverOptions = async (home: string, database: 'file' | 'memory'): Promise<DevServerOptions> => {
-  const port = await freePort(0);
   return {
     home,
     cli: await findTemporalCli({ env: process.env }),
-    port,
-    uiPort: await freePort(0, [port]),
+    port: await freePort(0),
     dbFile: database === 'file' ? join(home, 'server', 'temporal.db') : null,
     logFile: join(home, 'dev-server.log'),
   };
@@ -25,7 +23,7 @@ export const serverOptions = async (home: string, database: 'file' | 'memory'): 
 
 export const startServer = async (home: string, database: 'file' | 'memory'): Promise<DevServer> =>
   // Any free ports, looked for again where another process was quicker.
-  startDevServer({ ...(await serverOptions(home, database)), port: 0, uiPort: 0 });
+  startDevServer({ ...(await serverOptions(home, database)), port: 0 });
 
 /** An environment that names no server, so that the home's record decides. */
 export const bareEnvironment = (home: string): Record<string, string> => ({

@@ -1,0 +1,102 @@
+/**
+ * The Temporal UI of the dev server. Its own port checks neither Host nor session, so it listens where no web page can guess it
+ * (src/temporal/dev-server.ts); whoever the review page let in reaches it here, on a port of its own.
+ */
+import {
+  createServer,
+  request as ask,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { problem } from '../shared/problems.js';
+import { closing, cookieOf, listen, placeOf, refusalOf, refuse, sendProblem } from './http.js';
+import type { RateBound, Session } from './sessions.js';
+
+const UI_ANSWER_MS = 60_000; // bound: The Temporal UI begins an answer within this time; a page of it waits for a worker's.
+
+export interface UiOptions {
+  readonly host: string;
+  /** Where the UI is now, `http://127.x.y.z:port`; null: there is none. */
+  readonly source: () => Promise<string | null>;
+  /** Null: not let in. */
+  readonly session: (cookie: string | undefined) => Session | null;
+  /** Of who is not let in. */
+  readonly strangers: (request: IncomingMessage) => RateBound;
+}
+export interface ServedUi {
+  readonly url: string;
+  /** Name of the cookie that opens it. */
+  readonly cookie: string;
+  close(): Promise<void>;
+}
+
+/** Tried first, as Temporal's own: where it is taken, any free one. */
+const USUAL_PORT = 8233;
+
+export const startUi = async (options: UiOptions): Promise<ServedUi> => {
+  const at = { port: 0, cookie: '' };
+  const refusal = (request: IncomingMessage, session: Session | null): readonly [number, string] | null => {
+    const refused = refusalOf(request, placeOf(options.host, at.port, null), UI_METHODS);
+    if (refused !== null) return refused;
+    if (!(session?.rate ?? options.strangers(request)).take()) return [429, 'Too many requests.'];
+    return session === null ? [401, 'The Temporal UI opens in a browser that the review page has let in.'] : null;
+  };
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const refused = refusal(request, options.session(cookieOf(request.headers, at.cookie)));
+    const source = refused === null ? await options.source() : null;
+    if (source === null) refuse(response, ...(refused ?? NO_UI));
+    else passOn(request, response, new URL(source));
+  };
+  const start = async (port: number): Promise<Server> => {
+    const server = createServer({ maxHeaderSize: 16_384, headersTimeout: 10_000 }, (request, response) => {
+      answer(request, response).catch(() => {
+        refuse(response, 502, NO_ANSWER);
+      });
+    });
+    at.port = await listen(server, options.host, port);
+    return server;
+  };
+  const server = await start(USUAL_PORT).catch(() => start(0));
+  at.cookie = `emend-ui-${at.port}`;
+  return { url: `http://${options.host}:${at.port}`, cookie: at.cookie, close: () => closing(server) };
+};
+
+const UI_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const NO_UI = [404, 'No dev server of this home shows a Temporal UI now.'] as const;
+const NO_ANSWER = 'The Temporal UI does not answer.';
+/** Of one connection, not of what goes over it. */
+const HOP = ['connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'proxy-authorization', 'host', 'referer'];
+
+/** As if the UI had been asked at its own address. It is not told our cookies. */
+const passOn = (request: IncomingMessage, response: ServerResponse, to: URL): void => {
+  const headers: OutgoingHttpHeaders = Object.fromEntries(
+    Object.entries(request.headers).filter(([name]) => !HOP.includes(name)),
+  );
+  if (headers.origin !== undefined) headers.origin = to.origin;
+  const cookies = (request.headers.cookie ?? '').split(/; */).filter((each) => !each.startsWith('emend-'));
+  headers.cookie = cookies.join('; ');
+  const sent = ask({
+    ...{ host: to.hostname, port: to.port, method: request.method, path: request.url, headers },
+    timeout: UI_ANSWER_MS,
+  });
+  sent.on('response', (answered) => {
+    response.writeHead(answered.statusCode ?? 502, {
+      ...answered.headers,
+      connection: 'keep-alive',
+      'x-frame-options': 'SAMEORIGIN',
+      'cross-origin-resource-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin',
+    });
+    answered.pipe(response);
+    answered.on('error', () => response.destroy());
+  });
+  sent.on('timeout', () => sent.destroy(new Error(NO_ANSWER)));
+  sent.on('error', () => {
+    if (response.headersSent) response.destroy();
+    else sendProblem(response, problem('no_server', NO_ANSWER), 502);
+  });
+  response.on('close', () => sent.destroy());
+  request.pipe(sent);
+};
