@@ -18,6 +18,7 @@ import { rebaseProposal } from './step/rebase.js';
 import { buildProposal } from './step/build-proposal.js';
 import { countUsage } from './step/estimate.js';
 import { verify } from './step/verify.js';
+import { verifyDecision } from './step/approvers.js';
 
 export { archiveSink } from './frame/ports.js';
 export type { ActivityPorts } from './frame/ports.js';
@@ -37,6 +38,7 @@ const WORK: { readonly [N in ActivityName]: (ports: ActivityPorts) => Work<Input
   verify,
   rollBack,
   commit,
+  verifyDecision,
   readPlan,
   writePhaseJob,
   markPhase,

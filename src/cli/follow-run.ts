@@ -1,6 +1,6 @@
 /** Shows what a run does until it ends, waits for somebody, or the person goes away. */
 import { ledgerOfEvents } from '../client/archive/status.js';
-import { decide } from '../client/runs/decide.js';
+import { decide, loginName } from '../client/runs/decide.js';
 import { shownKey } from '../shared/ids.js';
 import { refreshRun, type ResolvedRun } from '../client/runs/resolve.js';
 import { runEvents, type RunView } from '../client/runs/show.js';
@@ -133,8 +133,10 @@ export const answerHere = async (
   decision: DecisionPoint,
   options: FollowOptions,
 ) => {
-  if (options.yes && decision.reason === 'approval') {
-    const result = await decide(session.emend, run, { answer: 'approve', decision: decision.id });
+  // Not looked at by anybody, so nobody signs it.
+  if (options.yes && decision.reason === 'approval' && decision.mustSign !== true) {
+    const by = { name: loginName(), from: '--yes' };
+    const result = await decide(session.emend, run, { answer: 'approve', decision: decision.id, by, sign: false });
     if (options.shows === 'progress') session.io.out(`approved (--yes): ${plain(result.message)}`);
     return 'answered';
   }

@@ -117,6 +117,7 @@ export const ACTIVITIES = {
   },
   rollBack: { ...host, work: 'putting the files back', why: 'a retry goes on where the last attempt ended' },
   commit: { ...commits, asksAgain: true, work: 'committing what was applied' },
+  verifyDecision: { ...host, work: 'checking a signature', why: 'it only reads, and its failure does not count' },
   readPlan: { ...host, work: 'reading the plan', why: 'each reading is recorded once' },
   writePhaseJob: { ...host, work: 'writing the job of a phase', why: 'each job is recorded once' },
   markPhase: { ...commits, work: 'marking a phase in the plan' },

@@ -110,6 +110,8 @@ export interface DecisionPoint {
   readonly openedAt: number;
   /** For `test_command`: the command that was found. For limits: the limit that was reached. */
   readonly subject: string | null;
+  /** `approvers` are set: an answer counts only where one of them signed it (those of `UNSIGNED_ANSWERS` apart). */
+  readonly mustSign?: true;
 }
 
 export interface Decider {
@@ -117,7 +119,14 @@ export interface Decider {
   readonly name: string;
   /** From where: `cli`, `web`, `signal`, `policy`. */
   readonly from: string;
+  /** Of the approvers, by a signature that was checked; absent: nobody signed. */
+  readonly signer?: string;
 }
+
+/** Namespace of the signatures: one made for something else is none. */
+export const SIGNATURES = 'emend-decision';
+/** They approve nothing; and where the host is gone nobody can check a signature. */
+export const UNSIGNED_ANSWERS: readonly Answer[] = ['abort', 'wait'];
 
 /** What our faces send, by update `decide` or by the signal of the same name. */
 export interface DecisionRequest {
@@ -133,7 +142,20 @@ export interface DecisionRequest {
   /** Names this request through update, fall-back signal and retries: it counts once. */
   readonly requestId: string;
   readonly by: Decider;
+  /** An OpenSSH signature over `signedStatement`, and the time that it names (ISO 8601). */
+  readonly signed?: { readonly at: string; readonly signature: string };
 }
+
+/** What is signed, as canonical JSON: the decision of this run and its proposal, and the answer with all its parameters. */
+export const signedStatement = (
+  run: string,
+  proposal: string | null,
+  { decision, answer, files, note, set, select }: DecisionRequest,
+  at: string,
+) => {
+  const given = { files: files ?? null, note: note ?? null, set: set ?? null, select: select ?? null };
+  return { run, decision, proposal, answer, ...given, at };
+};
 
 /** The files that a request names; undefined: all that have no answer yet. */
 export const namedFiles = ({ files, select }: DecisionRequest): readonly string[] | undefined =>
@@ -143,7 +165,9 @@ export type DecideOutcome =
   | { readonly outcome: 'resolved'; readonly decision: string; readonly message: string }
   /** Recorded for the named files; the decision still waits for others. */
   | { readonly outcome: 'recorded'; readonly decision: string; readonly message: string }
-  | { readonly outcome: 'already_resolved'; readonly decision: string; readonly message: string };
+  | { readonly outcome: 'already_resolved'; readonly decision: string; readonly message: string }
+  /** Recorded, and it does not count: an approver must sign it. */
+  | { readonly outcome: 'ignored'; readonly decision: string; readonly message: string };
 
 export interface ResolvedDecision {
   readonly id: string;

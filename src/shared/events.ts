@@ -41,6 +41,7 @@ export type EventBody =
       readonly reason: PauseReason;
       readonly progress: Progress;
       readonly decision: string;
+      readonly mustSign?: true;
     }
   | {
       readonly type: 'format_chosen';

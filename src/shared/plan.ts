@@ -195,6 +195,8 @@ export interface ReadyPlan {
   readonly waves: readonly (readonly (readonly PhaseId[])[])[];
   readonly thresholds: PlanThresholds;
   readonly limits: Limits;
+  /** As a step's preflight finds it. */
+  readonly approvers?: BlobRef;
   readonly approval: 'ask' | 'auto';
   readonly test: { readonly commands: readonly string[]; readonly found: string | null };
   /** What each phase asks for, as it was read (JSON blob, `PhaseTexts`). */

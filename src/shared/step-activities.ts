@@ -3,7 +3,7 @@
  * ◆ Every input carries `v`. File contents and answers travel as blob references only.
  */
 import type { StepUsage } from './usage.js';
-import type { PauseReason } from './decisions.js';
+import type { DecisionRequest, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
 import type { Bucket, Format } from './formats.js';
 import type { LimitName, Limits } from './limits.js';
@@ -87,6 +87,8 @@ export type PreflightResult =
       /** Said before paying; not empty: the step asks (`estimate`). */
       readonly overEstimate: readonly string[];
       readonly warnings: readonly string[];
+      /** An OpenSSH `allowed_signers` file: who must sign decisions. Absent: nobody. */
+      readonly approvers?: BlobRef;
     }
   | { readonly outcome: 'pick'; readonly snapshot: BlobRef }
   | { readonly outcome: 'refused'; readonly problem: Problem };
@@ -230,6 +232,14 @@ export interface ArchiveSink {
   append(stepKey: StepKey, events: readonly StepEvent[]): void;
 }
 
+export interface VerifyDecisionInput extends ActivityBase {
+  readonly approvers: BlobRef;
+  /** The hash of the proposal that the open decision is about. */
+  readonly proposal: string | null;
+  readonly request: DecisionRequest;
+}
+export type VerifyDecisionResult = { readonly signer: string } | { readonly why: string };
+
 /** The activities as workflows see them. `createActivities` in src/activities is checked against this. */
 export interface StepActivities {
   preflight(input: PreflightInput): Promise<PreflightResult>;
@@ -243,4 +253,5 @@ export interface StepActivities {
   verify(input: VerifyInput): Promise<VerifyResult | NotYet>;
   rollBack(input: RollbackInput): Promise<RollbackResult>;
   commit(input: CommitInput): Promise<CommitResult | NotYet>;
+  verifyDecision(input: VerifyDecisionInput): Promise<VerifyDecisionResult>;
 }

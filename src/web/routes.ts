@@ -21,6 +21,8 @@ export interface RouteContext {
   readonly response: ServerResponse;
   readonly url: URL;
   readonly person: string;
+  /** Whose page it is signs: whoever started it on this machine. */
+  readonly signs: boolean;
   readonly source: () => Promise<Emend>;
   readonly feeds: Feeds;
 }
@@ -54,7 +56,7 @@ const proposalOf = async (emend: Emend, run: ResolvedRun, id: string | undefined
     : fail('answer_not_accepted', 'The run has another proposal by now.', 'Look at the run again.');
 };
 
-const decideRoute: Route = async ({ request, response, person, source }, [key]) => {
+const decideRoute: Route = async ({ request, response, person, signs, source }, [key]) => {
   const given = DECIDE.safeParse(await readJson(request));
   if (!given.success) return fail('usage', `The answer is not as it should be: ${z.prettifyError(given.error)}`);
   const emend = await source();
@@ -67,6 +69,7 @@ const decideRoute: Route = async ({ request, response, person, source }, [key]) 
     ...(set === undefined ? {} : { set }),
     ...(select === undefined ? {} : { select }),
     by: { name: person, from: 'web' },
+    sign: signs,
   };
   sendJson(response, await decide(emend, await runOf(emend, key), options));
 };

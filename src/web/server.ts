@@ -86,6 +86,7 @@ const LOGIN = z.union([
 export const startWeb = async (options: WebOptions): Promise<WebServer> => {
   checkPlace(options);
   const { host, secret, publicUrl, assets, source, onAddress, onError } = options;
+  const isLocal = isLoopback(host) && publicUrl === null;
   const sessions = createSessions(secret);
   const feeds = createFeeds(onError);
   const logins = addressBound({
@@ -147,7 +148,7 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     else if (url.pathname === '/api/logout' && post) {
       sessions.end(cookie);
       sendJson(response, {}, { 'set-cookie': `${at.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0` });
-    } else await answerRoute({ request, response, url, person: session.person, source, feeds });
+    } else await answerRoute({ request, response, url, person: session.person, signs: isLocal, source, feeds });
   };
   const underWay = new Set<Promise<void>>();
 
@@ -166,7 +167,7 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
   );
   const port = await listen(server, host, options.port);
   const ui =
-    options.ui === null || !isLoopback(host) || publicUrl !== null
+    options.ui === null || !isLocal
       ? null
       : await startUi({
           ...{ host, source: options.ui, session: (cookie) => sessions.findUi(cookie) },

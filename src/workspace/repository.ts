@@ -15,6 +15,8 @@ import type {
 export interface Repository {
   /** Null: the workspace is in no repository. Throws ProblemError `git_failed` where that cannot be told. */
   head(workspace: string): Promise<Pick<WorkspaceLock, 'head' | 'headRef'> | null>;
+  /** A file of the commit that HEAD names, by its path in the workspace, as UTF-8; null: there is none. */
+  committed(workspace: string, path: string): Promise<string | null>;
   /** The message of a commit. */
   message(workspace: string, commit: string): Promise<string>;
   /** Does the branch hold the commit? */

@@ -55,6 +55,9 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'npm run chaos -- --kills 10 --seed 7': { by: 'scripts/test.js' },
   'git show': { here: 'nothing' },
 
+  'git config --global gpg.format ssh': FILL_IN,
+  'git config --global user.signingkey ~/.ssh/id_ed25519.pub': FILL_IN,
+  'ssh-add -c ~/.ssh/id_ed25519': FILL_IN,
   'export ANTHROPIC_API_KEY=…': FILL_IN,
   'export ANTHROPIC_API_KEY=sk-ant-…': FILL_IN,
   'emend dev': TUTORIAL,

@@ -72,7 +72,8 @@ test('what lies outside the policy waits and says why; what lies inside is commi
   expect(html).toContain('hello(&quot;&lt;b&gt;day&lt;/b&gt;&quot;);');
   expect(html).not.toContain('<b>');
   expect(html).toContain('it is fine');
-  expect(html).toMatch(/within the policy wide\.yaml \([0-9a-f]{12}\)/);
+  expect(html).toMatch(/policy wide\.yaml [0-9a-f]{12}/);
+  expect(html).toMatch(/within paths .*; at most \d+ files and \d+ lines/);
   const facts = JSON.parse((await emend(0, ['report', run, '--json'])).out) as Record<string, unknown>;
   expect(facts).toMatchObject({
     outcome: 'committed',

@@ -13,6 +13,7 @@ import { REVERTED_WAIT_MS } from '../../src/workspace/git/commit-branch.js';
 import { SHOW_QUERY_MS } from '../../src/client/runs/show.js';
 import { CALL_MS } from '../../src/client/gateway.js';
 import { COUNT_WAIT_MS } from '../../src/activities/step/estimate.js';
+import { KEYGEN_MS } from '../../src/system/ssh-signature.js';
 import { EDIT_TIME_MS } from '../../src/activities/frame/edit-worker.js';
 import { SYNTAX_PARSE_MS } from '../../src/syntax/load.js';
 
@@ -51,6 +52,7 @@ const activities = (timings: Timings, test_s: number): Record<string, readonly [
     ...(timings === DEFAULTS
       ? {
           ...named(['applyProposal', 'rollBack', 'mergePhase'], { ...own, attemptPatience_ms, revertedWait_ms }),
+          ...named(['verifyDecision'], { ...own, keygen_ms: 2 * KEYGEN_MS }),
           ...named(['preflight', 'rebaseProposal'], { ...own, editTime_ms: EDIT_TIME_MS }),
           ...named(['pickFiles', 'writeBrief', 'proposeEdit', 'scorePhase', 'debugPhase', 'proposeReplan'], {
             streamIdle_ms: timings.streamIdle_ms,
@@ -99,7 +101,16 @@ test('where an activity has less time than that, what is started in it has what 
 });
 
 /** Compared above. */
-const INNER = ['git_ms', 'hook_s', 'format_s', 'worktreeAdd_s', 'attemptPatience_ms', 'revertedWait_ms', 'editTime_ms'];
+const INNER = [
+  'git_ms',
+  'hook_s',
+  'format_s',
+  'worktreeAdd_s',
+  'attemptPatience_ms',
+  'revertedWait_ms',
+  'editTime_ms',
+  'keygen_ms',
+];
 /** Not limits of work in an activity, and why. */
 const OTHERS: Record<string, readonly string[]> = {
   'a wait of the workflow itself': ['signalPause_ms'],

@@ -22,6 +22,7 @@ import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { readTextFile } from '../step/snapshot.js';
+import { approversOf } from '../step/approvers.js';
 import { testPlan } from '../step/verify.js';
 import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
@@ -62,6 +63,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   await refuseUncommitted(plan, root, input);
   const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
   if (!config.ok) throw new ProblemsError([config.problems[0] ?? { code: 'config_invalid', message: '' }]);
+  const approvers = await approversOf(ports, workspace, config.value);
   const checkpoint = await checkpointOfRun(ports, input.resume?.checkpoint);
   const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);
   const texts = textsOf(plan, report.phases, ids);
@@ -109,6 +111,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     lostMarks: LOST_MARKS,
     limits,
     approval: input.approval ?? config.value.approval,
+    ...(approvers === null ? {} : { approvers }),
     test,
     texts: await putJson(ports.blobs, texts),
     settings: await putJson(ports.blobs, {

@@ -28,6 +28,7 @@ import { listWorkspaceFiles } from '../../workspace/files/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
+import { approversOf } from './approvers.js';
 import { estimateEdits, type Estimate } from './estimate.js';
 import {
   readTextFile,
@@ -77,6 +78,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   if (commitMessage !== null && (await ports.repository.head(workspace)) === null)
     fail('not_a_repository', `${input.jobPath}: commit is asked for, but ${workspace} is not in a git repository`);
 
+  const approvers = await approversOf(ports, workspace, config);
+  const policy = input.approval ?? job.approval ?? config.approval;
   const base = {
     stepKey: input.stepKey,
     workspace,
@@ -181,7 +184,9 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     outcome: 'ready',
     snapshot: await putJson(blobs, snapshot),
     limits,
-    approval: input.approval ?? job.approval ?? config.approval,
+    // No policy signs.
+    approval: approvers === null ? policy : 'ask',
+    ...(approvers === null ? {} : { approvers }),
     requireMarker: config.requireCompleteSentinel,
     targets: targets.map((target) => ({
       path: target.path,
@@ -206,13 +211,16 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     commitMessage,
     estimate,
     overEstimate: overEstimate(estimate, limits, asking.length),
-    warnings: config.requireCompleteSentinel
-      ? []
-      : [
-          'requireCompleteSentinel is false: answers without their completeness marker are used, and guarantee 1 does not hold',
-        ],
+    warnings: [
+      ...(config.requireCompleteSentinel ? [] : [NO_SENTINEL]),
+      ...(approvers !== null && policy === 'auto' ? [NO_POLICY] : []),
+    ],
   };
 }
+
+const NO_SENTINEL =
+  'requireCompleteSentinel is false: answers without their completeness marker are used, and guarantee 1 does not hold';
+const NO_POLICY = 'approval: auto does not count: approvers are set, and one of them must sign';
 
 const messageOf = (job: Job, config: ProjectConfig): string | null => {
   const wanted = job.commit ?? config.commit ?? false;

@@ -14,10 +14,10 @@ import type { Io } from '../io.js';
 import type { Session } from '../session.js';
 import { plain } from '../render/text.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { decide, loginName } from '../../client/runs/decide.js';
+import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
-import { evaluatePolicy, parsePolicy, type Policy } from '../../documents/job/index.js';
+import { evaluatePolicy, parsePolicy, ruleOf, type Policy } from '../../documents/job/index.js';
 import { git } from '../../workspace/git/index.js';
 
 const NOTIFY_S = 30; // bound: A person's notify command.
@@ -40,6 +40,7 @@ export const approveBy =
   ({ io, emend }: Session, policy: Policy, path: string, quiet: boolean) =>
   async (run: ResolvedRun, decision: DecisionPoint): Promise<readonly string[]> => {
     const { proposal, ledger } = await showRun(emend, run);
+    if (decision.mustSign === true) return ['approvers are set: one of them must sign, and a policy cannot'];
     const looked = proposal?.id === decision.proposalId ? proposal : null;
     if (looked === null) return ['the proposal could not be read'];
     const why = evaluatePolicy(policy, looked, ledger);
@@ -48,8 +49,8 @@ export const approveBy =
     const result = await decide(emend, run, {
       answer: 'approve',
       decision: decision.id,
-      note: `within the policy ${path} (${digest})`,
-      by: { name: loginName(), from: 'policy' },
+      note: `within ${ruleOf(policy)}`,
+      by: { name: `policy ${path} ${digest}`, from: 'policy' },
     });
     if (!quiet) io.out(plain(`approved by the policy ${path}: ${result.message}`));
     return [];

@@ -73,6 +73,7 @@ export const decisionHead = (
   const answered = decision.files.length - open.length;
   return [
     `waits for you: ${decision.reason}   (decision ${decision.id})`,
+    ...(decision.mustSign === true ? ['  an answer counts only where one of the approvers signs it'] : []),
     ...(decision.message === '' ? [] : [`  ${plain(decision.message)}`]),
     ...(proposal === null
       ? fileLines(open, decision, width)

@@ -96,6 +96,7 @@ const openDecision = (run: ArchivedRun): DecisionPoint | null => {
     answered: {},
     openedAt: paused.at,
     subject: null,
+    ...(paused.mustSign === undefined ? {} : { mustSign: true }),
   };
 };
 

@@ -1,13 +1,27 @@
 /** A person's answer to a decision point: as an update where a worker answers, else as a signal that waits for one. */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { BOUNDS } from '../../shared/limits.js';
 import { fail, versioned } from '../../shared/problems.js';
-import type { Answer, Decider, DecideOutcome, DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
+import {
+  SIGNATURES,
+  signedStatement,
+  UNSIGNED_ANSWERS,
+  type Answer,
+  type Decider,
+  type DecideOutcome,
+  type DecisionPoint,
+  type DecisionRequest,
+} from '../../shared/decisions.js';
 import { SIGNALS } from '../../shared/names.js';
-import { shownKey } from '../../shared/ids.js';
+import { shownKey, type StepKey } from '../../shared/ids.js';
 import { needRuns, type Emend } from '../types.js';
 import type { ResolvedRun } from './resolve.js';
+import { shellWord } from '../../system/environment.js';
+import { canonicalJson } from '../../system/hash.js';
+import { signText } from '../../system/ssh-signature.js';
+import { gitLine } from '../../workspace/git/index.js';
 import { refOf, showRun } from './show.js';
 
 export interface DecideOptions {
@@ -21,6 +35,8 @@ export interface DecideOptions {
   /** With `select`: the changes to take, by path; instead of `files`. */
   readonly select?: DecisionRequest['select'];
   readonly by?: Decider;
+  /** False: not with this machine's key, whoever must sign. A policy never signs. */
+  readonly sign?: boolean;
 }
 
 export type DecideResult =
@@ -57,7 +73,7 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
       `${options.answer} needs the decision that you looked at; nothing was sent.`,
       'Name it as `decision`: `emend show` prints its id.',
     );
-  const request: DecisionRequest = versioned({
+  const unsigned: DecisionRequest = versioned({
     decision: options.decision ?? '',
     answer: options.answer,
     ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
@@ -67,11 +83,28 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
     requestId: randomUUID(),
     by: options.by ?? { name: loginName(), from: 'cli' },
   });
+  const request = await signed(emend, run, unsigned, options.sign ?? true);
   const result = await send(emend, run, request);
   await emend.archive.append(run.stepKey, [
     { id: request.requestId, at: new Date().toISOString(), kind: 'decision', data: { request, result } },
   ]);
   return result;
+};
+
+/** Signed where an approver must and a key is configured. */
+const signed = async (
+  emend: Emend,
+  run: ResolvedRun,
+  request: DecisionRequest,
+  wanted: boolean,
+): Promise<DecisionRequest> => {
+  if (!wanted || request.by.from === 'policy' || UNSIGNED_ANSWERS.includes(request.answer)) return request;
+  const key = await signingKey(run.live?.memo?.workspace);
+  if (key === null) return request;
+  const { source, status } = await showRun(emend, run, { full: false });
+  if (status.decision?.mustSign !== true || status.decision.id !== request.decision) return request;
+  if (source === 'run') return sign(run.stepKey, status.decision, request, key);
+  return fail('no_worker', 'An approver must sign this answer, and no worker answers to say for which proposal.');
 };
 
 const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): Promise<DecideResult> => {
@@ -81,6 +114,8 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
   const sent = await runs.update(ref, request, emend.timings.acceptWait_ms);
   switch (sent.kind) {
     case 'answered':
+      if (sent.outcome.outcome === 'ignored')
+        return fail('answer_not_accepted', `It does not count: ${sent.outcome.message}.`, howToSign(shown, request));
       return { ...sent.outcome, via: 'update' };
     case 'refused':
       return fail('answer_not_accepted', sent.message, `See \`emend show ${shown}\` for what it waits for.`);
@@ -107,6 +142,18 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
       };
     }
   }
+};
+
+const howToSign = (run: string, { decision, answer, files = [], note, select }: DecisionRequest): string => {
+  const given = [
+    ...files.map((path) => ` --file ${shellWord(path)}`),
+    note === undefined ? '' : ` --note ${shellWord(note)}`,
+  ];
+  const type =
+    select === undefined
+      ? `emend decide ${run} ${answer} --decision ${decision}${given.join('')}`
+      : `emend review ${run}`;
+  return `In a terminal whose git is configured with an approver's key (gpg.format ssh, user.signingkey): ${type}`;
 };
 
 const needOpen = (emend: Emend, run: ResolvedRun): void => {
@@ -178,4 +225,28 @@ export const loginName = (): string => {
   } catch {
     return 'unknown';
   }
+};
+
+// Signing, with the key that git signs with (`gpg.format=ssh`, `user.signingkey`).
+
+/** As git is configured in the workspace, where it is on this machine; null: there is none. */
+const signingKey = async (workspace: string | undefined): Promise<string | null> => {
+  const cwd = workspace !== undefined && existsSync(workspace) ? workspace : process.cwd();
+  const ask = async (args: readonly string[]): Promise<string | null> => {
+    const said = await gitLine(['config', ...args], { cwd, environment: process.env });
+    return said.ok && said.value !== '' ? said.value : null;
+  };
+  return (await ask(['--get', 'gpg.format'])) === 'ssh' ? ask(['--type=path', '--get', 'user.signingkey']) : null;
+};
+
+/** Throws ProblemError `usage` where the key cannot sign. */
+export const sign = async (
+  stepKey: StepKey,
+  { proposalId }: Pick<DecisionPoint, 'proposalId'>,
+  request: DecisionRequest,
+  key: string,
+): Promise<DecisionRequest> => {
+  const at = new Date().toISOString();
+  const text = canonicalJson(signedStatement(stepKey, proposalId, request, at));
+  return { ...request, signed: { at, signature: await signText(text, key, SIGNATURES) } };
 };

@@ -17,6 +17,7 @@ import { DEFAULT_PROTECTED } from './protected-paths.js';
 import {
   approval,
   expectedOfLimit,
+  filePath,
   filePaths,
   flag,
   format,
@@ -114,6 +115,7 @@ const SHAPE = {
   hooks: flag,
   sign: flag,
   approval,
+  approvers: filePath,
   protected: z.array(pattern, { error: 'a list of gitignore-style patterns' }),
   formatCommand: text('a command, as text that is not empty'),
   encodings: z.array(z.strictObject({ pattern, encoding }, { error: 'a map with `pattern` and `encoding`' }), {
@@ -154,6 +156,7 @@ function explainModes(settings: Settings, found: Findings): void {
 }
 
 function filledIn(settings: Settings): ProjectConfig {
+  const approvers = settings.approvers ?? null;
   return {
     v: 1,
     model: settings.model ?? DEFAULT_MODEL,
@@ -172,7 +175,8 @@ function filledIn(settings: Settings): ProjectConfig {
     hooks: settings.hooks ?? true,
     sign: settings.sign ?? false,
     approval: settings.approval ?? 'ask',
-    protected: [...DEFAULT_PROTECTED, ...(settings.protected ?? [])],
+    approvers,
+    protected: [...DEFAULT_PROTECTED, ...(settings.protected ?? []), ...(approvers === null ? [] : [`/${approvers}`])],
     formatCommand: settings.formatCommand ?? null,
     encodings: settings.encodings ?? [],
     repair: settings.repair ?? true,

@@ -11,5 +11,5 @@ export {
 export { effectiveMode, parseJob } from './job.js';
 export { parseLimitSetting, resolveLimits, totalChunks } from './limits.js';
 export { fitLimits, formatsOf, inputBudget, modelEntry, mostOutput_tokens, route } from './models.js';
-export { type Policy, evaluatePolicy, parsePolicy } from './policy.js';
+export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
 export type { Job, JobMode, ProjectConfig } from './types.js';

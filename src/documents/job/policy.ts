@@ -130,6 +130,16 @@ export const evaluatePolicy = (
   ];
 };
 
+/** In one line: what an approval by it was within. */
+export const ruleOf = ({ paths, except, changes, maxFiles, maxLines, findings: gravest }: Policy): string =>
+  [
+    `paths ${paths.join(', ')}`,
+    ...(except.length === 0 ? [] : [`except ${except.join(', ')}`]),
+    `changes ${changes.join(', ')}`,
+    `at most ${maxFiles} files and ${maxLines} lines`,
+    `findings: ${gravest}`,
+  ].join('; ');
+
 const KNOWN = ['protected path', 'deletion of', 'tolerance '];
 const isAbout = (why: string, start: string): boolean => why.startsWith(start);
 const isFinding = (why: string, { findings: found }: ProposalSummary): boolean =>

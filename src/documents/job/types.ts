@@ -77,6 +77,8 @@ export interface ProjectConfig {
   readonly hooks: boolean;
   readonly sign: boolean;
   readonly approval: 'ask' | 'auto';
+  /** Workspace-relative path of an OpenSSH `allowed_signers` file; null: decisions need no signature. */
+  readonly approvers: string | null;
   /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
   readonly protected: readonly string[];
   /** Formatter command run on a scratch copy before the proposal is built; `{file}` is the path. Null: none. */

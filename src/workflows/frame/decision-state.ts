@@ -8,7 +8,7 @@ import type {
 } from '../../shared/decisions.js';
 import type { Problem } from '../../shared/problems.js';
 import type { OutageState } from '../../shared/outage.js';
-import { shownKey, type StepKey } from '../../shared/ids.js';
+import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { boundsOf, type Ruled } from '../../shared/rules.js';
 
 export interface DecisionState extends OutageState {
@@ -25,6 +25,8 @@ export interface DecisionState extends OutageState {
   readonly ignoredCount: number;
   /** Time spent waiting for people, ms; not counted against wallClock_s. */
   readonly pausedFor_ms: number;
+  /** Who must sign what is decided, as the first look at the base commit found it; absent: nobody. */
+  readonly approvers?: BlobRef;
 }
 
 export const NO_DECISIONS: DecisionState = {
@@ -38,6 +40,15 @@ export const NO_DECISIONS: DecisionState = {
   ignoredCount: 0,
   pausedFor_ms: 0,
   outage: null,
+};
+
+/** Those of the first look stay, whatever is committed meanwhile. */
+export const approversFirst = (
+  state: Pick<DecisionState, 'approvers'>,
+  found: Pick<DecisionState, 'approvers'>,
+): Pick<DecisionState, 'approvers'> => {
+  const approvers = state.approvers ?? found.approvers;
+  return approvers === undefined ? {} : { approvers };
 };
 
 /** A person is (or is about to be) asked about a host that takes no work: an abort now leaves its files as they are. */

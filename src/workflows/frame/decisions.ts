@@ -5,7 +5,9 @@
 import { VERSION } from '../../shared/problems.js';
 import { setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import { validateDecision, outcomeOf } from '../../shared/validate-decision.js';
-import type { DecideOutcome, DecisionRequest } from '../../shared/decisions.js';
+import { UNSIGNED_ANSWERS, type DecideOutcome, type DecisionRequest } from '../../shared/decisions.js';
+import type { BlobRef } from '../../shared/ids.js';
+import type { VerifyDecisionResult } from '../../shared/step-activities.js';
 import { eventsOf } from './details.js';
 import type { FrameFact, Machine, RunState } from './machine.js';
 import { readRequest, readShortSignal, type SignalReading } from './read-signal.js';
@@ -23,6 +25,8 @@ interface DecisionTarget<S extends RunState, F> {
   readonly long: Pick<LongRun, 'heard'>;
   /** Takes up a request that counts; null, or why it does not count after all. */
   take(request: DecisionRequest): string | null;
+  /** Who of the approvers signed it, by the recorded verdict of a host. */
+  verify(request: DecisionRequest, approvers: BlobRef): Promise<VerifyDecisionResult>;
   dispatch(fact: F | FrameFact): void;
 }
 
@@ -39,10 +43,36 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
     const validation = validateDecision(target.state, request);
     return validation.counts ? target.take(request) : validation.message;
   };
-  const decide = (body: unknown): DecideOutcome => {
+  /** Of an answer that an approver must sign; null: this one need not be signed, or does not count anyway. ◆ Awaited only by runs that have approvers. */
+  const signed = (request: DecisionRequest): Promise<DecideOutcome> | null => {
+    const { approvers, decision } = target.state;
+    if (approvers === undefined || request.decision !== decision?.id || UNSIGNED_ANSWERS.includes(request.answer))
+      return null;
+    return validateDecision(target.state, request).counts ? countSigned(request, approvers) : null;
+  };
+  const countSigned = async (request: DecisionRequest, approvers: BlobRef): Promise<DecideOutcome> => {
+    const { decision } = request;
+    const verdict =
+      request.signed === undefined ? { why: 'it is not signed' } : await target.verify(request, approvers);
+    if ('why' in verdict) {
+      const message = `one of the approvers must sign it, and ${verdict.why}`;
+      ignore(`${request.answer} ${decision}`, message);
+      return { outcome: 'ignored', decision, message };
+    }
+    const { signer } = verdict;
+    const before = target.state;
+    const known = { ...request, by: { ...request.by, name: signer, signer } };
+    const message = count(known);
+    return message === null
+      ? outcomeOf(before, target.state, known)
+      : { outcome: 'already_resolved', decision, message };
+  };
+  const decide = (body: unknown): DecideOutcome | Promise<DecideOutcome> => {
     const reading = readRequest(target.state, body);
     if (reading.kind === 'ignored') return { outcome: 'already_resolved', decision: '', message: reading.why };
     const { request } = reading;
+    const signing = signed(request);
+    if (signing !== null) return signing;
     const before = target.state;
     const message = count(request);
     if (message !== null) return { outcome: 'already_resolved', decision: request.decision, message };
@@ -57,13 +87,15 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
   const ignore = (what: string, why: string): void => {
     target.dispatch({ type: 'ignored', what, why });
   };
-  const hear = (reading: SignalReading): void => {
+  const hear = (reading: SignalReading): void | Promise<void> => {
     target.long.heard();
     if (reading.kind === 'ignored') {
       ignore(reading.what, reading.why);
       return;
     }
     const { request } = reading;
+    const signing = signed(request);
+    if (signing !== null) return signing.then(() => undefined);
     const message = count(request);
     if (message !== null) ignore(`${request.answer} ${request.decision}`.trim(), message);
   };
@@ -83,25 +115,17 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
     description: `Answers the open decision: {v: ${VERSION}, decision, answer, requestId, files?, note?, set?}`,
     validator,
   });
-  setHandler(
-    names.decideSignal,
-    (body) => {
-      hear(readRequest(target.state, body));
-    },
-    {
-      description: 'As the update of this name, for when no worker answers; the short signals below are easier by hand',
-    },
-  );
+  setHandler(names.decideSignal, (body) => hear(readRequest(target.state, body)), {
+    description: 'As the update of this name, for when no worker answers; the short signals below are easier by hand',
+  });
   for (const [answer, signal, description] of names.SHORT_SIGNALS)
-    setHandler(
-      signal,
-      (body) => {
-        hear(readShortSignal(target.state, answer, body));
-      },
-      { description },
-    );
+    setHandler(signal, (body) => hear(readShortSignal(target.state, answer, body)), { description });
   // Last: it takes what came for handlers that are not set yet.
   setDefaultSignalHandler((name) => {
-    hear({ kind: 'ignored', what: short(name, boundsOf(target.state).signal_chars), why: 'no signal of this run' });
+    void hear({
+      kind: 'ignored',
+      what: short(name, boundsOf(target.state).signal_chars),
+      why: 'no signal of this run',
+    });
   });
 };

@@ -78,7 +78,9 @@ export function decisionDetails(decision: DecisionPoint, stepKey: string): strin
     `## Waits for you: ${decision.reason}`,
     plain(decision.message, 600),
     '',
-    'Send one of these signals, with this body:',
+    decision.mustSign === true
+      ? 'Of these signals only `abort` counts without the signature of an approver; answer from a terminal:'
+      : 'Send one of these signals, with this body:',
     '', // a list wants a blank line before it, or the Temporal UI shows it as one paragraph
     ...signals.map((answer) => `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${ANSWER_MEANS[answer]})`),
     '',

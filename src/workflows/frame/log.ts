@@ -43,9 +43,11 @@ export const openDecision = <S extends DecisionState & EventLog & Numbered & Rul
   const n = state.nextDecision;
   const id = decisionId(state, proposalId);
   const about = { id, n, reason, message, files, proposalId, subject };
-  const decision: DecisionPoint = { ...about, accepts: [...answers, 'abort'], answered: {}, openedAt: now };
+  const signing = state.approvers === undefined ? {} : { mustSign: true as const };
+  const accepts = [...answers, 'abort' as const];
+  const decision: DecisionPoint = { ...about, accepts, answered: {}, openedAt: now, ...signing };
   const opened = { ...state, ask: null, outage: null, nextDecision: n + 1, decision };
-  return emit(opened, now, { type: 'edit_step_paused', reason, progress, decision: id });
+  return emit(opened, now, { type: 'edit_step_paused', reason, progress, decision: id, ...signing });
 };
 
 export const tellFailed = <S extends EventLog & Ruled>(

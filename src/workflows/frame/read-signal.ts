@@ -31,7 +31,7 @@ const isSelection = (value: unknown): value is Selection =>
 
 /** Optional fields of a request; a wrong type is said, not guessed at. */
 function fields(body: Record<string, unknown>): Partial<DecisionRequest> | string {
-  const out: { files?: string[]; note?: string; set?: NonNullable<DecisionRequest['set']>; select?: Selection } = {};
+  const out: { -readonly [K in 'files' | 'note' | 'set' | 'select' | 'signed']?: NonNullable<DecisionRequest[K]> } = {};
   if (body.files !== undefined) {
     if (!isTexts(body.files)) return 'files must be a list of paths';
     out.files = body.files;
@@ -47,6 +47,11 @@ function fields(body: Record<string, unknown>): Partial<DecisionRequest> | strin
   if (body.select !== undefined) {
     if (!isSelection(body.select)) return 'select must be an object: a list of change numbers by path';
     out.select = body.select;
+  }
+  if (body.signed !== undefined) {
+    const { at, signature } = isRecord(body.signed) ? body.signed : {};
+    if (typeof at !== 'string' || typeof signature !== 'string') return 'signed must be {"at": "…", "signature": "…"}';
+    out.signed = { at, signature };
   }
   return out;
 }

@@ -17,7 +17,9 @@ import type { DecisionRequest } from '../../shared/decisions.js';
 import { SEARCH_ATTRIBUTES } from '../../shared/names.js';
 import type { ModelDown } from '../../shared/outage.js';
 import { isKnown, unknownVersion, VERSION } from '../../shared/problems.js';
+import type { BlobRef } from '../../shared/ids.js';
 import type { StepResult } from '../../shared/run.js';
+import type { VerifyDecisionResult } from '../../shared/step-activities.js';
 import type { StepUsage } from '../../shared/usage.js';
 import { callsOf, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
@@ -271,6 +273,17 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     this.abortRequest = request;
     this.interruptible?.cancel();
     return null;
+  }
+
+  async verify(request: DecisionRequest, approvers: BlobRef): Promise<VerifyDecisionResult> {
+    const { input, decision } = this.state;
+    const about = { approvers, proposal: decision?.proposalId ?? null, request };
+    const ask = this.calls('verifyDecision', `check who signed ${request.answer}`);
+    try {
+      return await CancellationScope.nonCancellable(() => ask({ stepKey: input.stepKey, log: [], ...about }));
+    } catch (error) {
+      return { why: `its signature could not be checked: ${failureOf(error, 'verifyDecision').message}` };
+    }
   }
 
   private takeUpAbort(): void {

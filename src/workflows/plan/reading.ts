@@ -1,5 +1,5 @@
 /** What a reading of the plan's documents does to the state. */
-import { asking } from '../frame/decision-state.js';
+import { approversFirst, asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { boundsOf, cut } from '../../shared/rules.js';
@@ -83,7 +83,7 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
   const numberOf = new Map(phases.map(({ id, number }) => [id, number]));
   const read: PlanState = {
     ...within(within(state, 'reading', { plan }), 'tests', { commands: plan.test.commands }),
-    ...{ stage: { at: 'choosing' }, phases, limits: plan.limits },
+    ...{ stage: { at: 'choosing' }, phases, limits: plan.limits, ...approversFirst(state, plan) },
   };
   const told = emit(read, now, {
     type: 'plan_started',

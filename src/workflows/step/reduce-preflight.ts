@@ -1,7 +1,7 @@
 /** What preflight found: the files, and how each is asked for first. */
 import type { PreflightResult } from '../../shared/step-activities.js';
 import type { CallProgress, FileEntry, StepState } from './state.js';
-import { asking } from '../frame/decision-state.js';
+import { approversFirst, asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { splitByFile } from './reduce-propose.js';
 import { endAfterRollback, FRESH } from './transitions.js';
@@ -56,6 +56,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
   const regeneration = taken.reduce((most, file) => Math.max(most, file.regeneration), 1);
   let next: StepState = {
     ...state,
+    ...approversFirst(state, result),
     stage: { at: 'propose' },
     base: { ...base, ready: result, limits: base.limits ?? result.limits },
     tests: { ...tests, commands: base.ready === null ? result.test.commands : tests.commands },

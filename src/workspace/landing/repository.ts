@@ -18,6 +18,10 @@ export interface RepositoryOptions {
 
 export const createRepository = ({ home, blobs, engine, turn_ms = 0 }: RepositoryOptions): Repository => ({
   head: repositoryOf,
+  committed: async (workspace, path) => {
+    const found = await git(['show', `HEAD:./${path}`], { cwd: workspace, reading: true });
+    return found.ok ? found.value.text : null;
+  },
   message: async (workspace, commit) =>
     valueOf(await git(['log', '-1', '--format=%B', commit, '--'], { cwd: workspace, reading: true })).text,
   holds: holdsCommit,

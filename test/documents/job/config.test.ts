@@ -26,6 +26,7 @@ describe('emend.yaml', () => {
       hooks: true,
       sign: false,
       approval: 'ask',
+      approvers: null,
       formatCommand: null,
       encodings: [],
       repair: true,

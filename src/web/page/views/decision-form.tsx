@@ -56,7 +56,7 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
       });
       setSaid({ good: true, text: result.message });
     } catch (error) {
-      setSaid({ good: false, text: error instanceof Refused ? error.message : String(error) });
+      setSaid({ good: false, text: error instanceof Refused ? `${error.message} ${error.next ?? ''}` : String(error) });
     } finally {
       setBusy(false);
     }
