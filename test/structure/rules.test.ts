@@ -226,6 +226,7 @@ describe('sources', () => {
     expect(found).toEqual(['src/workspace/git/git.ts']);
     expect(all.filter((path) => /\bcaptureProcess\b/.test(read(path))).sort()).toEqual([
       'src/system/capture.ts',
+      'src/system/ssh-signature.ts',
       'src/workspace/git/git.ts',
     ]);
   });

@@ -61,6 +61,7 @@ describe('emend.yaml', () => {
         'sign: true',
         'approval: auto',
         'protected: ["infra/**", "!package.json"]',
+        'approvers: signers',
         'formatCommand: npx prettier --write {file}',
         'encodings: [{pattern: "*.sql", encoding: latin1}]',
         'repair: false',
@@ -88,7 +89,8 @@ describe('emend.yaml', () => {
       'search-replace': true,
     });
     expect(read.tolerances).toEqual({ indent: true, counts: false });
-    expect(read.protected.slice(-2)).toEqual(['infra/**', '!package.json']);
+    // Who may approve is protected, whatever is taken out.
+    expect(read.protected.slice(-3)).toEqual(['infra/**', '!package.json', '/signers']);
     expect(read).toMatchObject({
       model: 'claude-opus-4-5',
       rules: ['docs/style.md'],
