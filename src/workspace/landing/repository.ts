@@ -19,7 +19,7 @@ export interface RepositoryOptions {
 export const createRepository = ({ home, blobs, engine, turn_ms = 0 }: RepositoryOptions): Repository => ({
   head: repositoryOf,
   committed: async (workspace, path) => {
-    const found = await git(['show', `HEAD:./${path}`], { cwd: workspace, reading: true });
+    const found = await git(['cat-file', 'blob', `HEAD:./${path}`], { cwd: workspace, reading: true });
     return found.ok ? found.value.text : null;
   },
   message: async (workspace, commit) =>
