@@ -143,6 +143,22 @@ export const addAids = (program: Command, runs: Runs): void => {
     .addOption(json())
     .action(runs(async () => (await import('./commands/report.js')).report));
 
+  const evidence = program
+    .command('evidence')
+    .argument('<run>', RUN)
+    .description(
+      'write what a run leaves as proof into its archive: an in-toto statement, signed where `evidenceKey` is set',
+    )
+    .action(runs(async () => (await import('./commands/evidence.js')).evidence));
+  evidence
+    .command('verify')
+    .argument('<file>', 'the envelope')
+    .description('check evidence with no server, and name what does not hold')
+    .requiredOption('--repository <dir>', 'a clone that has the commit')
+    .option('--archive <dir>', "the run's archive")
+    .option('--signers <file>', 'who may sign, as allowed_signers; default: `approvers` of the commit that it began at')
+    .action(runs(async () => (await import('./commands/evidence.js')).verify));
+
   program
     .command('stats')
     .argument('[run]', RUN)
@@ -192,6 +208,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   review: ['emend review', 'emend review 3f2a'],
   watch: ['emend watch', 'emend watch 3f2a --json'],
   report: ['emend report 3f2a --html --out report.html', 'emend report 3f2a'],
+  evidence: ['emend evidence 3f2a', 'emend evidence verify evidence.json --repository . --signers signers'],
   stats: ['emend stats', 'emend stats --since 2026-01-01 --json'],
   init: ['emend init'],
   new: ['emend new job jobs/greet.md --file src/greet.js', 'emend new plan plans/010_greet.md'],

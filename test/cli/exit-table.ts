@@ -186,6 +186,13 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('waits', 'diff RUN', end(done, 'prints the diff', '+two')),
   same('under_way', 'diff RUN', end(done, 'says that there is no proposal', 'no proposal to show')),
   same('waits', 'report RUN', end(done, 'prints Markdown', '# ')),
+  same('waits', 'evidence RUN', end(usage, 'says that the run has not ended', 'has not ended')),
+  same(
+    'waits',
+    'evidence verify gone.json --repository .',
+    end(usage, 'says that there is nothing to check', 'cannot be read'),
+    { e2e: ['test/e2e/evidence.test.ts', 'each value changed in turn: named, and the signature does not hold'] },
+  ),
   same('waits', 'events RUN', end(done, 'prints those that are there', '')),
   same('waits', 'abort RUN', end(done, 'prints what came of it', 'done')),
   ...ANSWERS.filter((answer) => answer !== 'abort').map((answer) =>

@@ -133,6 +133,7 @@ export const QUIET_TABLE: readonly QuietRow[] = [
 export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   show: 'one screen, with the commands that answer',
   diff: 'the diff, and beside it what guards found',
+  'evidence verify': 'what does not hold',
   stats: 'numbers',
   completion: 'a script',
   decide: 'what came of the answer',

@@ -12,6 +12,7 @@ import { homePaths } from '../../stores/home.js';
 import { realSys } from '../../system/sys.js';
 import { eventEntries, type ArchiveEntry } from '../../stores/ports.js';
 import type { WorkspaceLock } from '../../workspace/ports.js';
+import { evidenceKey, writeEvidence } from '../archive/evidence.js';
 import { archivedRun, closedId, type ArchivedRun, type RecoveryData } from '../archive/run.js';
 import type { ResolvedRun } from './resolve.js';
 import type { ClosedRun, DescribedRun, Emend, RunGateway } from '../types.js';
@@ -33,7 +34,16 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
   };
   const more = closed.result === null ? await unreportedEvents(emend, run, live) : [];
   await emend.archive.append(run.stepKey, [...more, entry]);
+  await signedEvidence(emend, run);
   return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
+};
+
+/** Where somebody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. */
+const signedEvidence = async ({ store }: Emend, { stepKey, archived, live }: ResolvedRun): Promise<void> => {
+  const workspace = archived.started?.workspace ?? live?.memo?.workspace;
+  const key = workspace === undefined ? null : await evidenceKey(workspace);
+  if (workspace === undefined || key === null) return;
+  await writeEvidence(store, stepKey, workspace, key).catch(() => undefined);
 };
 
 const unreportedEvents = async (

@@ -116,6 +116,7 @@ const SHAPE = {
   sign: flag,
   approval,
   approvers: filePath,
+  evidenceKey: text('the path of an SSH key, or a public key, as text'),
   protected: z.array(pattern, { error: 'a list of gitignore-style patterns' }),
   formatCommand: text('a command, as text that is not empty'),
   encodings: z.array(z.strictObject({ pattern, encoding }, { error: 'a map with `pattern` and `encoding`' }), {
@@ -176,6 +177,7 @@ function filledIn(settings: Settings): ProjectConfig {
     sign: settings.sign ?? false,
     approval: settings.approval ?? 'ask',
     approvers,
+    evidenceKey: settings.evidenceKey ?? null,
     protected: [...DEFAULT_PROTECTED, ...(settings.protected ?? []), ...(approvers === null ? [] : [`/${approvers}`])],
     formatCommand: settings.formatCommand ?? null,
     encodings: settings.encodings ?? [],

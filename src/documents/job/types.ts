@@ -79,6 +79,8 @@ export interface ProjectConfig {
   readonly approval: 'ask' | 'auto';
   /** Workspace-relative path of an OpenSSH `allowed_signers` file; null: decisions need no signature. */
   readonly approvers: string | null;
+  /** The SSH key that signs evidence of runs: a path, or a public key that the agent holds; null: it is unsigned. */
+  readonly evidenceKey: string | null;
   /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
   readonly protected: readonly string[];
   /** Formatter command run on a scratch copy before the proposal is built; `{file}` is the path. Null: none. */

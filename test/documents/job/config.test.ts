@@ -27,6 +27,7 @@ describe('emend.yaml', () => {
       sign: false,
       approval: 'ask',
       approvers: null,
+      evidenceKey: null,
       formatCommand: null,
       encodings: [],
       repair: true,

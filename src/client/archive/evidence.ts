@@ -1,0 +1,285 @@
+/**
+ * Evidence of a run: a DSSE envelope with an in-toto statement. The statement is made from the run's archive and the repository alone, so
+ * whoever has both makes it once more and compares, with no server; its signature says who vouches for it. docs/how-to/evidence.md.
+ */
+import { readdir, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { signedStatement, SIGNATURES } from '../../shared/decisions.js';
+import { isStepKey, type StepKey } from '../../shared/ids.js';
+import { fail } from '../../shared/problems.js';
+import { isRecord } from '../../shared/text.js';
+import { parseConfig } from '../../documents/job/index.js';
+import { createArchive } from '../../stores/index.js';
+import { storePaths } from '../../stores/location.js';
+import { orNull } from '../../system/durable.js';
+import { readGiven, readGivenText } from '../../system/given-file.js';
+import { canonicalJson, sha256 } from '../../system/hash.js';
+import { signText, verifyText } from '../../system/ssh-signature.js';
+import { version } from '../../system/version.js';
+import { git } from '../../workspace/git/index.js';
+import { reportFacts } from './report.js';
+import { archivedRun, type ArchivedRun } from './run.js';
+
+const PAYLOAD = 'application/vnd.in-toto+json';
+const NAMESPACE = 'emend-evidence';
+const TYPES = { _type: 'https://in-toto.io/Statement/v1', predicateType: 'urn:emend:evidence:1' } as const;
+/** In the archive of the run. */
+const EVIDENCE = 'evidence.json';
+const INPUTS = 'evidence-inputs.json';
+
+interface Subject {
+  readonly name: string;
+  readonly digest: Readonly<Record<string, string>>;
+}
+type Statement = typeof TYPES & {
+  readonly subject: readonly Subject[];
+  readonly predicate: Readonly<Record<string, unknown>>;
+};
+interface Envelope {
+  readonly payloadType: string;
+  /** Base64 of the statement's canonical JSON. */
+  readonly payload: string;
+  /** Armored OpenSSH signatures in base64; empty: unsigned. */
+  readonly signatures: readonly { readonly sig: string }[];
+}
+
+/** What is signed (the DSSE protocol's pre-authentication encoding). */
+const encoded = (type: string, body: string): string =>
+  `DSSEv1 ${Buffer.byteLength(type)} ${type} ${Buffer.byteLength(body)} ${body}`;
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const textOf = (data: string): string => Buffer.from(data, 'base64').toString('utf8');
+
+// ------------------------------------------------------------------------------------------------------------ from the repository
+
+/** `object`: as git names it, `<commit>:<path>`. */
+const bytesOf = async (repository: string, object: string): Promise<Uint8Array | null> => {
+  const found = await git(['cat-file', 'blob', object], { cwd: repository, reading: true });
+  return found.ok ? found.value.bytes : null;
+};
+
+/** The commit and what it made of each file that it changed; `absent`: files that it removed. */
+const committed = async (repository: string, commit: string) => {
+  // The name is whoever's who wrote the file: it must be no option of git.
+  const ask = async (...args: readonly string[]): Promise<string | null> => {
+    const said = /^[0-9a-f]{40,64}$/.test(commit) ? await git(args, { cwd: repository, reading: true }) : null;
+    return said?.ok === true ? said.value.text : null;
+  };
+  const base = (await ask('rev-parse', '--verify', `${commit}^`))?.trim() ?? null;
+  const changed = await ask('diff-tree', '-r', '-z', '--no-renames', '--no-commit-id', '--name-only', '--root', commit);
+  const files: Subject[] = [];
+  const absent: string[] = [];
+  for (const path of (changed ?? '').split('\0').filter((each) => each !== '')) {
+    const bytes = await bytesOf(repository, `${commit}:${path}`);
+    if (bytes === null) absent.push(path);
+    else files.push({ name: path, digest: { sha256: sha256(bytes) } });
+  }
+  const digest = { gitCommit: changed === null ? 'not in the repository' : commit };
+  return { subject: [{ name: 'commit', digest }, ...files], base, absent };
+};
+
+// --------------------------------------------------------------------------------------------------------------- from the archive
+
+/** Each file of the archive, a log line by line. */
+const filesOf = async (dir: string): Promise<Readonly<Record<string, unknown>>> => {
+  const names = (await readdir(dir)).filter((name) => name !== EVIDENCE).sort();
+  const files = names.map(async (name) => {
+    const bytes = await readGiven(join(dir, name), Infinity);
+    const lines = bytes.toString('latin1').split('\n').slice(0, -1);
+    const whole = { bytes: bytes.length, sha256: sha256(bytes) };
+    if (!name.endsWith('.jsonl')) return [name, whole] as const;
+    return [name, { ...whole, lines: lines.map((line) => sha256(Buffer.from(line, 'latin1')).slice(0, 16)) }] as const;
+  });
+  return Object.fromEntries(await Promise.all(files));
+};
+
+/** Signed answers, each with the whole hash of the proposal that its decision names by the first digits. */
+const signedOf = ({ requests, activities }: ArchivedRun) => {
+  const ids = activities.flatMap(({ result }) =>
+    isRecord(result) && isRecord(result.proposal) && typeof result.proposal.id === 'string' ? [result.proposal.id] : [],
+  );
+  return requests.flatMap((request) => {
+    const start = request.decision.split('-')[2];
+    const proposal = start === undefined ? null : (ids.find((id) => id.startsWith(start)) ?? null);
+    return request.signed === undefined ? [] : [{ ...request, proposal }];
+  });
+};
+
+const statementOf = async (dir: string, repository: string): Promise<Statement> => {
+  const stepKey = basename(dir);
+  if (!isStepKey(stepKey)) return fail('usage', `${dir} is no archive of a run: it is named by the run's key.`);
+  const run = archivedRun(stepKey, await createArchive({ dir: dirname(dir) }).read(stepKey));
+  const facts = reportFacts(run);
+  const inputs = await readGivenText(join(dir, INPUTS));
+  const made = facts.commit === null ? null : await committed(repository, facts.commit);
+  const proposal = run.proposal;
+  const whole =
+    proposal === null
+      ? { name: 'run', digest: { sha256: sha256(stepKey) } }
+      : { name: 'proposal', digest: { sha256: proposal.id } };
+  return {
+    ...TYPES,
+    subject: made?.subject ?? [whole],
+    predicate: {
+      run: stepKey,
+      ...{ title: facts.title, job: facts.jobPath, outcome: facts.outcome, startedAt: facts.startedAt },
+      ...{ base: made?.base ?? null, absent: made?.absent ?? [] },
+      proposal: proposal === null ? null : { id: proposal.id, ref: proposal.ref, diff: proposal.diff },
+      files: proposal?.files ?? [],
+      findings: (proposal?.findings ?? []).map(({ guard, severity, path, lines = null }) => ({
+        guard,
+        severity,
+        path,
+        lines,
+      })),
+      ...{ tolerances: proposal?.tolerances ?? [], mustAsk: proposal?.mustAsk ?? [] },
+      tests: facts.verifications.map(({ at, outcome, summary, output }) => ({ at, outcome, summary, output })),
+      decisions: facts.decisions,
+      signed: signedOf(run),
+      made: parsed(inputs ?? 'null'),
+      archive: await filesOf(dir),
+    },
+  };
+};
+
+/** Models and answers of its calls, by their hashes: what the archive does not hold otherwise. */
+const inputsOf = async (calls: string, run: StepKey): Promise<object> => {
+  const names = await readdir(join(calls, run)).catch(() => []);
+  const found = names.sort().map(async (call) => {
+    const file = (name: string): Promise<Buffer | null> => orNull(readGiven(join(calls, run, call, name), Infinity));
+    const [asked, answer] = await Promise.all([file('call.json'), file('answer.json')]);
+    const { request } = JSON.parse(asked?.toString('utf8') ?? '{}') as { request?: { model?: string } };
+    const digest = (bytes: Buffer | null): string | null => (bytes === null ? null : sha256(bytes));
+    return { call, model: request?.model ?? null, request: digest(asked), answer: digest(answer) };
+  });
+  return { v: 1, emend: version(), calls: await Promise.all(found) };
+};
+
+/** `evidenceKey` of the workspace's emend.yaml; null: there is none. */
+export const evidenceKey = async (workspace: string): Promise<string | null> => {
+  const config = parseConfig(await readGivenText(join(workspace, 'emend.yaml')).catch(() => null), 'emend.yaml');
+  return config.ok ? (config.value.evidenceKey?.replace(/^~(?=\/)/, homedir()) ?? null) : null;
+};
+
+/** Writes it into the archive; its path. `key`: who vouches, as git's `user.signingkey`; null: nobody. Throws ProblemError `usage`. */
+export const writeEvidence = async (
+  store: string,
+  run: StepKey,
+  repository: string,
+  key: string | null,
+): Promise<string> => {
+  const { archive, calls } = storePaths(store);
+  const dir = join(archive, run);
+  await writeFile(join(dir, INPUTS), `${canonicalJson(await inputsOf(calls, run))}\n`, { mode: 0o600 });
+  const body = canonicalJson(await statementOf(dir, repository));
+  const sig = key === null ? null : await signText(encoded(PAYLOAD, body), key, NAMESPACE);
+  const signatures = sig === null ? [] : [{ sig: base64(sig) }];
+  const envelope: Envelope = { payloadType: PAYLOAD, payload: base64(body), signatures };
+  const path = join(dir, EVIDENCE);
+  await writeFile(path, `${JSON.stringify(envelope)}\n`, { mode: 0o600 });
+  return path;
+};
+
+// ------------------------------------------------------------------------------------------------------------------------ checking
+
+/** Every value by the place where it stands. */
+const leaves = (value: unknown, at: string): readonly (readonly [string, string])[] =>
+  typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([name, each]) => leaves(each, at === '' ? name : `${at}.${name}`))
+    : [[at, JSON.stringify(value)]];
+
+export interface Checking {
+  readonly repository: string;
+  /** The archive of the run; null: what only it can tell is not compared. */
+  readonly archive: string | null;
+  /** Text of an `allowed_signers` file; null: the base commit's `approvers`. */
+  readonly signers: string | null;
+}
+export interface Checked {
+  /** What does not hold, each with its name; empty: all holds. */
+  readonly wrong: readonly string[];
+  /** What was not, or could not be, looked at. */
+  readonly notes: readonly string[];
+}
+
+/** Needs no server and no home. Throws ProblemError `usage` for what is no envelope at all. */
+export const verifyEvidence = async (text: string, { repository, archive, signers }: Checking): Promise<Checked> => {
+  const { payloadType, payload, signatures } = envelopeOf(text);
+  const body = textOf(payload);
+  const said = statementIn(body);
+  const wrong: string[] = [];
+  const notes: string[] = [];
+  const compare = (what: unknown, found: unknown, at: string): void => {
+    const is = new Map(leaves(found, at));
+    const says = new Map(leaves(what, at));
+    for (const place of new Set([...says.keys(), ...is.keys()]))
+      if (says.get(place) !== is.get(place))
+        wrong.push(`${place}: says ${says.get(place) ?? 'nothing'}, found ${is.get(place) ?? 'nothing'}`);
+  };
+  if (payloadType !== PAYLOAD) wrong.push(`payloadType: says ${payloadType}, expected ${PAYLOAD}`);
+  if (canonicalJson(said) !== body) wrong.push('payload: is not the canonical JSON of a statement');
+  const { predicate, subject } = said;
+  const commit = subject.find(({ name }) => name === 'commit')?.digest.gitCommit;
+  const made = commit === undefined ? null : await committed(repository, commit);
+  const allowed = signers ?? (made?.base == null ? null : await approversAt(repository, made.base));
+  if (archive === null) {
+    notes.push('no archive was given: only signatures, commit and files were checked');
+    if (made !== null) {
+      compare(subject, made.subject, 'subject');
+      compare(predicate.base, made.base, 'predicate.base');
+      compare(predicate.absent, made.absent, 'predicate.absent');
+    }
+  } else compare(said, await statementOf(archive, repository), '');
+
+  const [first] = signatures;
+  if (commit !== undefined) notes.push(`commit ${commit}, made on ${made?.base ?? 'nothing'}`);
+  if (first === undefined) notes.push('unsigned: nobody vouches for it, and whoever could write it could change it');
+  else if (allowed === null)
+    wrong.push('signatures.0.sig: there is no list of signers to check it by (--signers FILE)');
+  else {
+    const checked = await verifyText(encoded(payloadType, body), textOf(first.sig), allowed, NAMESPACE);
+    if ('why' in checked) wrong.push(`signatures.0.sig: ${checked.why}`);
+    else notes.push(`signed by ${checked.signer}`);
+  }
+  const answers = Array.isArray(predicate.signed) ? (predicate.signed as ReturnType<typeof signedOf>) : [];
+  for (const [n, request] of answers.entries()) {
+    const { at = '', signature = '' } = request.signed ?? {};
+    const stated = canonicalJson(signedStatement(String(predicate.run), request.proposal, request, at));
+    const checked = allowed === null ? { why: 'no list' } : await verifyText(stated, signature, allowed, SIGNATURES);
+    if ('why' in checked) wrong.push(`predicate.signed.${n}: ${request.answer} ${request.decision}: ${checked.why}`);
+  }
+  return { wrong, notes };
+};
+
+const envelopeOf = (text: string): Envelope => {
+  const found = parsed(text);
+  const { payloadType, payload, signatures } = isRecord(found) ? found : {};
+  const isSigned =
+    Array.isArray(signatures) && signatures.every((each) => isRecord(each) && typeof each.sig === 'string');
+  return typeof payloadType === 'string' && typeof payload === 'string' && isSigned
+    ? (found as Envelope)
+    : fail('usage', 'The file is no DSSE envelope: expected payloadType, payload and signatures.');
+};
+const statementIn = (body: string): Statement => {
+  const found = parsed(body);
+  return isRecord(found) && isRecord(found.predicate) && Array.isArray(found.subject)
+    ? (found as unknown as Statement)
+    : fail('usage', 'payload: holds no in-toto statement.');
+};
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+};
+
+/** As a run that began at this commit read them. */
+const approversAt = async (repository: string, base: string): Promise<string | null> => {
+  const read = async (path: string): Promise<string | null> => {
+    const bytes = await bytesOf(repository, `${base}:./${path}`);
+    return bytes === null ? null : new TextDecoder().decode(bytes);
+  };
+  const config = parseConfig(await read('emend.yaml'), 'emend.yaml');
+  return config.ok && config.value.approvers !== null ? read(config.value.approvers) : null;
+};
