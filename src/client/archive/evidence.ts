@@ -16,6 +16,7 @@ import { orNull } from '../../system/durable.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { signText, verifyText } from '../../system/ssh-signature.js';
+import { together } from '../../system/turns.js';
 import { version } from '../../system/version.js';
 import { git } from '../../workspace/git/index.js';
 import { reportFacts } from './report.js';
@@ -67,13 +68,13 @@ const committed = async (repository: string, commit: string) => {
   };
   const base = (await ask('rev-parse', '--verify', `${commit}^`))?.trim() ?? null;
   const changed = await ask('diff-tree', '-r', '-z', '--no-renames', '--no-commit-id', '--name-only', '--root', commit);
-  const files: Subject[] = [];
-  const absent: string[] = [];
-  for (const path of (changed ?? '').split('\0').filter((each) => each !== '')) {
-    const bytes = await bytesOf(repository, `${commit}:${path}`);
-    if (bytes === null) absent.push(path);
-    else files.push({ name: path, digest: { sha256: sha256(bytes) } });
-  }
+  const paths = (changed ?? '').split('\0').filter((each) => each !== '');
+  const read = await together(paths, async (name) => {
+    const bytes = await bytesOf(repository, `${commit}:${name}`);
+    return { name, digest: bytes === null ? null : { sha256: sha256(bytes) } };
+  });
+  const files = read.flatMap(({ name, digest }): Subject[] => (digest === null ? [] : [{ name, digest }]));
+  const absent = read.filter(({ digest }) => digest === null).map(({ name }) => name);
   const digest = { gitCommit: changed === null ? 'not in the repository' : commit };
   return { subject: [{ name: 'commit', digest }, ...files], base, absent };
 };
