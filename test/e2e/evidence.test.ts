@@ -138,6 +138,18 @@ test('each value changed in turn: named, and the signature does not hold', async
   option.subject[0]!.digest = { gitCommit: `--output=${written}` };
   expect((await check(withStatement(option))).wrong.join()).toContain('subject.0.digest.gitCommit');
   expect(existsSync(written)).toBe(false);
+  for (const broken of [
+    {},
+    [],
+    { subject: [null] },
+    { ...said, predicate: { signed: [null] } },
+    { ...said, subject: 5 },
+  ])
+    await expect(check(withStatement(broken))).rejects.toThrow(/no statement of a run/);
+  for (const text of ['', 'null', '{}', '{"payloadType":1}'])
+    await expect(verifyEvidence(text, { repository: s.repo, archive, signers: null })).rejects.toThrow(
+      /no DSSE envelope/,
+    );
   expect((await check({ ...envelope, payloadType: 'text/plain' })).wrong.join()).toMatch(
     /payloadType.*signatures\.0\.sig/,
   );

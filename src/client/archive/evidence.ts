@@ -5,7 +5,8 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { signedStatement, SIGNATURES } from '../../shared/decisions.js';
+import { z } from 'zod';
+import { signedStatement, SIGNATURES, type DecisionRequest } from '../../shared/decisions.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
 import { isRecord } from '../../shared/text.js';
@@ -29,21 +30,23 @@ const TYPES = { _type: 'https://in-toto.io/Statement/v1', predicateType: 'urn:em
 const EVIDENCE = 'evidence.json';
 const INPUTS = 'evidence-inputs.json';
 
-interface Subject {
-  readonly name: string;
-  readonly digest: Readonly<Record<string, string>>;
-}
-type Statement = typeof TYPES & {
-  readonly subject: readonly Subject[];
-  readonly predicate: Readonly<Record<string, unknown>>;
-};
-interface Envelope {
-  readonly payloadType: string;
-  /** Base64 of the statement's canonical JSON. */
-  readonly payload: string;
-  /** Armored OpenSSH signatures in base64; empty: unsigned. */
-  readonly signatures: readonly { readonly sig: string }[];
-}
+/** The payload is the statement's canonical JSON, a signature an armored OpenSSH one, both in base64; no signatures: unsigned. */
+const ENVELOPE = z.looseObject({
+  payloadType: z.string(),
+  payload: z.string(),
+  signatures: z.array(z.looseObject({ sig: z.string() })),
+});
+type Envelope = z.infer<typeof ENVELOPE>;
+const SUBJECT = z.looseObject({ name: z.string(), digest: z.record(z.string(), z.string()) });
+type Subject = z.infer<typeof SUBJECT>;
+const SIGNED = z.looseObject({
+  ...{ decision: z.string(), answer: z.string(), proposal: z.string().nullable() },
+  signed: z.looseObject({ at: z.string(), signature: z.string() }),
+});
+const STATEMENT = z.looseObject({
+  subject: z.array(SUBJECT),
+  predicate: z.looseObject({ run: z.string(), base: z.unknown(), absent: z.unknown(), signed: z.array(SIGNED) }),
+});
 
 /** What is signed (the DSSE protocol's pre-authentication encoding). */
 const encoded = (type: string, body: string): string =>
@@ -106,7 +109,7 @@ const signedOf = ({ requests, activities }: ArchivedRun) => {
   });
 };
 
-const statementOf = async (dir: string, repository: string): Promise<Statement> => {
+const statementOf = async (dir: string, repository: string): Promise<object> => {
   const stepKey = basename(dir);
   if (!isStepKey(stepKey)) return fail('usage', `${dir} is no archive of a run: it is named by the run's key.`);
   const run = archivedRun(stepKey, await createArchive({ dir: dirname(dir) }).read(stepKey));
@@ -205,9 +208,9 @@ export interface Checked {
 
 /** Needs no server and no home. Throws ProblemError `usage` for what is no envelope at all. */
 export const verifyEvidence = async (text: string, { repository, archive, signers }: Checking): Promise<Checked> => {
-  const { payloadType, payload, signatures } = envelopeOf(text);
+  const { payloadType, payload, signatures } = read(ENVELOPE, text, 'The file is no DSSE envelope');
   const body = textOf(payload);
-  const said = statementIn(body);
+  const said = read(STATEMENT, body, 'The payload is no statement of a run');
   const wrong: string[] = [];
   const notes: string[] = [];
   const compare = (what: unknown, found: unknown, at: string): void => {
@@ -242,30 +245,20 @@ export const verifyEvidence = async (text: string, { repository, archive, signer
     if ('why' in checked) wrong.push(`signatures.0.sig: ${checked.why}`);
     else notes.push(`signed by ${checked.signer}`);
   }
-  const answers = Array.isArray(predicate.signed) ? (predicate.signed as ReturnType<typeof signedOf>) : [];
-  for (const [n, request] of answers.entries()) {
-    const { at = '', signature = '' } = request.signed ?? {};
-    const stated = canonicalJson(signedStatement(String(predicate.run), request.proposal, request, at));
+  for (const [n, request] of predicate.signed.entries()) {
+    const { at, signature } = request.signed;
+    const stated = canonicalJson(
+      signedStatement(predicate.run, request.proposal, request as DecisionRequest & typeof request, at),
+    );
     const checked = allowed === null ? { why: 'no list' } : await verifyText(stated, signature, allowed, SIGNATURES);
     if ('why' in checked) wrong.push(`predicate.signed.${n}: ${request.answer} ${request.decision}: ${checked.why}`);
   }
   return { wrong, notes };
 };
 
-const envelopeOf = (text: string): Envelope => {
-  const found = parsed(text);
-  const { payloadType, payload, signatures } = isRecord(found) ? found : {};
-  const isSigned =
-    Array.isArray(signatures) && signatures.every((each) => isRecord(each) && typeof each.sig === 'string');
-  return typeof payloadType === 'string' && typeof payload === 'string' && isSigned
-    ? (found as Envelope)
-    : fail('usage', 'The file is no DSSE envelope: expected payloadType, payload and signatures.');
-};
-const statementIn = (body: string): Statement => {
-  const found = parsed(body);
-  return isRecord(found) && isRecord(found.predicate) && Array.isArray(found.subject)
-    ? (found as unknown as Statement)
-    : fail('usage', 'payload: holds no in-toto statement.');
+const read = <T>(schema: z.ZodType<T>, text: string, what: string): T => {
+  const found = schema.safeParse(parsed(text));
+  return found.success ? found.data : fail('usage', `${what}: ${z.prettifyError(found.error)}`);
 };
 const parsed = (text: string): unknown => {
   try {
