@@ -11,14 +11,20 @@ import { getState } from './globals.js';
 const FOLDER = 'test/edits';
 const FIRST = ['scenarios'];
 /** Few draws, with a fixed seed (scripts/mutate.js). */
-const LAST = ['properties', 'perturbed', 'search-replace-properties', 'unified-diff-properties'];
+const LAST = [
+  ...['properties', 'perturbed', 'search-replace-properties', 'unified-diff-properties', 'diff-lines-properties'],
+  'whole-or-refused',
+];
 /** They start git, need `dist` or many seconds. */
-const LEFT_OUT = ['diff', 'diff-git-properties', 'unified-diff-git', 'hostile', 'truncation', 'library-docs'];
+const LEFT_OUT = [
+  ...['proposal/write-diff', 'diff-git-properties', 'unified-diff-git', 'unified-diff-endings'],
+  ...['hostile', 'truncation', 'library-docs'],
+];
 /** Of size: half a second and more each, which every mutant that nothing notices would pay. */
 const OF_SIZE = /\bhuge\b|1,000 (blocks|hunks) in 100,000|looked for so often|three base36 characters|sides so long/;
 
 const names = () => {
-  const all = readdirSync(FOLDER)
+  const all = readdirSync(FOLDER, { recursive: true })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => name.slice(0, -'.test.ts'.length))
     .sort();
