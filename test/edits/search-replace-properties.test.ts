@@ -56,13 +56,7 @@ const read = (body: string, edit: TrueEdit): Reading =>
   searchReplace.read(body, contextOf({ f: edit.before }, { nonce: NONCE })).reading;
 const isTrue = (reading: Reading, edit: TrueEdit): boolean => {
   const plan = reading.kind === 'plans' ? reading.plans[0] : undefined;
-  if (plan?.kind !== 'lines' || plan.lines.join('\n') !== edit.result.join('\n')) return false;
-  let last = -1;
-  return (plan.origins ?? []).every((origin, i) => {
-    const sound = origin < 0 || (origin > last && edit.base[origin] === plan.lines[i]);
-    last = Math.max(last, origin);
-    return sound;
-  });
+  return plan?.kind === 'lines' && plan.lines.join('\n') === edit.result.join('\n');
 };
 const trueOrNone = (reading: Reading, edit: TrueEdit, body: string): void => {
   if (reading.kind === 'plans' && !isTrue(reading, edit))

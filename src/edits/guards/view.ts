@@ -1,12 +1,7 @@
 /** What guards look at: the base's lines and what became of them. Cost goes with the changes unless a guard asks for all lines. */
-import { type Change, changesFrom, expand } from '../text/changes.js';
+import { type Change, changesFrom, expand, placed, type PlacedChange } from '../text/changes.js';
 import { haveNothingInCommon, lineOrigins } from '../text/line-diff.js';
 import { type LineIndex, NO_LINES } from '../text/lines.js';
-
-/** A change, and the 0-based result line at which its lines stand. */
-export interface PlacedChange extends Change {
-  readonly at: number;
-}
 
 export interface GuardView {
   readonly path: string;
@@ -17,7 +12,7 @@ export interface GuardView {
 }
 
 /** The result's lines, from the base and the changes. */
-export class ResultLines {
+class ResultLines {
   readonly length: number;
   readonly #base: LineIndex;
   readonly #changes: readonly PlacedChange[];
@@ -33,7 +28,7 @@ export class ResultLines {
     return this.length;
   }
   get all(): readonly string[] {
-    return (this.#all ??= expand(this.#base, this.#changes).lines);
+    return (this.#all ??= expand(this.#base, this.#changes));
   }
   line(at: number): string {
     const change = this.#before(at);
@@ -71,14 +66,8 @@ export const viewOf = (
     changes === null
       ? changesFrom(base.length, result ?? NO_LINES, lineOrigins(base, result ?? NO_LINES))
       : changes.flatMap((change) => (isPlain(change) ? change : refined(base, change)));
-  const placed: PlacedChange[] = [];
-  let shift = 0;
-  for (const change of found) {
-    const { from, to, lines } = change;
-    placed.push({ from, to, lines, at: from + shift });
-    shift += lines.length - (to - from);
-  }
-  return { path, base, changes: placed, result: new ResultLines(base, placed) };
+  const all = placed(found);
+  return { path, base, changes: all, result: new ResultLines(base, all) };
 };
 
 /** Lines only come, or only go. */
@@ -88,9 +77,7 @@ const refined = (base: LineIndex, change: Change): readonly Change[] => {
   const { from, to, lines } = change;
   const old = base.range(from, to);
   if (haveNothingInCommon(old, lines)) return [change];
-  const origins = lineOrigins(old, lines);
-  if (!origins.some((origin) => origin >= 0)) return [change];
-  return changesFrom(to - from, lines, origins).map((part) => ({
+  return changesFrom(to - from, lines, lineOrigins(old, lines)).map((part) => ({
     from: from + part.from,
     to: from + part.to,
     lines: part.lines,

@@ -13,10 +13,7 @@ export type FilePlan =
       readonly result?: LineIndex;
       /** The model wrote every line of the file, so what is not there may have been forgotten. */
       readonly rewritten?: true;
-      /** Where each result line comes from: the 0-based index of the base line it keeps byte for byte, or -1 for a new one.
-       *  Absent: not known (whole-file, blocks), `settle` finds it by a line diff. */
-      readonly origins?: readonly number[];
-      /** The same as differences from the base, where the format knows them; then nobody need make the lines (changes.ts). */
+      /** The same as differences from the base, where the format knows them (else a line diff finds them); then nobody need make the lines. */
       readonly changes?: readonly Change[];
       /** Only a diff's `\ No newline at end of file` on one side says so; absent: as `settle`'s rules. */
       readonly finalNewline?: boolean;
@@ -27,6 +24,7 @@ export type FilePlan =
     }
   | { readonly kind: 'delete'; readonly path: string }
   | { readonly kind: 'move'; readonly from: string; readonly path: string };
+export type LinesPlan = Extract<FilePlan, { kind: 'lines' }>;
 
 /** Base lines [from, to) become `lines`, all of them new. Changes are in order, and at least one kept line stands between two. */
 export interface Change {
@@ -35,33 +33,35 @@ export interface Change {
   readonly lines: readonly string[];
 }
 
+/** A change, and the 0-based result line at which its lines stand. */
+export interface PlacedChange extends Change {
+  readonly at: number;
+}
+
+export const placed = (changes: readonly Change[]): readonly PlacedChange[] => {
+  let shift = 0;
+  return changes.map(({ from, to, lines }) => {
+    const at = from + shift;
+    shift += lines.length - (to - from);
+    // Named one by one: a spread of ten thousand objects costs as much as the rest of the pass.
+    return { from, to, lines, at };
+  });
+};
+
 /** Collects changes in the order of the base, joining those that touch. */
 export class ChangeList {
-  readonly changes: Change[] = [];
-  #from = 0;
-  #to = 0;
-  #lines: string[] = [];
-  #open = false;
+  readonly #changes: { from: number; to: number; lines: string[] }[] = [];
 
   /** Base lines [from, to) go, `lines` come in their place; not before what was said already. */
   put(from: number, to: number, lines: readonly string[]): void {
     if (from === to && lines.length === 0) return;
-    if (!this.#open || from > this.#to) {
-      this.#close();
-      [this.#open, this.#from] = [true, from];
-      this.#to = from;
-    }
-    this.#to = Math.max(this.#to, to);
-    for (const line of lines) this.#lines.push(line);
+    let last = this.#changes.at(-1);
+    if (last === undefined || from > last.to) this.#changes.push((last = { from, to, lines: [] }));
+    last.to = Math.max(last.to, to);
+    for (const line of lines) last.lines.push(line);
   }
   done(): readonly Change[] {
-    this.#close();
-    return this.changes;
-  }
-  #close(): void {
-    if (this.#open) this.changes.push({ from: this.#from, to: this.#to, lines: this.#lines });
-    this.#lines = [];
-    this.#open = false;
+    return this.#changes;
   }
 }
 
@@ -85,55 +85,37 @@ export const changesFrom = (
   return list.done();
 };
 
-export interface Expanded {
-  readonly lines: readonly string[];
-  readonly origins: readonly number[];
-}
-
-/** All result lines, and the base line that each keeps or -1. */
-export const expand = (base: LineIndex, changes: readonly Change[]): Expanded => {
-  const all = base.all;
-  const lines: string[] = [];
-  const origins: number[] = [];
+/** All result lines. */
+export const expand = (base: LineIndex, changes: readonly Change[]): readonly string[] => {
+  const { all } = base;
+  const result: string[] = [];
   let next = 0;
   const keepUpTo = (end: number): void => {
-    for (; next < end; next += 1) {
-      lines.push(all[next] ?? '');
-      origins.push(next);
-    }
+    for (; next < end; next += 1) result.push(all[next] ?? '');
   };
-  for (const change of changes) {
-    keepUpTo(change.from);
-    for (const line of change.lines) {
-      lines.push(line);
-      origins.push(-1);
-    }
-    next = change.to;
+  for (const { from, to, lines } of changes) {
+    keepUpTo(from);
+    for (const line of lines) result.push(line);
+    next = to;
   }
   keepUpTo(all.length);
-  return { lines, origins };
+  return result;
 };
 
-type LinesPlan = Extract<FilePlan, { kind: 'lines' }>;
-
-/** A plan that says its changes; its lines and origins are made when somebody asks. */
+/** A plan that says its changes; its lines are made when somebody asks. */
 export const changesPlan = (
   path: string,
   text: Text,
   changes: readonly Change[],
   more: { readonly [K in 'finalNewline' | 'mode' | 'exact']?: LinesPlan[K] | undefined } = {},
 ): LinesPlan => {
-  let expanded: Expanded | null = null;
-  const all = (): Expanded => (expanded ??= expand(indexOf(text), changes));
+  let expanded: readonly string[] | null = null;
   return {
     kind: 'lines',
     path,
     changes,
     get lines() {
-      return all().lines;
-    },
-    get origins() {
-      return all().origins;
+      return (expanded ??= expand(indexOf(text), changes));
     },
     ...(more.finalNewline === undefined ? {} : { finalNewline: more.finalNewline }),
     ...(more.exact === undefined ? {} : { exact: more.exact }),

@@ -14,9 +14,9 @@
  * What is not changed is not looked at: cost goes with the changes, where the format says them and the file's line ends are all alike.
  */
 import { Buffer } from 'node:buffer';
-import { indexOf, type Text, type LineIndex, indexOfLines } from './lines.js';
+import { indexOf, type Text, textOf, type LineIndex, indexOfLines } from './lines.js';
 import { ByteText } from './byte-text.js';
-import { type Change, changesFrom, type FilePlan } from './changes.js';
+import { type Change, changesFrom, type LinesPlan, type PlacedChange } from './changes.js';
 import { type Codec, decodeFile, firstUnholdable, newFileCodec, type SpliceBase } from './codec.js';
 import type { Reason, Splice } from '../types.js';
 import { lineOrigins } from './line-diff.js';
@@ -25,14 +25,12 @@ import { applySplices } from './splices.js';
 // Changes get their line ends and become bytes: rules 2 to 5 above.
 
 /** A change with the end of each of its lines, and what it does to the end of the kept line before it. */
-export interface ChangeBytes extends Change {
+interface ChangeBytes extends PlacedChange {
   readonly ends: readonly string[];
   /** The base's last line had no end and is followed now: the end that it gets. */
   readonly lead: string;
   /** The line before is the result's last now and loses its end. */
   readonly cut: boolean;
-  /** 0-based result line of the first of `lines`. */
-  readonly at: number;
 }
 
 interface EndRules {
@@ -60,7 +58,7 @@ const withEnds = (
     const ends = new Array<string>(lines.length).fill(before);
     if (last && !final && ends.length > 0) ends[ends.length - 1] = '';
     const kept = from > next ? index.end(from - 1) : null;
-    // Named one by one here and in guards/view.ts: a spread of ten thousand objects costs as much as the rest of the pass.
+    // Named one by one, as in `placed` (changes.ts).
     ended.push({
       from,
       to,
@@ -137,9 +135,9 @@ const refusals = (
 const spareCharacters = (codec: Codec, text: Text, changes: readonly Change[]): Map<string, number> => {
   const spare = new Map<string, number>();
   if (codec.encoding === 'utf-8') return spare;
-  const index = text.index;
+  const index = indexOf(text);
   for (const { from, to } of changes)
-    for (const line of index === undefined ? text.lines.slice(from, to) : index.range(from, to))
+    for (const line of index.range(from, to))
       for (const c of line) if (!codec.holds(c)) spare.set(c, (spare.get(c) ?? 0) + 1);
   return spare;
 };
@@ -184,20 +182,16 @@ const offsets = ({ text, codec }: SpliceBase, index: LineIndex): ((line: number)
   };
 };
 
-const joined = ({ lines, ends }: Text): string => lines.map((line, i) => line + (ends[i] ?? '')).join('');
-
 /** The file, or none, in lines as git has them. */
 export const exactBase = (bytes: Uint8Array | null, encoding?: string): SpliceBase => {
   const decoded = bytes === null ? null : decodeFile(bytes, encoding);
   if (bytes === null || decoded?.ok !== true) return NEW_FILE;
   const { text, codec } = decoded;
-  const lines = ((codec.bom.length > 0 ? BOM : '') + joined(text)).split('\n');
+  const lines = ((codec.bom.length > 0 ? BOM : '') + textOf(text)).split('\n');
   const last = lines.at(-1) === '' ? lines.pop() : undefined;
   const ends = lines.map((_, i) => (i === lines.length - 1 && last === undefined ? '' : '\n'));
   return { bytes, text: { lines, ends }, codec: { ...codec, bom: new Uint8Array(0) } };
 };
-
-export type LinesPlan = Extract<FilePlan, { kind: 'lines' }>;
 
 export interface SpliceOptions {
   readonly finalNewline?: boolean;
@@ -243,8 +237,7 @@ const changesOf = (plan: LinesPlan, { codec }: SpliceBase, index: LineIndex): re
   if (changes !== undefined && index.eol !== 'mixed' && !(ownBom && beginsWithBom(changes, index))) return changes;
   const result = plan.result ?? indexOfLines(plan.lines);
   const lines = ownBom ? withoutFirstBom(result) : result;
-  const origins = usable(plan.origins, lines, index) ?? lineOrigins(index, lines);
-  return changesFrom(index.length, lines, origins);
+  return changesFrom(index.length, lines, lineOrigins(index, lines));
 };
 
 const beginsWithBom = ([first]: readonly Change[], index: LineIndex): boolean =>
@@ -253,22 +246,6 @@ const beginsWithBom = ([first]: readonly Change[], index: LineIndex): boolean =>
 const withoutFirstBom = (lines: LineIndex): LineIndex => {
   const first = lines.line(0);
   return first?.startsWith(BOM) === true ? indexOfLines([first.slice(1), ...lines.range(1, lines.length)]) : lines;
-};
-
-/** The format's own origins where they are sound and cannot change a byte; null: a diff decides. */
-const usable = (
-  origins: readonly number[] | undefined,
-  lines: LineIndex,
-  index: LineIndex,
-): readonly number[] | null => {
-  if (origins?.length !== lines.length || index.eol === 'mixed') return null;
-  let last = -1;
-  for (const [i, o] of origins.entries()) {
-    if (o < 0) continue;
-    if (o <= last || !index.isLine(o, lines, i)) return null;
-    last = o;
-  }
-  return origins;
 };
 
 // The byte order mark is no part of a file's text, yet diffs and copies carry it: git writes ` \ufefffirst line`. In a file that begins

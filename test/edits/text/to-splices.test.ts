@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { type LinesPlan, type SpliceOptions, spliced } from '../../../src/edits/text/to-splices.js';
+import type { LinesPlan } from '../../../src/edits/text/changes.js';
+import { type SpliceOptions, spliced } from '../../../src/edits/text/to-splices.js';
 import { applySplices } from '../../../src/edits/text/splices.js';
 import { decodeFile } from '../../../src/edits/text/codec.js';
 
@@ -65,15 +66,7 @@ describe('line ends, and the end of the file', () => {
     const base = 'x\r\ny\nx\r\n';
     const lines = ['x', 'new', 'y', 'x'];
     expect(textOf(base, lines)).toBe('x\r\nnew\r\ny\nx\r\n');
-    expect(textOf(base, lines, { origins: [-1, -1, -1, -1] })).toBe(textOf(base, lines));
     expect(textOf(base, lines, { changes: [{ from: 0, to: 3, lines }] })).toBe(textOf(base, lines));
-  });
-
-  test('unsound origins are not used', () => {
-    expect(textOf('a\nb\n', ['b', 'a'], { origins: [1, 0] })).toBe('b\na\n');
-    expect(textOf('a\nb\n', ['a', 'B'], { origins: [0, 1] })).toBe('a\nB\n');
-    expect(textOf('a\nb\n', ['A', 'B'], { origins: [0, 1] })).toBe('A\nB\n');
-    expect(textOf('a\nb\n', ['a', 'a'], { origins: [0, 0] })).toBe('a\na\n');
   });
 
   test('a quoted byte order mark is the one that is there; one that is not is refused', () => {
@@ -109,7 +102,10 @@ describe('line ends, and the end of the file', () => {
   });
 
   test('equal lines said as new are no splice', () => {
-    expect(run('a\nb\n', ['a', 'b'], { origins: [0, -1] })).toMatchObject({ ok: true, splices: [] });
+    expect(run('a\nb\n', ['a', 'b'], { changes: [{ from: 1, to: 2, lines: ['b'] }] })).toMatchObject({
+      ok: true,
+      splices: [],
+    });
   });
 });
 

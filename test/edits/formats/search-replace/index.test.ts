@@ -410,7 +410,7 @@ describe('search-replace', () => {
 
   test('untouched and quoted lines keep their base line', () => {
     const reading = readOne(searchReplace, block('b\nc\n', 'b\nx\nc\n'), contextOf({ f: 'a\nb\nc\nd\n' }));
-    expect(reading).toMatchObject({ kind: 'plans', plans: [{ origins: [0, 1, -1, 2, 3] }] });
+    expect(reading).toMatchObject({ kind: 'plans', plans: [{ changes: [{ from: 2, to: 2, lines: ['x'] }] }] });
   });
 
   test('skipped blocks are told in notes, with their number', () => {

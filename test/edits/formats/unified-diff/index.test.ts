@@ -563,7 +563,11 @@ describe('unified-diff', () => {
   test('kept lines carry their base line, also where a hunk removes and adds them again', () => {
     const diff = `${HEAD}@@ -1,4 +1,4 @@\n a\n-b\n-c\n+c\n+x\n d\n`;
     const reading = readOne(unifiedDiff, diff, contextOf({ f: LETTERS }));
-    expect(reading).toMatchObject({ kind: 'plans', plans: [{ origins: [0, 2, -1, 3, 4, 5, 6, 7] }] });
+    const changes = [
+      { from: 1, to: 2, lines: [] },
+      { from: 3, to: 3, lines: ['x'] },
+    ];
+    expect(reading).toMatchObject({ kind: 'plans', plans: [{ changes }] });
   });
 
   test('a refusal says the hunk, the nearest place, the first difference, and what to send', () => {
