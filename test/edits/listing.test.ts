@@ -11,7 +11,7 @@ import {
   WINDOW_TEXT,
   WINDOW_PLACES,
 } from '../../src/edits/listing.js';
-import { splitLines } from '../../src/edits/text/codec.js';
+import { splitLines } from '../../src/edits/text/lines.js';
 
 const COUNT = 1_000;
 const WEIGHT = 10;

@@ -1,7 +1,6 @@
 /** What the tests of the locating formats share: contexts, true edits, results. */
-import type { Text } from '../../src/edits/text/lines.js';
+import { splitLines, type Text } from '../../src/edits/text/lines.js';
 import fc from 'fast-check';
-import { splitLines } from '../../src/edits/text/codec.js';
 import type { ApplyOptions, FormatContext, FormatModule, Reading } from '../../src/edits/types.js';
 
 const encoder = new TextEncoder();

@@ -7,10 +7,8 @@
  */
 import { Buffer, isUtf8 } from 'node:buffer';
 import { type Problem, problem } from '../../shared/problems.js';
-import { ByteText, isWellFormed, MAX_INDEXED_BYTES } from './byte-text.js';
-import { indexOf, indexOfLines, type LineIndex, type EolKind, splitLines, type Text } from './lines.js';
-
-export { type EolKind, splitLines } from './lines.js';
+import { type ByteEncoding, ByteText, isWellFormed, MAX_INDEXED_BYTES } from './byte-text.js';
+import { indexOf, type LineIndex, type EolKind, splitLines, type Text } from './lines.js';
 
 /** A character that the file's encoding cannot hold, or that must not be added. */
 export interface Unholdable {
@@ -39,14 +37,15 @@ export type Decoded =
   { readonly ok: true; readonly text: Text; readonly codec: Codec } | { readonly ok: false; readonly problem: Problem };
 
 const NONE = new Uint8Array(0);
-const isLoneSurrogate = (c: string): boolean => c.length === 1 && c >= '\ud800' && c <= '\udfff';
+/** NUL means binary, and half of a surrogate pair has no bytes. */
+const isText = (c: string): boolean => c !== '\0' && (c.length > 1 || c < '\ud800' || c > '\udfff');
 
 const utf8 = (bom: Uint8Array): Codec => ({
   encoding: 'utf-8',
   bom,
   encode: (text) => Buffer.from(text, 'utf8'),
   size: (text) => Buffer.byteLength(text, 'utf8'),
-  holds: (c) => c !== '\0' && !isLoneSurrogate(c),
+  holds: isText,
 });
 
 const utf16 = (bom: Uint8Array, littleEndian: boolean): Codec => ({
@@ -57,7 +56,7 @@ const utf16 = (bom: Uint8Array, littleEndian: boolean): Codec => ({
     return littleEndian ? bytes : bytes.swap16();
   },
   size: (text) => text.length * 2,
-  holds: (c) => c !== '\0' && !isLoneSurrogate(c),
+  holds: isText,
 });
 
 const byteForByte: Codec = {
@@ -94,23 +93,15 @@ const singleByte = (name: string): { codec: Codec; decode: (bytes: Uint8Array) =
 const startsWith = (bytes: Uint8Array, ...prefix: number[]): boolean => prefix.every((b, i) => bytes[i] === b);
 
 /** Splits a piece of an answer: LF and CRLF both end a line; the last line's end is optional. `''` is no line, `'\n'` one empty line. */
-export const answerLines = (text: string): string[] => {
-  if (text === '') return [];
-  const lines = text.split('\n');
-  const last = lines.pop() ?? '';
-  const ended = lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
-  return last === '' ? ended : [...ended, last];
-};
+export const answerLines = (text: string): readonly string[] => splitLines(text, '\n').lines;
 
 /** The same, without a string for each line where bytes can stand for the text. */
-export const answerIndex = (text: string): LineIndex => {
-  const bytes = text.includes('\n') && isWellFormed(text) ? Buffer.from(text, 'utf8') : null;
-  return bytes === null || bytes.length >= MAX_INDEXED_BYTES
-    ? indexOfLines(answerLines(text))
-    : ByteText.of(bytes, 0, 'utf8');
-};
+export const answerIndex = (text: string): LineIndex =>
+  indexOf(
+    text.includes('\n') && isWellFormed(text) ? byteText(Buffer.from(text, 'utf8'), 0, 'utf8') : splitLines(text, '\n'),
+  );
 
-const byteText = (bytes: Uint8Array, from: number, encoding: 'utf8' | 'latin1'): Text =>
+const byteText = (bytes: Uint8Array, from: number, encoding: ByteEncoding): Text =>
   bytes.length < MAX_INDEXED_BYTES
     ? ByteText.of(bytes, from, encoding)
     : splitLines(Buffer.from(bytes.subarray(from)).toString(encoding));
@@ -186,9 +177,6 @@ export const characterName = (character: string): string => {
   const code = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `${code} (${character})` : code;
 };
-
-/** Which line ends a text has; a last line without end does not count. */
-export const eolKind = (text: Text): EolKind => indexOf(text).eol;
 
 export interface FileDescription {
   readonly encoding: string;

@@ -139,40 +139,42 @@ const byWindow = ({ base, result, origins }: Sides, [b0, b1, r0, r1]: Stretch, s
 
 /** Pairs [base, result] of lines that stand once on each side, rising on both. */
 const anchors = (base: LineIndex, result: LineIndex, [b0, b1, r0, r1]: Stretch): [number, number][] => {
-  const unique = (lines: LineIndex, from: number, to: number): Map<string, number> => {
-    const places = new Map<string, number>();
-    for (const [i, line] of lines.range(from, to).entries()) places.set(line, places.has(line) ? -1 : from + i);
-    return places;
-  };
-  const inResult = unique(result, r0, r1);
+  const inResult = placesOnce(result.range(r0, r1), r0);
   const pairs: [number, number][] = [];
-  for (const [line, b] of unique(base, b0, b1)) {
+  for (const [line, b] of placesOnce(base.range(b0, b1), b0)) {
     const r = inResult.get(line) ?? -1;
     if (b >= 0 && r >= 0) pairs.push([b, r]);
   }
-  pairs.sort((x, y) => x[0] - y[0]);
-  return longestRising(pairs);
+  return longestRising(pairs, ([, r]) => r);
 };
 
-/** The longest subsequence that rises in its second parts (patience sorting). */
-const longestRising = (pairs: readonly [number, number][]): [number, number][] => {
+/** The place of each line, the first one's being `first`; -1 where it stands more than once. In the order of the lines. */
+export const placesOnce = (lines: readonly string[], first = 0): Map<string, number> => {
+  const places = new Map<string, number>();
+  for (const [i, line] of lines.entries()) places.set(line, places.has(line) ? -1 : first + i);
+  return places;
+};
+
+/** The longest subsequence that rises in `by` (patience sorting, n log n). */
+export const longestRising = <T>(items: readonly T[], by: (item: T) => number): T[] => {
   const tops: number[] = [];
-  const previous = new Array<number>(pairs.length).fill(-1);
-  const second = (pair: number): number => pairs[pair]?.[1] ?? 0;
-  for (const [at, pair] of pairs.entries()) {
+  const tails: number[] = [];
+  const previous: number[] = [];
+  for (const [at, item] of items.entries()) {
+    const value = by(item);
     let [low, high] = [0, tops.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (second(tops[middle] ?? 0) < pair[1]) low = middle + 1;
+      if ((tails[middle] ?? 0) < value) low = middle + 1;
       else high = middle;
     }
-    previous[at] = low > 0 ? (tops[low - 1] ?? -1) : -1;
-    tops[low] = at;
+    previous[at] = tops[low - 1] ?? -1;
+    [tops[low], tails[low]] = [at, value];
   }
-  const run: [number, number][] = [];
+  const run: T[] = [];
   for (let at = tops.at(-1) ?? -1; at >= 0; at = previous[at] ?? -1) {
-    const pair = pairs[at];
-    if (pair !== undefined) run.push(pair);
+    const item = items[at];
+    if (item !== undefined) run.push(item);
   }
   return run.reverse();
 };

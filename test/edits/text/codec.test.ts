@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { answerLines, decodeFile, describeFile, splitLines } from '../../../src/edits/text/codec.js';
+import { answerLines, decodeFile, describeFile } from '../../../src/edits/text/codec.js';
+import { splitLines } from '../../../src/edits/text/lines.js';
 
 describe('splitLines', () => {
   test.each<[string, string[], string[]]>([

@@ -2,8 +2,8 @@ import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ByteText } from '../../../src/edits/text/byte-text.js';
 import { applyAnswer } from '../../../src/edits/index.js';
-import { indexOf } from '../../../src/edits/text/lines.js';
-import { answerIndex, answerLines, splitLines } from '../../../src/edits/text/codec.js';
+import { indexOf, splitLines } from '../../../src/edits/text/lines.js';
+import { answerIndex, answerLines } from '../../../src/edits/text/codec.js';
 import { fuzz } from '../../support/fuzz.js';
 
 const pieces = fc.array(

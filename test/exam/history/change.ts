@@ -2,9 +2,9 @@
  * From the two sides of a commit's file to what a true answer has to say, or why no answer can say it. Judged by the bytes alone,
  * before the engine is asked for anything.
  */
-import type { Text } from '../../../src/edits/text/lines.js';
+import { indexOf, splitLines, type Text } from '../../../src/edits/text/lines.js';
 import { lineOrigins } from '../../../src/edits/text/line-diff.js';
-import { type Codec, decodeFile, eolKind, splitLines } from '../../../src/edits/text/codec.js';
+import { type Codec, decodeFile } from '../../../src/edits/text/codec.js';
 import type { LineEdit, TrueChange } from '../../edits/true-change.js';
 import type { FileChange } from './git.js';
 import { maxLines } from './limits.js';
@@ -76,7 +76,7 @@ export const changeOf = (
     resultText,
     readResult: (bytes) => resultLines(bytes, codec),
     endsMayDiffer: kind !== 'delete' && endsDiffer(baseText, resultText),
-    newFileEol: eolKind(resultText) === 'crlf' ? '\r\n' : '\n',
+    newFileEol: indexOf(resultText).eol === 'crlf' ? '\r\n' : '\n',
     traits: traitsOf(file, base ?? result, baseText, codec, final),
   };
 };
@@ -124,7 +124,7 @@ const editsOf = (base: readonly string[], result: readonly string[]): LineEdit[]
 
 /** True unless both sides end all lines alike, so that the line ends of the result follow from the base. */
 const endsDiffer = (base: Text, result: Text): boolean => {
-  const [before, after] = [eolKind(base), eolKind(result)];
+  const [before, after] = [indexOf(base).eol, indexOf(result).eol];
   if (base.lines.length === 0) return after === 'cr' || after === 'mixed';
   if (before === 'mixed' || after === 'mixed') return true;
   if (before === 'none') return after === 'crlf' || after === 'cr';
@@ -141,7 +141,7 @@ const traitsOf = (
   const traits = [codec === null ? 'new file' : codec.encoding + (codec.bom.length > 0 ? ' with BOM' : '')];
   const ascii = codec?.encoding === 'utf-8' && bytes?.every((byte) => byte < 0x80) === true;
   if (codec?.encoding === 'utf-8' && !ascii) traits.push('more than ASCII');
-  if (base.lines.length > 0) traits.push(`ends ${eolKind(base)}`);
+  if (base.lines.length > 0) traits.push(`ends ${indexOf(base).eol}`);
   if (base.lines.length > 0 && base.ends.at(-1) === '') traits.push('no final line end before');
   if (!final) traits.push('no final line end after');
   if (file.status === 'D') traits.push('deletion');
