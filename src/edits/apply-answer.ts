@@ -62,7 +62,13 @@ const SKIPPING = new Set(['no_change', 'already_present']);
 /** `count`: edits that the answer holds. An answer is used whole or not at all, so one failed edit leaves all others unused. */
 const editResults = (count: number, outcome: AnswerOutcome): EditResults => {
   const used = outcome.outcome === 'edited' || outcome.outcome === 'unchanged';
-  const told = byIndex(outcome.outcome === 'edited' ? outcome.notes : outcome.reasons);
+  const told = new Map<number, Reason[]>();
+  for (const reason of outcome.outcome === 'edited' ? outcome.notes : outcome.reasons) {
+    if (reason.index === undefined) continue;
+    const own = told.get(reason.index);
+    if (own === undefined) told.set(reason.index, [reason]);
+    else own.push(reason);
+  }
   const counts = { applied: 0, skipped: 0, failed: 0, unused: 0 };
   const results: EditResult[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -80,33 +86,20 @@ const editResults = (count: number, outcome: AnswerOutcome): EditResults => {
   return { ...counts, results };
 };
 
-const byIndex = (reasons: readonly Reason[]): Map<number, Reason[]> => {
-  const told = new Map<number, Reason[]>();
-  for (const reason of reasons) {
-    if (reason.index === undefined) continue;
-    const own = told.get(reason.index);
-    if (own === undefined) told.set(reason.index, [reason]);
-    else own.push(reason);
-  }
-  return told;
-};
-
 const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdited => ({ outcome, reasons });
 
 const bounded = (outcome: AnswerOutcome): AnswerOutcome =>
   outcome.outcome === 'edited' ? outcome : { ...outcome, reasons: outcome.reasons.slice(0, REASONS_REPORTED) };
 
 export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
-  const { format, answer, files, options } = input;
+  const { format, answer, options } = input;
   const stopped = checkStop(options.stopReason);
   if (stopped !== null) return stopped;
   const tooLarge = sizeFault(format, answer);
   if (tooLarge !== null) return not('invalid', [tooLarge]);
 
-  const found = findMarker(format, answer, options.nonce);
-  const offered = decodeOffered(files);
-  const whole = found.marker === 'right' && !found.openFence;
-  const readBy = (by: ApplyOptions) => MODULES[format].read(found.body, { files: offered, options: by, whole });
+  const offered = decodeOffered(input.files);
+  const { found, readBy } = readerOf(input, offered);
   const read = readBy(options);
   const refused = withTolerance(input, judge(read, found, offered, options), (tolerances) => {
     const tried = { ...options, tolerances };
@@ -116,6 +109,12 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   return read.edits === 0 || outcome.outcome === 'truncated'
     ? bounded(outcome)
     : { ...bounded(outcome), edits: editResults(read.edits, outcome) };
+};
+
+const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatContext['files']) => {
+  const found = findMarker(format, answer, options.nonce);
+  const whole = found.marker === 'right' && !found.openFence;
+  return { found, readBy: (by: ApplyOptions) => MODULES[format].read(found.body, { files, options: by, whole }) };
 };
 
 /** Each reason that is told, with the files that may be meant. */
@@ -200,7 +199,7 @@ export const renderReasons = (reasons: readonly Reason[]): string => {
 };
 
 const place = ({ path, index }: Reason): string => {
-  const parts = [...(path === undefined ? [] : [path]), ...(index === undefined ? [] : [`edit ${index + 1}`])];
+  const parts = [path, index === undefined ? undefined : `edit ${index + 1}`].filter((part) => part !== undefined);
   return parts.length === 0 ? '' : `${parts.join(', ')}: `;
 };
 
@@ -227,11 +226,9 @@ class AskedFiles extends Map<string, ContextFile> {
  * the answer (a diff's prefixes are tried both ways): those that do not exist are left out of `files`, those that do are added, and
  * the answer is asked again until nothing new comes. Applies nothing, and checks no path: `checkPath` does.
  */
-export const wantedPaths = ({ format, answer, files, options }: ApplyAnswerInput): readonly string[] => {
-  if (sizeFault(format, answer) !== null) return [];
-  const found = findMarker(format, answer, options.nonce);
-  const asked = new AskedFiles(decodeOffered(files));
-  const whole = found.marker === 'right' && !found.openFence;
-  MODULES[format].read(found.body, { files: asked, options, whole });
+export const wantedPaths = (input: ApplyAnswerInput): readonly string[] => {
+  if (sizeFault(input.format, input.answer) !== null) return [];
+  const asked = new AskedFiles(decodeOffered(input.files));
+  readerOf(input, asked).readBy(input.options);
   return [...asked.missing];
 };

@@ -1,5 +1,5 @@
 /** Plans become bytes: base hashes are checked, every plan is settled, guards look at the whole; one reason refuses everything. */
-import type { FilePlan } from './text/changes.js';
+import type { FilePlan, LinesPlan } from './text/changes.js';
 import { quotesItsBom, spliced } from './text/to-splices.js';
 import { createHash } from 'node:crypto';
 import type { Problem } from '../shared/problems.js';
@@ -59,21 +59,17 @@ export const compose = (
   if (otherBase.length > 0) return { outcome: 'refused', reasons: otherBase };
   if (reading.kind === 'refused') return { outcome: 'refused', reasons: reading.reasons };
 
-  const work = new Work(offered, options);
-  const movesFirst = [...reading.plans].sort((a, b) => Number(b.kind === 'move') - Number(a.kind === 'move'));
-  for (const plan of movesFirst) work.take(plan);
-  const { files, splices, renames, made, reasons } = work.finish();
+  const { files, splices, made, reasons, moves } = new Work(offered, options).done(reading.plans);
   if (reasons.length > 0) return { outcome: 'refused', reasons };
   const allNotes = [...notes, ...reading.notes];
   if (files.size === 0) return { outcome: 'unchanged', reasons: allNotes };
 
-  const movedTo = new Map(renames.map(({ from, to }) => [to, from]));
-  const movedAway = new Set(renames.map(({ from }) => from));
+  const movedAway = new Set(moves.values());
   const findings = guardFindings(
     [...files]
       .filter(([path]) => !movedAway.has(path))
-      .map(([path, result]) => {
-        const base = offered.get(movedTo.get(path) ?? path);
+      .map(([path, result]): GuardedFile => {
+        const base = offered.get(moves.get(path) ?? path);
         const change = result === 'absent' ? null : result;
         return {
           path,
@@ -85,7 +81,7 @@ export const compose = (
           ...made.get(path),
         };
       }),
-    { ...options, movedTo: [...movedTo.keys()], movedAway: [...movedAway], beside: siblingsOf(offered, options) },
+    { ...options, movedTo: [...moves.keys()], movedAway: [...movedAway], beside: siblingsOf(offered, options) },
   );
   const shifted = new Set(reading.tolerances.filter((used) => used.tolerance === 'indent').map(({ path }) => path));
   const refusing = findings.filter(
@@ -102,7 +98,7 @@ export const compose = (
   return {
     outcome: 'edited',
     files,
-    renames,
+    renames: [...moves].map(([to, from]) => ({ from, to })),
     splices,
     tolerances,
     findings,
@@ -135,11 +131,12 @@ const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string
 class Work {
   readonly #offered: OfferedFiles;
   readonly #options: ApplyOptions;
-  readonly #files = new Map<string, ResultFile | 'absent'>();
-  readonly #splices = new Map<string, readonly Splice[]>();
-  readonly #made = new Map<string, Pick<GuardedFile, 'made' | 'rewritten'>>();
-  readonly #moves = new Map<string, string>();
-  readonly #reasons: Reason[] = [];
+  readonly files = new Map<string, ResultFile | 'absent'>();
+  readonly splices = new Map<string, readonly Splice[]>();
+  readonly made = new Map<string, Pick<GuardedFile, 'made' | 'rewritten'>>();
+  /** By the new path. */
+  readonly moves = new Map<string, string>();
+  readonly reasons: Reason[] = [];
   readonly #taken = new Set<string>();
 
   constructor(offered: OfferedFiles, options: ApplyOptions) {
@@ -147,94 +144,83 @@ class Work {
     this.#options = options;
   }
 
-  take(plan: FilePlan): void {
-    const found = lookUp(plan.path, { files: this.#offered, options: this.#options });
-    if (!found.ok) {
-      this.#reasons.push(found.reason);
-      return;
+  /** Lines plans for the target of a move are settled against the bytes of its source, so moves are taken before them. */
+  done(plans: readonly FilePlan[]): this {
+    for (const plan of plans) if (plan.kind === 'move') this.#take(plan);
+    for (const plan of plans) if (plan.kind !== 'move') this.#take(plan);
+    for (const [to, from] of this.moves) {
+      const base = this.#offered.get(from);
+      if (base?.bytes === undefined || base.bytes === null || this.files.has(to)) continue;
+      this.files.set(to, { bytes: base.bytes, ...(base.mode === undefined ? {} : { mode: base.mode }) });
     }
-    if (plan.kind === 'move') this.#move(plan.from, found.path);
-    else if (!this.#claim(found.path)) return;
-    else if (plan.kind === 'delete') this.#delete(found.path);
-    else this.#settle(found.path, plan);
+    return this;
   }
 
-  finish(): {
-    files: Map<string, ResultFile | 'absent'>;
-    splices: Map<string, readonly Splice[]>;
-    renames: { from: string; to: string }[];
-    made: ReadonlyMap<string, Pick<GuardedFile, 'made' | 'rewritten'>>;
-    reasons: Reason[];
-  } {
-    for (const [to, from] of this.#moves) {
-      const base = this.#offered.get(from);
-      if (base?.bytes === undefined || base.bytes === null || this.#files.has(to)) continue;
-      this.#files.set(to, { bytes: base.bytes, ...(base.mode === undefined ? {} : { mode: base.mode }) });
-    }
-    const renames = [...this.#moves].map(([to, from]) => ({ from, to }));
-    return { files: this.#files, splices: this.#splices, renames, made: this.#made, reasons: this.#reasons };
+  #take(plan: FilePlan): void {
+    const path = this.#lookUp(plan.path)?.path;
+    if (path === undefined) return;
+    if (plan.kind === 'move') this.#move(plan.from, path);
+    else if (!this.#claim(path)) return;
+    else if (plan.kind === 'delete') this.#delete(path);
+    else this.#settle(path, plan);
+  }
+
+  #lookUp(path: string): Extract<ReturnType<typeof lookUp>, { ok: true }> | null {
+    const found = lookUp(path, { files: this.#offered, options: this.#options });
+    if (found.ok) return found;
+    this.reasons.push(found.reason);
+    return null;
+  }
+  #refuse(code: string, path: string, message: string): void {
+    this.reasons.push({ code, path, message });
   }
 
   /** A file's content is said once. */
   #claim(path: string): boolean {
-    if (this.#taken.has(path) || this.#files.get(path) === 'absent') {
-      this.#reasons.push({
-        code: 'file_twice',
-        path,
-        message: `${path} is changed twice. Say all changes of a file in one place.`,
-      });
+    if (this.#taken.has(path) || this.files.get(path) === 'absent') {
+      this.#refuse('file_twice', path, `${path} is changed twice. Say all changes of a file in one place.`);
       return false;
     }
     this.#taken.add(path);
     return true;
   }
 
-  /** Lines plans for `to` are settled against the bytes of `from`, so a move is taken before them. */
   #move(from: string, to: string): void {
-    const source = lookUp(from, { files: this.#offered, options: this.#options });
-    if (!source.ok) {
-      this.#reasons.push(source.reason);
-      return;
-    }
-    const refuse = (code: string, message: string): void => void this.#reasons.push({ code, path: to, message });
-    if (source.file.bytes === null) refuse('move_absent', `${from} does not exist, so it cannot be moved.`);
+    const source = this.#lookUp(from);
+    if (source === null) return;
+    if (source.file.bytes === null) this.#refuse('move_absent', to, `${from} does not exist, so it cannot be moved.`);
     else if ((this.#offered.get(to)?.bytes ?? null) !== null)
-      refuse('move_onto_file', `${from} cannot be moved to ${to}: that file exists.`);
-    else if (this.#moves.has(to) || this.#taken.has(to) || !this.#claim(source.path))
-      refuse('file_twice', `${to} is made twice.`);
+      this.#refuse('move_onto_file', to, `${from} cannot be moved to ${to}: that file exists.`);
+    else if (this.moves.has(to) || this.#taken.has(to) || !this.#claim(source.path))
+      this.#refuse('file_twice', to, `${to} is made twice.`);
     else {
-      this.#moves.set(to, source.path);
-      this.#files.set(source.path, 'absent');
+      this.moves.set(to, source.path);
+      this.files.set(source.path, 'absent');
     }
   }
 
   #delete(path: string): void {
-    if (this.#options.allowDelete === true) this.#files.set(path, 'absent');
-    else
-      this.#reasons.push({
-        code: 'delete_not_allowed',
-        path,
-        message: `${path} may not be deleted here. Change its content instead.`,
-      });
+    if (this.#options.allowDelete === true) this.files.set(path, 'absent');
+    else this.#refuse('delete_not_allowed', path, `${path} may not be deleted here. Change its content instead.`);
   }
 
-  #settle(path: string, plan: Extract<FilePlan, { kind: 'lines' }>): void {
-    const file = this.#offered.get(this.#moves.get(path) ?? path);
+  #settle(path: string, plan: LinesPlan): void {
+    const file = this.#offered.get(this.moves.get(path) ?? path);
     const resolved = spliced(file?.base ?? null, plan, this.#options);
     if (!resolved.ok) {
-      this.#reasons.push(...resolved.reasons);
+      this.reasons.push(...resolved.reasons);
       return;
     }
     const text = (plan.exact ?? file?.base)?.text ?? null;
-    this.#reasons.push(...elisionReasons(path, text, resolved.changes));
+    this.reasons.push(...elisionReasons(path, text, resolved.changes));
     const mode = plan.mode ?? file?.mode;
     const existed = file !== undefined && file.bytes !== null;
-    const same = existed && !this.#moves.has(path) && resolved.splices.length === 0 && mode === file.mode;
+    const same = existed && !this.moves.has(path) && resolved.splices.length === 0 && mode === file.mode;
     if (same) return;
-    this.#files.set(path, { bytes: resolved.bytes, ...(mode === undefined ? {} : { mode }) });
-    this.#splices.set(path, resolved.splices);
+    this.files.set(path, { bytes: resolved.bytes, ...(mode === undefined ? {} : { mode }) });
+    this.splices.set(path, resolved.splices);
     // An exact plan counts in other lines than guards do.
     if (plan.exact === undefined)
-      this.#made.set(path, { made: { base: text, changes: resolved.changes }, rewritten: plan.rewritten ?? false });
+      this.made.set(path, { made: { base: text, changes: resolved.changes }, rewritten: plan.rewritten ?? false });
   }
 }
