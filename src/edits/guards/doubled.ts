@@ -16,21 +16,18 @@ export const doubledBlocks = (view: GuardView): Finding[] => {
   const findings: Finding[] = [];
   const steps = { left: DOUBLED_STEPS };
   for (const [first, last] of newRuns(view)) {
-    const { places, text, isNew, from, to } = around(view, first, last);
-    for (let at = from; at < to && findings.length < DOUBLED_FINDINGS && steps.left > 0; at += 1) {
-      const length = repeatAt(text, isNew, at, steps);
+    const run = around(view, first, last);
+    const { places, text } = run;
+    for (let at = run.from; at < run.to && findings.length < DOUBLED_FINDINGS && steps.left > 0; at += 1) {
+      const length = repeatAt(run, at, steps);
       if (length === 0) continue;
       old ??= base.all.filter((line) => line.trim() !== '');
       steps.left -= old.length;
       if (stoodTwice(old, text.slice(at, at + length))) continue;
       const [begin, end] = [places[at] ?? 0, places[at + length - 1] ?? 0];
-      findings.push({
-        guard: 'doubled_block',
-        severity: 'ask',
-        path,
-        lines: [begin + 1, end + 1],
-        message: `Lines ${begin + 1} to ${end + 1} of the new ${path} stand twice in a row, beginning ${JSON.stringify((text[at] ?? '').trim().slice(0, 60))}.`,
-      });
+      const beginning = JSON.stringify((text[at] ?? '').trim().slice(0, 60));
+      const message = `Lines ${begin + 1} to ${end + 1} of the new ${path} stand twice in a row, beginning ${beginning}.`;
+      findings.push({ guard: 'doubled_block', severity: 'ask', path, lines: [begin + 1, end + 1], message });
       at += length - 1;
     }
   }
@@ -63,12 +60,16 @@ const blankBetween = ({ base }: GuardView, from: number, to: number): boolean =>
   return true;
 };
 
+/** `text` [from, to) is new. */
+interface Run {
+  readonly places: readonly number[];
+  readonly text: readonly string[];
+  readonly from: number;
+  readonly to: number;
+}
+
 /** The lines of a run that are not blank, and as many on either side: a repeat of some of them reaches no further. */
-const around = (
-  { result }: GuardView,
-  first: number,
-  last: number,
-): { places: number[]; text: string[]; isNew: boolean[]; from: number; to: number } => {
+const around = ({ result }: GuardView, first: number, last: number): Run => {
   const run: number[] = [];
   for (let at = first; at <= last; at += 1) if (result.line(at).trim() !== '') run.push(at);
   const beside = (at: number, step: 1 | -1): number[] => {
@@ -79,19 +80,13 @@ const around = (
   };
   const before = beside(first, -1).reverse();
   const places = [...before, ...run, ...beside(last, 1)];
-  const [from, to] = [before.length, before.length + run.length];
-  return {
-    places,
-    text: places.map((at) => result.line(at)),
-    isNew: places.map((_, i) => i >= from && i < to),
-    from,
-    to,
-  };
+  const from = before.length;
+  return { places, text: places.map((at) => result.line(at)), from, to: from + run.length };
 };
 
 /** How long the block of new lines from `at` is that stands directly before or behind it as well; 0: none does. */
-const repeatAt = (text: readonly string[], isNew: readonly boolean[], at: number, steps: { left: number }): number => {
-  for (let length = DOUBLED_FROM_LINES; length <= DOUBLED_UP_TO_LINES && isNew[at + length - 1] === true; length += 1) {
+const repeatAt = ({ text, to }: Run, at: number, steps: { left: number }): number => {
+  for (let length = DOUBLED_FROM_LINES; length <= Math.min(DOUBLED_UP_TO_LINES, to - at); length += 1) {
     for (const other of [at - length, at + length]) {
       steps.left -= text[other] === text[at] ? length : 1;
       if (steps.left <= 0) return 0;

@@ -159,15 +159,8 @@ const distantRemovals = ({ path, base, changes }: GuardView): Finding[] => {
   const ranges = distant.map(({ from, to }) => (to - from === 1 ? `line ${to}` : `lines ${from + 1} to ${to}`));
   const more = ranges.length - DISTANT_TOLD;
   const gone = [...ranges.slice(0, DISTANT_TOLD), ...(more > 0 ? [`${more} more places`] : [])].join(', ');
-  return [
-    {
-      guard: 'distant_removal',
-      severity: 'ask',
-      path,
-      lines: [first.from + 1, first.to],
-      message: `The new ${path} lacks ${gone} of the old one, far from all lines that it adds.`,
-    },
-  ];
+  const message = `The new ${path} lacks ${gone} of the old one, far from all lines that it adds.`;
+  return [{ guard: 'distant_removal', severity: 'ask', path, lines: [first.from + 1, first.to], message }];
 };
 
 const CONFLICT = /^(<{7}|>{7}|\|{7})( |$)/;

@@ -1,6 +1,6 @@
 /** New characters that look like others, or that hide: named with their place, because no reviewer sees them. */
 import type { Finding } from '../../shared/formats.js';
-import { type GuardView, eachNewLine } from './view.js';
+import { type GuardView, eachNewLine, prefixes } from './view.js';
 import { foldLookalikes } from '../locate/nearest.js';
 import { characterName } from '../text/codec.js';
 import { foldedName } from '../../shared/text.js';
@@ -32,13 +32,10 @@ export const characterFindings = (view: GuardView): Finding[] => {
     for (const sighting of sightings(line, at + 1))
       if (!seen.has(sighting.character) && !had(sighting.character)) seen.set(sighting.character, sighting);
   });
-  return [...seen.values()].map(({ severity, character, line, what }) => ({
-    guard: 'lookalikes',
-    severity,
-    path,
-    lines: [line, line],
-    message: `Line ${line} of the new ${path} holds ${characterName(character)}, ${what}, which the file did not have.`,
-  }));
+  return [...seen.values()].map(({ severity, character, line, what }) => {
+    const message = `Line ${line} of the new ${path} holds ${characterName(character)}, ${what}, which the file did not have.`;
+    return { guard: 'lookalikes', severity, path, lines: [line, line], message };
+  });
 };
 
 // eslint-disable-next-line no-control-regex -- ASCII includes the control characters
@@ -46,19 +43,16 @@ const isAscii = (line: string): boolean => /^[\x00-\x7f]*$/.test(line);
 
 const sightings = (line: string, at: number): Sighting[] => {
   const found: Sighting[] = [];
+  const tell = (severity: Sighting['severity'], character: string, what: string): void => {
+    found.push({ severity, character, line: at, what });
+  };
   const mixed = FOREIGN_LETTER.exec(MIXED_WORD.exec(line)?.[0] ?? '')?.[0];
-  if (mixed !== undefined)
-    found.push({ severity: 'ask', character: mixed, line: at, what: 'a foreign letter inside a Latin word' });
+  if (mixed !== undefined) tell('ask', mixed, 'a foreign letter inside a Latin word');
   for (const character of line) {
     if (character <= '\x7f') continue;
-    if (HIDDEN.test(character)) found.push({ severity: 'ask', character, line: at, what: 'which is not visible' });
-    else if (foldLookalikes(character) !== character)
-      found.push({
-        severity: 'note',
-        character,
-        line: at,
-        what: `which looks like ${JSON.stringify(foldLookalikes(character))}`,
-      });
+    const plain = foldLookalikes(character);
+    if (HIDDEN.test(character)) tell('ask', character, 'which is not visible');
+    else if (plain !== character) tell('note', character, `which looks like ${JSON.stringify(plain)}`);
   }
   return found;
 };
@@ -107,7 +101,7 @@ export const nameFindings = (made: readonly string[], there: readonly string[]):
   // Each path with the folders that it lies in, as it is spelt first.
   const spelt = new Map<string, string>();
   const twinOf = (path: string): readonly [string, string] | null => {
-    for (const part of withFolders(path)) {
+    for (const part of prefixes(path, '/')) {
       const folded = foldedName(part);
       const other = spelt.get(folded);
       if (other === undefined) spelt.set(folded, part);
@@ -128,9 +122,4 @@ export const nameFindings = (made: readonly string[], there: readonly string[]):
       ? []
       : ask(`${path} is new, and its name (${JSON.stringify(odd)}) cannot be made on Windows.`);
   });
-};
-
-const withFolders = (path: string): readonly string[] => {
-  const parts = path.split('/');
-  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
 };

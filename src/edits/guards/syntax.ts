@@ -3,7 +3,7 @@
  * definitions that stand twice. A file whose language is not known has none of them; one that is too large for a tree is told so.
  */
 import type { Finding } from '../../shared/formats.js';
-import type { GuardView } from './view.js';
+import { type GuardView, prefixes } from './view.js';
 import type { Outline, Syntax, SymbolKind, SymbolPlace } from '../syntax-port.js';
 
 export const SYNTAX_FINDINGS = 20; // bound: Findings of new syntax errors in one file.
@@ -30,12 +30,8 @@ export const treesOf = (
   if (base.kind === 'read' && result.kind === 'read') return { trees: { path, base, result }, findings: [] };
   const unread = base.kind === 'unread' ? base : (result as Exclude<Outline, Read>);
   if (unread.code === 'language_unknown') return { trees: null, findings: [] };
-  return {
-    trees: null,
-    findings: [
-      { guard: 'syntax', severity: 'note', path, message: `The syntax of ${path} was not checked: ${unread.why}` },
-    ],
-  };
+  const message = `The syntax of ${path} was not checked: ${unread.why}`;
+  return { trees: null, findings: [{ guard: 'syntax', severity: 'note', path, message }] };
 };
 
 /** Errors that the base did not have: those on kept lines with an error in the base are old ones. Where there are no more than before, one may only have moved. */
@@ -65,7 +61,7 @@ export const lostSymbols = (all: readonly TreeView[], asked: string): Finding[] 
     const gone = base.symbols.filter(({ qualified, kind }) => KEPT.has(kind) && !still.has(qualified));
     const names = new Set(gone.map(({ qualified }) => qualified));
     const outer = [...new Map(gone.map((symbol) => [symbol.qualified, symbol])).values()].filter(
-      ({ qualified }) => !parents(qualified).some((parent) => names.has(parent)),
+      ({ qualified }) => !prefixes(qualified, '.').some((of) => of !== qualified && names.has(of)),
     );
     const hidden = result.faults.length > base.faults.length;
     return outer.slice(0, SYNTAX_FINDINGS).map((symbol): Finding => {
@@ -77,12 +73,10 @@ export const lostSymbols = (all: readonly TreeView[], asked: string): Finding[] 
       const name = lastName(symbol.qualified);
       const isDefined = all.some(({ result: now }) => now.symbols.some((other) => lastName(other.qualified) === name));
       const doubt = hidden && moved === undefined && !wanted ? ' New syntax errors may only hide it.' : '';
+      const severity = moved === undefined && !wanted ? 'ask' : 'note';
+      const message = `${where}${why}${doubt}`;
       return {
-        guard: 'lost_symbol',
-        severity: moved === undefined && !wanted ? 'ask' : 'note',
-        path,
-        lines: [symbol.from + 1, symbol.to],
-        message: `${where}${why}${doubt}`,
+        ...{ guard: 'lost_symbol', severity, path, lines: [symbol.from + 1, symbol.to], message },
         ...(isDefined || hidden || UNCALLED.test(name) ? {} : { gone: symbol.kind === 'method' ? `.${name}` : name }),
       };
     });
@@ -91,10 +85,6 @@ export const lostSymbols = (all: readonly TreeView[], asked: string): Finding[] 
 /** Nobody calls these by name. */
 const UNCALLED = /^(?:constructor|__\w+__|default|<.*)$/;
 
-const parents = (qualified: string): string[] => {
-  const parts = qualified.split('.');
-  return parts.slice(0, -1).map((_, i) => parts.slice(0, i + 1).join('.'));
-};
 const gained = ({ base, result }: TreeView, { qualified, kind }: SymbolPlace): boolean => {
   const has = (symbols: readonly SymbolPlace[]): boolean =>
     symbols.some((s) => s.qualified === qualified && s.kind === kind);
@@ -117,14 +107,10 @@ export const doubledSymbols = ({ path, base, result }: TreeView): Finding[] => {
     if (!KEPT.has(symbol.kind) || symbol.kind === 'namespace') continue;
     const first = seen.get(symbol.header);
     if (first === undefined) seen.set(symbol.header, symbol);
-    else if ((after.get(symbol.header) ?? 0) > (before.get(symbol.header) ?? 0) && findings.length < SYNTAX_FINDINGS)
-      findings.push({
-        guard: 'doubled_block',
-        severity: 'ask',
-        path,
-        lines: [symbol.from + 1, symbol.to],
-        message: `${symbol.qualified} is defined twice with the same head in the new ${path}: lines ${first.from + 1} and ${symbol.from + 1}.`,
-      });
+    else if ((after.get(symbol.header) ?? 0) > (before.get(symbol.header) ?? 0) && findings.length < SYNTAX_FINDINGS) {
+      const message = `${symbol.qualified} is defined twice with the same head in the new ${path}: lines ${first.from + 1} and ${symbol.from + 1}.`;
+      findings.push({ guard: 'doubled_block', severity: 'ask', path, lines: [symbol.from + 1, symbol.to], message });
+    }
   }
   return findings;
 };

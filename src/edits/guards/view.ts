@@ -84,6 +84,12 @@ const refined = (base: LineIndex, change: Change): readonly Change[] => {
   }));
 };
 
+/** `a/b/c` and all that it lies in, the outermost first. */
+export const prefixes = (name: string, separator: '/' | '.'): readonly string[] => {
+  const parts = name.split(separator);
+  return parts.map((_, at) => parts.slice(0, at + 1).join(separator));
+};
+
 /** Visits the lines that the base did not have, with their 0-based place in the result. */
 export const eachNewLine = (
   { changes }: GuardView,

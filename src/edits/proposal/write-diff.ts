@@ -1,6 +1,6 @@
 /** The combined diff of a proposal: what a reviewer reads and `git apply` takes. Line diffs are bounded in cost (text/line-diff.ts). */
 import { type StructuredPatchHunk, formatPatch } from 'diff';
-import { Buffer } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 import { changesFrom, placed, type PlacedChange } from '../text/changes.js';
 import { decodeFile } from '../text/codec.js';
 import { lineOrigins } from '../text/line-diff.js';
@@ -99,28 +99,14 @@ export const countChanged = (files: readonly DiffFile[]): ChangedLines => {
 const fileDiff = (file: DiffFile): string => {
   const { path, base, result, moveFrom } = file;
   if (base === null && result === null) return '';
-  const oldText = utf8Text(base);
-  const newText = utf8Text(result);
+  const [oldText, newText] = [utf8Text(base), utf8Text(result)];
   const isText = oldText !== null && newText !== null;
   const hunks = isText ? hunksOf(oldText, newText) : [];
-  const modeChanges =
-    base !== null && result !== null && gitMode(file.baseMode) !== gitMode(file.resultMode ?? file.baseMode);
-  const isRename = moveFrom !== undefined && moveFrom !== path;
   const bothThere = base !== null && result !== null;
-  const header =
-    bothThere && !modeChanges && !isRename && hunks.length === 0
-      ? ''
-      : formatPatch(patchOf(file, modeChanges, isRename, hunks));
-  // Half of a change is worse than none: where a text cannot say the new bytes, the header goes with them.
-  return isText || sameBytes(base, result) ? header : commentFor(file);
-};
-
-type Patch = Exclude<Parameters<typeof formatPatch>[0], readonly unknown[]>;
-
-const patchOf = (file: DiffFile, modeChanges: boolean, isRename: boolean, hunks: Patch['hunks']): Patch => {
-  const { path, base, result } = file;
-  return {
-    oldFileName: base === null ? '/dev/null' : `a/${file.moveFrom ?? path}`,
+  const modeChanges = bothThere && gitMode(file.baseMode) !== gitMode(file.resultMode ?? file.baseMode);
+  const isRename = moveFrom !== undefined && moveFrom !== path;
+  const patch = {
+    oldFileName: base === null ? '/dev/null' : `a/${moveFrom ?? path}`,
     newFileName: result === null ? '/dev/null' : `b/${path}`,
     oldHeader: undefined,
     newHeader: undefined,
@@ -131,17 +117,16 @@ const patchOf = (file: DiffFile, modeChanges: boolean, isRename: boolean, hunks:
     ...(modeChanges ? { oldMode: gitMode(file.baseMode), newMode: gitMode(file.resultMode) } : {}),
     ...(isRename ? { isRename } : {}),
   };
+  const header = bothThere && !modeChanges && !isRename && hunks.length === 0 ? '' : formatPatch(patch);
+  // Half of a change is worse than none: where a text cannot say the new bytes, the header goes with them.
+  return isText || sameBytes(base, result) ? header : commentFor(file);
 };
 
 /** The text exactly as its UTF-8 bytes have it, BOM included; null for other encodings and binary. */
 const utf8Text = (bytes: Uint8Array | null): string | null => {
   if (bytes === null) return '';
-  if (bytes.includes(0)) return null;
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
+  if (bytes.includes(0) || !isUtf8(bytes)) return null;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 };
 
 /** For people: any encoding; null for binary. */

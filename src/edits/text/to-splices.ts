@@ -100,6 +100,7 @@ const refusals = (
   const added: string[] = [];
   const places: number[] = [];
   const reasons: Reason[] = [];
+  const refuse = (code: string, message: string): void => void reasons.push({ code, path, message });
   let carriage: number | null = null;
   for (const { lines, ends, at } of changes)
     for (let i = 0; i < lines.length; i += 1) {
@@ -110,24 +111,21 @@ const refusals = (
       if (end === '\r' ? line.includes('\r') : end === '\n' && line.endsWith('\r')) carriage ??= at + i;
     }
   if (carriage !== null && exact === undefined)
-    reasons.push({
-      code: 'stray_cr',
-      path,
-      message: `The new text of line ${carriage + 1} of the result holds a carriage return that this file would read as a line end. Send the line without it.`,
-    });
+    refuse(
+      'stray_cr',
+      `The new text of line ${carriage + 1} of the result holds a carriage return that this file would read as a line end. Send the line without it.`,
+    );
   if (base !== null && exact === undefined && places[0] === 0 && added[0]?.startsWith('\ufeff') === true)
-    reasons.push({
-      code: 'byte_order_mark',
-      path,
-      message: `The new first line begins with a byte order mark (U+FEFF), which ${path} does not have there. Send the line without it.`,
-    });
+    refuse(
+      'byte_order_mark',
+      `The new first line begins with a byte order mark (U+FEFF), which ${path} does not have there. Send the line without it.`,
+    );
   const bad = firstUnholdable(codec, added, spareCharacters(codec, text, changes));
   if (bad !== null)
-    reasons.push({
-      code: 'character',
-      path,
-      message: `${path} is ${codec.encoding === 'bytes' ? 'neither UTF-8 nor UTF-16, so only ASCII may be added' : `encoded as ${codec.encoding}`}; it cannot take the character ${bad.name} at line ${(places[bad.line] ?? 0) + 1} of the result, column ${bad.column}. Send other text there.`,
-    });
+    refuse(
+      'character',
+      `${path} is ${codec.encoding === 'bytes' ? 'neither UTF-8 nor UTF-16, so only ASCII may be added' : `encoded as ${codec.encoding}`}; it cannot take the character ${bad.name} at line ${(places[bad.line] ?? 0) + 1} of the result, column ${bad.column}. Send other text there.`,
+    );
   return reasons;
 };
 
