@@ -2,7 +2,7 @@
  * How alike two lines must be to count as the same, from exact to each tolerance. A level's key is equal for lines that are the same
  * at that level; each level takes in those before it, so that the search can climb and stop at the first that fits.
  */
-import { foldLookalikes } from './nearest.js';
+import { foldLookalikes, sameEnds } from './nearest.js';
 import type { ApplyOptions } from '../types.js';
 import { TOLERANCES, type Tolerance, type ToleranceSettings } from '../../shared/formats.js';
 
@@ -14,23 +14,19 @@ export type Level = (typeof LEVELS)[number];
  */
 export type Likeness = Level | 'indent' | 'white_space';
 
+const isReturn = (code: number): boolean => code === 13;
 const isTrailing = (code: number): boolean => code === 32 || code === 9 || code === 11 || code === 12 || code === 13;
 // A loop, not a regular expression: /[ \t]+$/ is quadratic on a long run of blanks that does not end the line.
-const trimEnd = (text: string): string => {
+const trimEnd = (text: string, goes = isTrailing): string => {
   let end = text.length;
-  while (end > 0 && isTrailing(text.charCodeAt(end - 1))) end--;
-  return end === text.length ? text : text.slice(0, end);
-};
-const trimReturns = (text: string): string => {
-  let end = text.length;
-  while (end > 0 && text.charCodeAt(end - 1) === 13) end--;
+  while (end > 0 && goes(text.charCodeAt(end - 1))) end--;
   return end === text.length ? text : text.slice(0, end);
 };
 
 export const LEVEL_KEYS: Readonly<Record<Likeness, (text: string) => string>> = {
   exact: (text) => text,
-  line_endings: trimReturns,
-  trailing_space: trimEnd,
+  line_endings: (text) => trimEnd(text, isReturn),
+  trailing_space: (text) => trimEnd(text),
   lookalikes: (text) => trimEnd(foldLookalikes(text)),
   indent: (text) => text.replace(/^[ \t]+/, '').replace(/^\s*$/, ''),
   white_space: (text) => text.replace(/\s/g, ''),
@@ -68,11 +64,7 @@ const foldedLengths = (text: string): number[] => {
 /** `now` as the answer means it for the line `base`, which the answer quotes as `old`. */
 const carryLine = (old: string, base: string, now: string): string => {
   if (old === base || old === now) return old === now ? base : now;
-  const most = Math.min(old.length, now.length);
-  let head = 0;
-  while (head < most && old[head] === now[head]) head += 1;
-  let tail = 0;
-  while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1;
+  let [head, tail] = sameEnds(old, now);
   // Blanks at the end alone say nothing about what the file has there.
   if (old.slice(old.length - tail).trim() === '') tail = 0;
   const [oldAt, baseAt] = [foldedLengths(old), foldedLengths(base)];

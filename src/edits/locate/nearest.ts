@@ -103,13 +103,7 @@ const compareAt = (text: readonly string[], wanted: readonly string[], start: nu
   for (const [index, expected] of wanted.entries()) {
     const found = text[start + index] ?? null;
     if (found === expected) matching += 1;
-    else
-      first ??= {
-        index,
-        expected,
-        found,
-        dimension: found === null ? 'end of file' : dimensionOf(expected, found),
-      };
+    else first ??= { index, expected, found, dimension: found === null ? 'end of file' : dimensionOf(expected, found) };
   }
   const lines = text.slice(start, start + wanted.length);
   const fits = lines.length <= COPIED_LINES && lines.every((line) => line.length <= COPIED_LINE_CHARS);
@@ -129,7 +123,7 @@ export const sameEnds = (a: string, b: string): [head: number, tail: number] => 
 /** Share of the longer of two texts that they have in common at their ends. */
 export const likeness = (a: string, b: string): number => {
   const [head, tail] = sameEnds(a, b);
-  return head + tail === 0 ? 0 : (head + tail) / Math.max(a.length, b.length);
+  return (head + tail) / Math.max(a.length, b.length, 1);
 };
 
 /** Where no line stands anywhere, not even loosely: the place of the line most like the first telling wanted line. */

@@ -1,6 +1,9 @@
 /** Part of a proposal: the chosen changes of a file on its base, the bytes of all else as they were. Pure. */
 import { Buffer } from 'node:buffer';
+import { scanLines } from '../text/byte-text.js';
 import { readDiff, type DiffChange, type DiffSection } from './read-diff.js';
+
+const LF = 0x0a;
 
 export interface SelectInput {
   readonly base: Uint8Array;
@@ -27,8 +30,8 @@ export const numberedChanges = (diff: string): ReadonlyMap<string, readonly Diff
 /** Throws where a change lies outside the bytes: diff, base and result do not belong together. */
 export const selectChanges = ({ base, result, changes, chosen }: SelectInput): Uint8Array => {
   const wanted = new Set(chosen);
-  const from = lineStarts(base);
-  const to = lineStarts(result);
+  const from = scanLines(base, 0, LF).starts;
+  const to = scanLines(result, 0, LF).starts;
   const parts: Uint8Array[] = [];
   let at = 0;
   for (const change of changes) {
@@ -40,12 +43,3 @@ export const selectChanges = ({ base, result, changes, chosen }: SelectInput): U
   if (wanted.size > 0) throw new Error(`there is no change ${[...wanted].join(', ')}`);
   return Buffer.concat([...parts, base.subarray(at)]);
 };
-
-/** Byte offsets of the lines, and the length after them. */
-const lineStarts = (bytes: Uint8Array): readonly number[] => {
-  const starts = [0];
-  for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1)) starts.push(at + 1);
-  if (starts.at(-1) !== bytes.length) starts.push(bytes.length);
-  return starts;
-};
-const LF = 0x0a;

@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { LineFinder } from './byte-finder.js';
-import { type LineIndex, sameLines, type EolKind, splitLines, type Text } from './lines.js';
+import { type LineIndex, type EolKind, splitLines, type Text } from './lines.js';
 
 const LF = 10;
 const CR = 13;
@@ -43,7 +43,7 @@ export class ByteText implements Text, LineIndex {
   static of(bytes: Uint8Array, from: number, encoding: ByteEncoding): ByteText {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const stop = buffer.includes(LF, from) ? LF : CR;
-    const { starts, returned } = scan(buffer, from, stop);
+    const { starts, returned } = scanLines(buffer, from, stop);
     const lines = starts.length - 1;
     const ended = lines > 0 && buffer[buffer.length - 1] === stop ? lines : lines - 1;
     const eol =
@@ -112,13 +112,10 @@ export class ByteText implements Text, LineIndex {
     for (let i = 0; i < length; i += 1) if (bytes[start + i] !== otherBytes[otherStart + i]) return false;
     return true;
   }
-  sameFrom(at: number, other: LineIndex, otherAt: number, most: number): number {
-    const isAlike = other instanceof ByteText && other.#encoding === this.#encoding && other.eol === this.eol;
-    const known = isAlike && this.eol !== 'mixed' ? this.#sameBytes(at, other, otherAt, most) : 0;
-    return sameLines([this, at], [other, otherAt], most, known);
-  }
-  /** Whole lines, their ends too, that are the same for certain: all but the last of the equal bytes, which may go on in the other text. */
-  #sameBytes(at: number, other: ByteText, otherAt: number, most: number): number {
+  /** Whole lines, their ends too: all but the last of the equal bytes, which may go on in the other text. */
+  surelySame(at: number, other: LineIndex, otherAt: number, most: number): number {
+    if (!(other instanceof ByteText) || other.#encoding !== this.#encoding) return 0;
+    if (other.eol !== this.eol || this.eol === 'mixed') return 0;
     const [start, otherStart] = [this.start(at), other.start(otherAt)];
     const bound = Math.min(this.start(at + most) - start, other.#bytes.length - otherStart);
     let same = 0;
@@ -170,12 +167,11 @@ export class ByteText implements Text, LineIndex {
     return lines.map((line, i) => (i < lines.length - 1 && line.endsWith('\r') ? line.slice(0, -1) : line));
   }
   includes(part: string): boolean {
-    const sought = this.#encode(part);
-    return sought !== null && this.#bytes.includes(sought, this.#starts[0] ?? 0);
+    return this.#holds(part) && this.#bytes.includes(part, this.#starts[0] ?? 0, this.#encoding);
   }
   begins(part: string): boolean {
-    const sought = this.#encode(part);
-    if (sought === null || this.length === 0) return false;
+    if (!this.#holds(part) || this.length === 0) return false;
+    const sought = Buffer.from(part, this.#encoding);
     const first = this.start(0);
     const stop = this.#end.charCodeAt(0);
     for (let at = this.#bytes.indexOf(sought, first); at >= 0; at = this.#bytes.indexOf(sought, at + 1))
@@ -184,29 +180,20 @@ export class ByteText implements Text, LineIndex {
   }
   findAll(texts: ReadonlyMap<string, number>): Int32Array | null {
     // No line holds a line end, or a character that the encoding has not.
-    const sought: string[] = [];
-    let ids: number[] = [];
+    let sought = '';
+    const ids: number[] = [];
     texts.forEach((id, text) => {
-      if (text.includes('\n')) return;
-      sought.push(text);
+      if (text.includes('\n') || !this.#holds(text)) return;
+      sought += `${text}\n`;
       ids.push(id);
     });
-    sought.push('');
-    let bytes = this.#encode(sought.join('\n'));
-    if (bytes === null) {
-      const held = [...texts].filter(([text]) => !text.includes('\n') && this.#encode(text) !== null);
-      bytes = Buffer.from(held.map(([text]) => `${text}\n`).join(''), this.#encoding);
-      ids = held.map(([, id]) => id);
-    }
-    const finder = LineFinder.of({ bytes, ids });
-    return finder?.findAll(this.#bytes, this.#starts, this.length, this.#end === '\n' ? LF : CR) ?? null;
+    const finder = LineFinder.of({ bytes: Buffer.from(sought, this.#encoding), ids });
+    return finder?.findAll(this.#bytes, this.#starts, this.length, this.#end.charCodeAt(0)) ?? null;
   }
 
-  /** Null: no line of this file can hold it. */
-  #encode(text: string): Buffer | null {
+  #holds(text: string): boolean {
     // eslint-disable-next-line no-control-regex -- all characters of one byte
-    if (this.#encoding === 'latin1') return /^[\x00-\xff]*$/.test(text) ? Buffer.from(text, 'latin1') : null;
-    return isWellFormed(text) ? Buffer.from(text, 'utf8') : null;
+    return this.#encoding === 'latin1' ? /^[\x00-\xff]*$/.test(text) : isWellFormed(text);
   }
 }
 
@@ -214,8 +201,8 @@ export class ByteText implements Text, LineIndex {
 export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 
 /** Offsets of the lines and that behind the last, and of how many the end is CRLF. */
-const scan = (
-  bytes: Buffer,
+export const scanLines = (
+  bytes: Uint8Array,
   from: number,
   stop: number,
 ): { readonly starts: Uint32Array; readonly returned: number } => {

@@ -70,8 +70,9 @@ export const haveNothingInCommon = (base: readonly string[], result: readonly st
 /** Writes the origins of lines that are equal at both ends of the stretch and returns what lies between. */
 const trimCommon = ({ base, result, origins }: Sides, stretch: Stretch): Stretch => {
   let [b0, b1, r0, r1] = stretch;
-  const same = base.sameFrom(b0, result, r0, Math.min(b1 - b0, r1 - r0));
-  for (let i = 0; i < same; i += 1) origins[r0++] = b0++;
+  const sure = base.surelySame?.(b0, result, r0, Math.min(b1 - b0, r1 - r0)) ?? 0;
+  for (let i = 0; i < sure; i += 1) origins[r0++] = b0++;
+  while (b0 < b1 && r0 < r1 && base.isLine(b0, result, r0)) origins[r0++] = b0++;
   while (b0 < b1 && r0 < r1 && base.isLine(b1 - 1, result, r1 - 1)) origins[--r1] = --b1;
   return [b0, b1, r0, r1];
 };

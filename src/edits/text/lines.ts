@@ -3,8 +3,6 @@
  * strings, made when somebody asks; whoever works on a few lines of a large file asks the index.
  */
 
-// Lines of a decoded text, and what is said of their ends.
-
 /** A file's text, decoded once; `lines[i]` is line i+1 without its end. */
 export interface Text {
   readonly lines: readonly string[];
@@ -76,8 +74,8 @@ export interface LineIndex {
   is(at: number, text: string): boolean;
   /** Is line `at` there, and the same as line `otherAt` of another text, its end apart? */
   isLine(at: number, other: LineIndex, otherAt: number): boolean;
-  /** How many of the `most` lines from `at` on are the same as those of another text from `otherAt` on, their ends apart. */
-  sameFrom(at: number, other: LineIndex, otherAt: number, most: number): number;
+  /** So many of the `most` lines from `at` on are the same as those of another text from `otherAt` on; more may be. Absent: not known. */
+  surelySame?(at: number, other: LineIndex, otherAt: number, most: number): number;
   /** The code of the first character of line `at` where that is ASCII; something else, or -1, where it is not or there is none. */
   firstCode(at: number): number;
   /** Does line `at` hold nothing but white space? Also where there is none. */
@@ -96,18 +94,6 @@ export interface LineIndex {
   /** For each line its value in `texts`, or -1. Null: not done, compare strings instead. */
   findAll(texts: ReadonlyMap<string, number>): Int32Array | null;
 }
-
-/** How many of `most` lines are the same, where `known` of them are known to be. */
-export const sameLines = (
-  [one, at]: readonly [LineIndex, number],
-  [other, otherAt]: readonly [LineIndex, number],
-  most: number,
-  known: number,
-): number => {
-  let same = known;
-  while (same < most && one.isLine(at + same, other, otherAt + same)) same += 1;
-  return same;
-};
 
 class StringLines implements LineIndex {
   readonly all: readonly string[];
@@ -136,9 +122,6 @@ class StringLines implements LineIndex {
   isLine(at: number, other: LineIndex, otherAt: number): boolean {
     const line = this.all[at];
     return line !== undefined && other.is(otherAt, line);
-  }
-  sameFrom(at: number, other: LineIndex, otherAt: number, most: number): number {
-    return sameLines([this, at], [other, otherAt], most, 0);
   }
   firstCode(at: number): number {
     const line = this.all[at] ?? '';
