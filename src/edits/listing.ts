@@ -20,7 +20,8 @@ const CHECKS = 36 ** 3;
 const ABSENT = 0x9e3779b9;
 
 /** FNV-1a over UTF-16 units. */
-const hashLine = (line: string): number => {
+const hashLine = (line: string | undefined): number => {
+  if (line === undefined) return ABSENT;
   let hash = 0x811c9dc5;
   for (let i = 0; i < line.length; i += 1) {
     const unit = line.charCodeAt(i);
@@ -39,11 +40,9 @@ const mix = (previous: number, own: number, next: number): string => {
   return (hash % CHECKS).toString(36).padStart(3, '0');
 };
 
-const hashOrAbsent = (line: string | undefined): number => (line === undefined ? ABSENT : hashLine(line));
-
 /** ◆ The check of a line: 3 base36 characters; `undefined` for a neighbour that is not there. Never changes: operations quote it. */
 export const lineCheck = (previous: string | undefined, line: string, next: string | undefined): string =>
-  mix(hashOrAbsent(previous), hashLine(line), hashOrAbsent(next));
+  mix(hashLine(previous), hashLine(line), hashLine(next));
 
 /** The check of 1-based line `line` of a text. */
 export const checkAt = (lines: Pick<LineIndex, 'line'>, line: number): string | null => {

@@ -21,33 +21,26 @@ const indentShift = (wanted: readonly string[], found: readonly string[]): Shift
     if (line.slice(a.length) !== other.slice(b.length)) return null;
     pairs.push([a, b]);
   }
-  if (pairs.length === 0) return null;
-  return added(pairs) ?? removed(pairs);
+  const shift = pairs.length === 0 ? null : shiftOf(pairs);
+  // A blank line stays as it is.
+  return shift === null ? null : (line) => (isBlank(line) ? line : shift(line));
 };
 
-type Pairs = readonly (readonly [answer: string, file: string])[];
+type Pairs = readonly (readonly [string, string])[];
 
-/** A blank line stays as it is. */
-const onText =
-  (shift: Shift): Shift =>
-  (line) =>
-    isBlank(line) ? line : shift(line);
+/** `pairs`: the indentation of the answer, then of the file. */
+const shiftOf = (pairs: Pairs): Shift | null => {
+  const added = commonPrefix(pairs);
+  if (added !== null) return (line) => added + line;
+  const removed = commonPrefix(pairs.map(([answer, file]) => [file, answer]));
+  return removed === null ? null : (line) => (line.startsWith(removed) ? line.slice(removed.length) : null);
+};
 
 /** What `long` has before `short`, where that is the same for all; '' says nothing and is no shift. */
 const commonPrefix = (pairs: readonly (readonly [short: string, long: string])[]): string | null => {
   const [short = '', long = ''] = pairs[0] ?? [];
   const prefix = long.slice(0, long.length - short.length);
   return prefix !== '' && pairs.every(([a, b]) => b === prefix + a) ? prefix : null;
-};
-
-const added = (pairs: Pairs): Shift | null => {
-  const prefix = commonPrefix(pairs);
-  return prefix === null ? null : onText((line) => prefix + line);
-};
-
-const removed = (pairs: Pairs): Shift | null => {
-  const prefix = commonPrefix(pairs.map(([a, b]) => [b, a] as const));
-  return prefix === null ? null : onText((line) => (line.startsWith(prefix) ? line.slice(prefix.length) : null));
 };
 
 // Places of lines that stand in the file in another, uniformly shifted indentation (tolerance `indent`).

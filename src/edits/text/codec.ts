@@ -106,11 +106,7 @@ const byteText = (bytes: Uint8Array, from: number, encoding: ByteEncoding): Text
     ? ByteText.of(bytes, from, encoding)
     : splitLines(Buffer.from(bytes.subarray(from)).toString(encoding));
 
-export interface SpliceBase {
-  readonly bytes: Uint8Array;
-  readonly text: Text;
-  readonly codec: Codec;
-}
+const cannotRead = (...why: Parameters<typeof problem>): Decoded => ({ ok: false, problem: problem(...why) });
 
 /** The text codec of a file that does not exist yet. */
 export const newFileCodec: Codec = utf8(NONE);
@@ -122,29 +118,20 @@ export const newFileCodec: Codec = utf8(NONE);
 export const decodeFile = (bytes: Uint8Array, encoding?: string): Decoded => {
   const even = bytes.length % 2 === 0;
   // FF FE 00 00 would be UTF-32, which falls to the check for NUL.
-  if (even && startsWith(bytes, 0xff, 0xfe) && !startsWith(bytes, 0xff, 0xfe, 0, 0)) {
+  const littleEndian = startsWith(bytes, 0xff, 0xfe) && !startsWith(bytes, 0xff, 0xfe, 0, 0);
+  if (even && (littleEndian || startsWith(bytes, 0xfe, 0xff))) {
     const body = Buffer.from(bytes.buffer, bytes.byteOffset + 2, bytes.length - 2);
-    return { ok: true, text: splitLines(body.toString('utf16le')), codec: utf16(bytes.slice(0, 2), true) };
-  }
-  if (even && startsWith(bytes, 0xfe, 0xff)) {
-    const body = Buffer.from(bytes.slice(2)).swap16();
-    return { ok: true, text: splitLines(body.toString('utf16le')), codec: utf16(bytes.slice(0, 2), false) };
+    const text = (littleEndian ? body : Buffer.from(body).swap16()).toString('utf16le');
+    return { ok: true, text: splitLines(text), codec: utf16(bytes.slice(0, 2), littleEndian) };
   }
   const nul = bytes.indexOf(0);
-  if (nul >= 0)
-    return { ok: false, problem: problem('target_binary', `The file is binary: a NUL byte stands at offset ${nul}.`) };
+  if (nul >= 0) return cannotRead('target_binary', `The file is binary: a NUL byte stands at offset ${nul}.`);
   const bom = startsWith(bytes, 0xef, 0xbb, 0xbf) ? bytes.slice(0, 3) : NONE;
   if (isUtf8(bytes)) return { ok: true, text: byteText(bytes, bom.length, 'utf8'), codec: utf8(bom) };
   if (encoding === undefined) return { ok: true, text: byteText(bytes, 0, 'latin1'), codec: byteForByte };
   const named = singleByte(encoding);
   if (named === null)
-    return {
-      ok: false,
-      problem: problem(
-        'config_invalid',
-        `The encoding "${encoding}" is unknown or has more than one byte a character.`,
-      ),
-    };
+    return cannotRead('config_invalid', `The encoding "${encoding}" is unknown or has more than one byte a character.`);
   return { ok: true, text: splitLines(named.decode(bytes)), codec: named.codec };
 };
 
