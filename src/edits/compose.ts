@@ -27,10 +27,7 @@ export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedF
   for (const [path, file] of files) {
     const decoded = file.bytes === null ? null : decodeFile(file.bytes, file.encoding);
     const checked = checkPath(path);
-    const base =
-      file.bytes !== null && decoded?.ok === true
-        ? { bytes: file.bytes, text: decoded.text, codec: decoded.codec }
-        : null;
+    const base = decoded?.ok === true ? decoded : null;
     offered.set(checked.ok ? checked.path : path, {
       ...file,
       text: base?.text ?? null,

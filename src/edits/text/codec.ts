@@ -33,8 +33,13 @@ export interface Codec {
   holds(character: string): boolean;
 }
 
-export type Decoded =
-  { readonly ok: true; readonly text: Text; readonly codec: Codec } | { readonly ok: false; readonly problem: Problem };
+/** A file as splices are made of it. */
+export interface SpliceBase {
+  readonly bytes: Uint8Array;
+  readonly text: Text;
+  readonly codec: Codec;
+}
+export type Decoded = ({ readonly ok: true } & SpliceBase) | { readonly ok: false; readonly problem: Problem };
 
 const NONE = new Uint8Array(0);
 /** NUL means binary, and half of a surrogate pair has no bytes. */
@@ -116,23 +121,24 @@ export const newFileCodec: Codec = utf8(NONE);
  * UTF-16 with BOM. Problems: `target_binary` (holds NUL), `config_invalid` (encoding unknown or not single-byte).
  */
 export const decodeFile = (bytes: Uint8Array, encoding?: string): Decoded => {
+  const decoded = (text: Text, codec: Codec): Decoded => ({ ok: true, bytes, text, codec });
   const even = bytes.length % 2 === 0;
   // FF FE 00 00 would be UTF-32, which falls to the check for NUL.
   const littleEndian = startsWith(bytes, 0xff, 0xfe) && !startsWith(bytes, 0xff, 0xfe, 0, 0);
   if (even && (littleEndian || startsWith(bytes, 0xfe, 0xff))) {
     const body = Buffer.from(bytes.buffer, bytes.byteOffset + 2, bytes.length - 2);
     const text = (littleEndian ? body : Buffer.from(body).swap16()).toString('utf16le');
-    return { ok: true, text: splitLines(text), codec: utf16(bytes.slice(0, 2), littleEndian) };
+    return decoded(splitLines(text), utf16(bytes.slice(0, 2), littleEndian));
   }
   const nul = bytes.indexOf(0);
   if (nul >= 0) return cannotRead('target_binary', `The file is binary: a NUL byte stands at offset ${nul}.`);
   const bom = startsWith(bytes, 0xef, 0xbb, 0xbf) ? bytes.slice(0, 3) : NONE;
-  if (isUtf8(bytes)) return { ok: true, text: byteText(bytes, bom.length, 'utf8'), codec: utf8(bom) };
-  if (encoding === undefined) return { ok: true, text: byteText(bytes, 0, 'latin1'), codec: byteForByte };
+  if (isUtf8(bytes)) return decoded(byteText(bytes, bom.length, 'utf8'), utf8(bom));
+  if (encoding === undefined) return decoded(byteText(bytes, 0, 'latin1'), byteForByte);
   const named = singleByte(encoding);
   if (named === null)
     return cannotRead('config_invalid', `The encoding "${encoding}" is unknown or has more than one byte a character.`);
-  return { ok: true, text: splitLines(named.decode(bytes)), codec: named.codec };
+  return decoded(splitLines(named.decode(bytes)), named.codec);
 };
 
 /**

@@ -12,7 +12,7 @@ const run = (
 ) => {
   const bytes = base === null ? null : Buffer.from(base);
   const decoded = bytes === null ? null : decodeFile(bytes);
-  const from = bytes !== null && decoded?.ok === true ? { bytes, ...decoded } : null;
+  const from = decoded?.ok === true ? decoded : null;
   return spliced(from, { kind: 'lines', path: 'f', lines, ...more }, options);
 };
 const textOf = (...args: Parameters<typeof run>): string => {

@@ -25,8 +25,8 @@
  * Edits, for the marker: hunks.
  */
 import { type Text, indexOf, type LineIndex } from '../../text/lines.js';
-import { exactBase } from '../../text/to-splices.js';
 import type { SpliceBase } from '../../text/codec.js';
+import { exactBase } from '../../text/to-splices.js';
 import { carryLines, isKnownBase, toleranceOn } from '../../locate/likeness.js';
 import { type Change, ChangeList, changesFrom, changesPlan, type FilePlan } from '../../text/changes.js';
 import { type Located, HunkLocator } from './locate.js';
