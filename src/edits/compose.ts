@@ -33,15 +33,14 @@ export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedF
       text: base?.text ?? null,
       base,
       hasBom: base !== null && quotesItsBom(base),
-      ...(decoded?.ok === false ? { unreadable: unreadable(decoded.problem) } : {}),
+      ...(decoded?.ok === false ? unreadable(decoded.problem) : {}),
     });
   }
   return offered;
 };
 
-const unreadable = ({ code, message }: Problem): NonNullable<ContextFile['unreadable']> => ({
-  code: code === 'target_binary' ? 'binary' : 'encoding',
-  why: message,
+const unreadable = ({ code, message }: Problem): Pick<ContextFile, 'unreadable'> => ({
+  unreadable: { code: code === 'target_binary' ? 'binary' : 'encoding', why: message },
 });
 
 type Plans = Extract<Reading, { kind: 'plans' | 'refused' }>;

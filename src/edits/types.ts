@@ -4,6 +4,20 @@ import type { AnswerFormat, Finding, GuardSettings, Tolerance, ToleranceSettings
 import type { FilePlan } from './text/changes.js';
 import type { Syntax } from './syntax-port.js';
 
+/** A file before and after a change. */
+export interface ChangedFile {
+  readonly path: string;
+  /** Null: the file is made. */
+  readonly base: Uint8Array | null;
+  /** Null: the file is deleted. */
+  readonly result: Uint8Array | null;
+  /** POSIX mode bits; git knows executable or not. */
+  readonly baseMode?: number;
+  readonly resultMode?: number;
+  /** Configured encoding, for a file that is not UTF-8. */
+  readonly encoding?: string;
+}
+
 /** A file as it was offered to the model. */
 export interface OfferedFile {
   /** Exact bytes; `null`: the file does not exist yet and may be created. */

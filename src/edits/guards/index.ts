@@ -10,21 +10,14 @@ import { doubledBlocks } from './doubled.js';
 import { doubledSymbols, lostSymbols, syntaxErrors, treesOf, type TreeView } from './syntax.js';
 import { type GuardView, eachNewLine, viewOf } from './view.js';
 import type { Syntax } from '../syntax-port.js';
+import type { ChangedFile } from '../types.js';
 import { decodeFile } from '../text/codec.js';
 
 const DISTANT_LINES = 3; // bound: A removal with more kept lines than this before the next added line is distant.
 const DISTANT_TOLD = 5; // bound: Distant removals told of one file.
 export const SHRINK_FROM_LINES = 20; // bound: A file counts as shrunk where more than half of it goes, from this many lines.
 
-export interface GuardedFile {
-  readonly path: string;
-  /** Null: the file is made. */
-  readonly base: Uint8Array | null;
-  /** Null: the file is deleted. */
-  readonly result: Uint8Array | null;
-  readonly baseMode?: number;
-  readonly resultMode?: number;
-  readonly encoding?: string;
+export interface GuardedFile extends ChangedFile {
   /** How the result was made, where known: then only what changed is looked at. */
   readonly made?: { readonly base: Text | null; readonly changes: readonly Change[] };
   /** The answer held the file whole. */

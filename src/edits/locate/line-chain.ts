@@ -28,7 +28,6 @@ export interface Places {
 }
 
 const NONE = -1;
-const NO_OTHERS: readonly number[] = [];
 
 interface Index {
   readonly ids: Map<string, number>;
@@ -122,9 +121,7 @@ export class LineChain {
   find(pattern: readonly WantedLine[], level: Likeness): Places {
     const index = this.#indexFor(level);
     const ids = pattern.map((line) => this.#idFor(index, level, line.text));
-    const others = pattern.some((line) => line.other !== undefined)
-      ? pattern.map((line) => (line.other === undefined ? NONE : this.#idFor(index, level, line.other)))
-      : NO_OTHERS;
+    const others = pattern.map(({ other }) => (other === undefined ? NONE : this.#idFor(index, level, other)));
     let anchor = 0;
     let fewest = Infinity;
     for (let i = 0; i < ids.length; i++) {

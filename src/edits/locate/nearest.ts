@@ -13,20 +13,6 @@ const COPIED_LINES = 30; // bound: The nearest place is shown whole up to so man
 const COPIED_LINE_CHARS = 300; // bound: of at most so many characters each.
 const QUOTED_LINE_CHARS = 160; // bound: Of a line quoted in a refusal at most this much is shown.
 
-/** In which way two lines differ, the mildest first. */
-export type Dimension =
-  | 'line end'
-  | 'spaces that are no blanks'
-  | 'look-alike characters'
-  | 'white space at the line end'
-  | 'indentation'
-  | 'white space'
-  | 'letter case'
-  | 'letter case and look-alike characters'
-  | 'only a part of the line'
-  | 'text'
-  | 'end of file';
-
 export interface Nearest {
   /** 1-based line of the text where the wanted lines would begin. */
   readonly line: number;
@@ -68,20 +54,24 @@ const loose = (line: string): string => squeeze(foldLookalikes(line)).toLowerCas
 const isPart = (expected: string, found: string): boolean =>
   squeeze(expected).length >= PART_OF_LINE_CHARS && squeeze(found).includes(squeeze(expected));
 
+/** In which way two lines differ, the mildest first, and what is the same of two lines that differ in no other. */
+const DIMENSIONS = [
+  ['line end', (line: string) => line.replace(/\r+$/, '')],
+  ['spaces that are no blanks', (line: string) => fold(line, SPACES)],
+  ['look-alike characters', foldLookalikes],
+  ['white space at the line end', (line: string) => line.trimEnd()],
+  ['indentation', (line: string) => line.trim()],
+  ['white space', (line: string) => line.replace(/\s+/g, '')],
+  ['letter case', (line: string) => squeeze(line).toLowerCase()],
+  ['look-alike characters', (line: string) => squeeze(foldLookalikes(line))],
+  ['letter case and look-alike characters', loose],
+] as const;
+export type Dimension = (typeof DIMENSIONS)[number][0] | 'only a part of the line' | 'text' | 'end of file';
+
 /** How `found` differs from `expected`; both are lines without their ends and are not equal. */
-const dimensionOf = (expected: string, found: string): Dimension => {
-  if (expected.replace(/\r+$/, '') === found.replace(/\r+$/, '')) return 'line end';
-  if (fold(expected, SPACES) === fold(found, SPACES)) return 'spaces that are no blanks';
-  if (foldLookalikes(expected) === foldLookalikes(found)) return 'look-alike characters';
-  if (expected.trimEnd() === found.trimEnd()) return 'white space at the line end';
-  if (expected.trim() === found.trim()) return 'indentation';
-  if (expected.replace(/\s+/g, '') === found.replace(/\s+/g, '')) return 'white space';
-  if (squeeze(expected).toLowerCase() === squeeze(found).toLowerCase()) return 'letter case';
-  if (squeeze(foldLookalikes(expected)) === squeeze(foldLookalikes(found))) return 'look-alike characters';
-  if (loose(expected) === loose(found)) return 'letter case and look-alike characters';
-  if (isPart(expected, found)) return 'only a part of the line';
-  return 'text';
-};
+const dimensionOf = (expected: string, found: string): Dimension =>
+  DIMENSIONS.find(([, key]) => key(expected) === key(found))?.[0] ??
+  (isPart(expected, found) ? 'only a part of the line' : 'text');
 
 /** The dimension with what cannot be seen: which typographic characters and special spaces each side has that the other has not. */
 export const differs = (expected: string, found: string, dimension = dimensionOf(expected, found)): string => {

@@ -68,17 +68,15 @@ export const changeNeeds = (
       // Where it brings the name itself it needs nobody; where several do, one of them may be enough: the nearest in its own file.
       if (from.some((bringer) => bringer.path === path && bringer.n === n)) continue;
       const nearest = from.find((bringer) => bringer.path === path) ?? from[0];
-      if (nearest === undefined || isKnown(baseWords(path), name, nearest.path === path)) continue;
+      if (nearest === undefined) continue;
+      // A word that the user's own file had before is, in another file, most likely another thing.
+      if (nearest.path !== path && baseWords(path)?.has(name) === true) continue;
       needs.push({ user: { path, n }, name, needs: nearest });
       if (needs.length >= CHANGE_NEEDS) return needs;
     }
   }
   return needs;
 };
-
-/** A word that the user's own file had before is, in another file, most likely another thing. */
-const isKnown = (before: ReadonlySet<string> | null, name: string, sameFile: boolean): boolean =>
-  !sameFile && before?.has(name) === true;
 
 export const wordsOf = (text: string): readonly string[] => text.match(WORD) ?? [];
 

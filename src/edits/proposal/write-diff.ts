@@ -5,6 +5,7 @@ import { changesFrom, placed, type PlacedChange } from '../text/changes.js';
 import { decodeFile } from '../text/codec.js';
 import { lineOrigins } from '../text/line-diff.js';
 import { linesWithEnds, textOf } from '../text/lines.js';
+import type { ChangedFile } from '../types.js';
 
 // Hunks of two texts with three lines of context, in jsdiff's shape, from the bounded line diff. Lines end at LF only, as in git.
 
@@ -53,19 +54,9 @@ const hunkOf = (group: readonly PlacedChange[], base: readonly string[]): Struct
   return { oldStart: b0 + 1, oldLines: b1 - b0, newStart: r0 + 1, newLines: r1 - r0, lines };
 };
 
-export interface DiffFile {
-  readonly path: string;
-  /** Null: the file is made. */
-  readonly base: Uint8Array | null;
-  /** Null: the file is deleted. */
-  readonly result: Uint8Array | null;
-  /** POSIX mode bits; git knows executable or not. */
-  readonly baseMode?: number;
-  readonly resultMode?: number;
+export interface DiffFile extends ChangedFile {
   /** The path of `base` where the file is moved. */
   readonly moveFrom?: string;
-  /** Configured encoding, for showing a file that is not UTF-8. */
-  readonly encoding?: string;
 }
 
 export interface ChangedLines {

@@ -24,9 +24,10 @@ import { applySplices } from './splices.js';
 
 // Changes get their line ends and become bytes: rules 2 to 5 above.
 
-/** A change with the end of each of its lines, and what it does to the end of the kept line before it. */
+/** A change with the end of its lines, and of the last of them, and what it does to the end of the kept line before it. */
 interface ChangeBytes extends PlacedChange {
-  readonly ends: readonly string[];
+  readonly end: string;
+  readonly lastEnd: string;
   /** The base's last line had no end and is followed now: the end that it gets. */
   readonly lead: string;
   /** The line before is the result's last now and loses its end. */
@@ -55,15 +56,14 @@ const withEnds = (
     // Of the kept lines since the last change; only the base's last line may have no end.
     if (from > next) before = index.end(from - 1) || (from - 1 > next ? index.end(from - 2) : '') || before;
     const last = to === count;
-    const ends = new Array<string>(lines.length).fill(before);
-    if (last && !final && ends.length > 0) ends[ends.length - 1] = '';
     const kept = from > next ? index.end(from - 1) : null;
     // Named one by one, as in `placed` (changes.ts).
     ended.push({
       from,
       to,
       lines,
-      ends,
+      end: before,
+      lastEnd: last && !final ? '' : before,
       lead: kept === '' && lines.length > 0 ? before : '',
       cut: last && !final && lines.length === 0 && kept !== null && kept !== '',
       at: from + shift,
@@ -82,7 +82,7 @@ const lastEnd = (next: number, index: LineIndex, final: boolean, before: string)
   const own = index.end(count - 1);
   if ((own !== '') === final) return null;
   const end = (count - 2 >= next ? index.end(count - 2) : '') || before;
-  return { from: count, to: count, lines: [], ends: [], lead: final ? end : '', cut: !final };
+  return { from: count, to: count, lines: [], end, lastEnd: end, lead: final ? end : '', cut: !final };
 };
 
 const firstKept = (changes: readonly Change[]): number => {
@@ -102,13 +102,13 @@ const refusals = (
   const reasons: Reason[] = [];
   const refuse = (code: string, message: string): void => void reasons.push({ code, path, message });
   let carriage: number | null = null;
-  for (const { lines, ends, at } of changes)
+  for (const { lines, end, lastEnd, at } of changes)
     for (let i = 0; i < lines.length; i += 1) {
       const line = lines[i] ?? '';
       added.push(line);
       places.push(at + i);
-      const end = ends[i] ?? '';
-      if (end === '\r' ? line.includes('\r') : end === '\n' && line.endsWith('\r')) carriage ??= at + i;
+      const own = i === lines.length - 1 ? lastEnd : end;
+      if (own === '\r' ? line.includes('\r') : own === '\n' && line.endsWith('\r')) carriage ??= at + i;
     }
   if (carriage !== null && exact === undefined)
     refuse(
@@ -144,11 +144,9 @@ const splicesOf = (base: SpliceBase, index: LineIndex, changes: readonly ChangeB
   const { codec } = base;
   const startOf = offsets(base, index);
   const splices: Splice[] = [];
-  const texts = changes.map(({ lines, ends, lead }) => {
-    let text = lead;
-    for (let i = 0; i < lines.length; i += 1) text += (lines[i] ?? '') + (ends[i] ?? '');
-    return text;
-  });
+  const texts = changes.map(
+    ({ lines, end, lastEnd, lead }) => lead + lines.join(end) + (lines.length > 0 ? lastEnd : ''),
+  );
   const encoded = encodeAll(codec, texts);
   let i = 0;
   for (const { from, to, cut } of changes) {
