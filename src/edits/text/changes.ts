@@ -2,7 +2,7 @@
 import type { SpliceBase } from './codec.js';
 import { type Text, indexOf, indexOfLines, type LineIndex } from './lines.js';
 
-/** What a format module makes of an answer for one file: the result's lines, before `settle` gives them bytes. */
+/** What a format module makes of an answer for one file: the result's lines, before `spliced` gives them bytes (to-splices.ts). */
 export type FilePlan =
   | {
       readonly kind: 'lines';
@@ -15,7 +15,7 @@ export type FilePlan =
       readonly rewritten?: true;
       /** The same as differences from the base, where the format knows them (else a line diff finds them); then nobody need make the lines. */
       readonly changes?: readonly Change[];
-      /** Only a diff's `\ No newline at end of file` on one side says so; absent: as `settle`'s rules. */
+      /** Only a diff's `\ No newline at end of file` on one side says so; absent: as the rules of `spliced`. */
       readonly finalNewline?: boolean;
       /** What `changes` count in where bytes are exact (to-splices.ts); absent: the file's own lines. */
       readonly exact?: SpliceBase;
