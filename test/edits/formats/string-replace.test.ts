@@ -1,8 +1,8 @@
 /** What string-replace refuses, by code and message, and what its edits make of each other's text. */
 import { describe, expect, test } from '@jest/globals';
-import type { ApplyOptions } from '../../../../src/edits/index.js';
-import * as say from '../../told.js';
-import { STRING_EDITS, LOOSE_STRINGS, PLACES_REPORTED } from '../../../../src/edits/formats/string-replace/index.js';
+import type { ApplyOptions } from '../../../src/edits/index.js';
+import * as say from '../told.js';
+import { STRING_EDITS, LOOSE_STRINGS, PLACES_REPORTED } from '../../../src/edits/formats/string-replace.js';
 
 const textOf = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer));
 const told = (answer: unknown, files: Readonly<Record<string, string>>, options?: Partial<ApplyOptions>): say.Told =>
