@@ -27,8 +27,7 @@ import type {
 import { type FoundMarker, findMarker } from './marker.js';
 import { sizeFault } from './answer-size.js';
 import { beginPatch } from './formats/begin-patch/index.js';
-import { searchBlocks } from './formats/search-replace/search-blocks.js';
-import { searchReplace } from './formats/search-replace/index.js';
+import { searchBlocks, searchReplace } from './formats/search-replace/index.js';
 import { stringReplace } from './formats/string-replace.js';
 import { structuredEdit } from './formats/structured-edit/index.js';
 import { unifiedDiff } from './formats/unified-diff/index.js';

@@ -1,52 +1,55 @@
 /**
- * search-replace: blocks that quote lines of a file and say what takes their place.
+ * search-replace: blocks that quote lines of a file and say what takes their place; and search-blocks, a dialect that other tools taught
+ * models: the same with conflict markers (five to nine of each).
  *
  *   answer = *( prose / fence / block )
  *   block  = [ "FILE: " path NL ] "FIND" [ " " [ "@" ] line ] ":" NL *( text NL ) "REPLACE:" NL *( text NL ) "END" [ " " nonce ] NL
  *
- * FILE may be left out where the block before is of the same file; a line before FIND that names a file in Markdown formatting (`namedPath`) is
- * as good, and so is `a/` or `b/` before a path where only what follows is a file. FIND is whole lines and must stand in exactly one place of the text
- * as the blocks before left it; a line number (of the file as it was shown) decides between several, which is the tolerance unchecked_lines unless the file is known to be that one. An empty FIND creates a file that
- * does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once. Where
- * the file is not known to be the one that was shown and other blocks change it, both are refused if FIND stands nowhere.
- * A line of REPLACE that is a marker of conflict-marker blocks (search-blocks.ts) is refused unless FIND quotes it. Prose between blocks is passed over.
- * Without nonces a line in a body that looks like a marker makes the block refused; with them only `REPLACE:` can be unclear, and
- * then that reading counts whose FIND stands in the file, if only one does.
- * Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision, part_of_line:
- * a FIND of one line that no line is, and that stands once in the file as a part of one, is exactly those characters; REPLACE takes their place. Edits, for the marker: blocks.
+ *   block  = [ path NL ] [ fence NL ] open NL [ ":start_line:" line NL [ ":end_line:" line NL ] [ "-------" NL ] ]
+ *            *( text NL ) "=======" NL *( text NL ) close NL
+ *   open   = "<<<<<<< SEARCH" / "------- SEARCH"          close = ">>>>>>> REPLACE" / "+++++++ REPLACE"
+ *
+ * A block without path is of the file that was named last: by FILE, or by a line in Markdown formatting or a fence's info string
+ * (`namedPath`); in search-blocks else of the only offered one. `a/` or `b/` before a path is passed over where only what follows is a file.
+ * FIND is whole lines and must stand in exactly one place of the text as the blocks before left it; a line number (of the file as it was
+ * shown) decides between several, which is the tolerance unchecked_lines unless the file is known to be that one. An empty FIND creates
+ * a file that does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once. Where
+ * the file is not known to be the one that was shown and other blocks change it, both are refused if FIND stands nowhere. A line of REPLACE
+ * that is a marker of conflict-marker blocks is refused, see `stray` (reasons.ts). Without nonces a line in a body that looks like a marker
+ * makes the block refused; with them only `REPLACE:` can be unclear, and then that reading counts whose FIND stands in the file, if
+ * only one does. Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision, part_of_line.
+ * Edits, for the marker: blocks.
  */
 import type { Text } from '../../text/lines.js';
 import { withoutBom } from '../../text/to-splices.js';
 import { changesPlan, type FilePlan } from '../../text/changes.js';
 import { lookUp, withoutPrefix } from '../../paths.js';
 import { BlockApplier } from './apply.js';
-import { type BlockText, FIND_TEXT, wordsFor } from './reasons.js';
-import { type Block, type ParsedBlocks, parseBlocks } from './parse.js';
+import { type BlockText, FIND_TEXT, SEARCH_TEXT, wordsFor } from './reasons.js';
+import { type Block, FindReader, SearchReader } from './parse.js';
+import type { AnswerFormat } from '../../../shared/formats.js';
 import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 
 const BLOCK_REASONS_REPORTED = 10; // bound: Refusals told of one search-replace answer; each costs a look for the nearest place.
 
 const NO_TEXT: Text = { lines: [], ends: [] };
 
-export const searchReplace: FormatModule = {
-  format: 'search-replace',
-  read: (body, context) => readParsed(parseBlocks(body, context), context),
-};
-
-/** Blocks, in whatever grammar they were written, located in the offered files. */
-export const readParsed = (
-  parsed: ParsedBlocks,
-  context: FormatContext,
-  words = FIND_TEXT,
-): ReturnType<FormatModule['read']> => {
-  const { groups, reasons } = groupByFile(parsed.blocks, context);
-  const counts = { files: groups.length, edits: parsed.blocks.length };
-  if (parsed.kind === 'invalid')
-    return { reading: { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] }, ...counts };
-  if (parsed.kind === 'refused') return { reading: { kind: 'refused', reasons: [parsed.reason] }, ...counts };
-  if (reasons.length > 0) return { reading: { kind: 'refused', reasons }, ...counts };
-  return { reading: readGroups(groups, parsed.notes, context, words), ...counts };
-};
+const formatOf = (
+  format: AnswerFormat,
+  Reader: typeof FindReader | typeof SearchReader,
+  words: BlockText,
+): FormatModule => ({
+  format,
+  read: (body, context) => {
+    const { blocks, notes, fault } = new Reader(body, context).parse();
+    const { groups, reasons } = groupByFile(blocks, context);
+    const unknown: Reading | null = reasons.length > 0 ? { kind: 'refused', reasons } : null;
+    const reading = fault ?? unknown ?? readGroups(groups, notes, context, words);
+    return { reading, files: groups.length, edits: blocks.length };
+  },
+});
+export const searchReplace = formatOf('search-replace', FindReader, FIND_TEXT);
+export const searchBlocks = formatOf('search-blocks', SearchReader, SEARCH_TEXT);
 
 interface Group {
   readonly path: string;

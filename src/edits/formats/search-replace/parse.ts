@@ -1,12 +1,13 @@
-/** From an answer to its blocks; grammar at the head of `search-replace.ts`. Nothing here looks into a file. */
+/** From an answer to its blocks, in the two grammars at the head of `index.ts`. Nothing here looks into a file. */
 import { quoted } from '../../../shared/text.js';
 import { Outside } from '../../detect.js';
 import { namedPath } from '../../paths.js';
-import type { FormatContext, Reason } from '../../types.js';
+import type { FormatContext, Reading, Reason } from '../../types.js';
 
 const READINGS_TRIED = 8; // bound: More `REPLACE:` lines than this in one body are not tried one by one.
+const DIVIDERS = 100; // bound: Dividers of a block that are tried: each is a reading of its own, with its own copy of the lines.
 
-/** One way to read a block's body; there are several where a line `REPLACE:` stands in it more than once. */
+/** One way to read a block's body; there are several where the line between its parts stands in it more than once. */
 export interface BlockReading {
   readonly find: readonly string[];
   readonly replace: readonly string[];
@@ -16,15 +17,66 @@ export interface Block {
   readonly index: number;
   readonly path: string;
   /** 1-based line of the file as it was shown; decides between several places. */
-  readonly hint?: number;
+  readonly hint: number | undefined;
   readonly readings: readonly BlockReading[];
-  /** 1-based line of the answer where FIND stands. */
+  /** 1-based line of the answer where the block begins. */
   readonly answerLine: number;
 }
-export type ParsedBlocks =
-  | { readonly kind: 'blocks'; readonly blocks: readonly Block[]; readonly notes: readonly Reason[] }
-  | { readonly kind: 'invalid'; readonly open: boolean; readonly blocks: readonly Block[]; readonly reason: Reason }
-  | { readonly kind: 'refused'; readonly blocks: readonly Block[]; readonly reason: Reason };
+export interface ParsedBlocks {
+  readonly blocks: readonly Block[];
+  readonly notes: readonly Reason[];
+  /** Why none of them is used. */
+  readonly fault: Reading | null;
+}
+
+/** What both grammars have in common. */
+abstract class BlockReader {
+  protected readonly lines: readonly string[];
+  protected readonly context: FormatContext;
+  protected readonly blocks: Block[] = [];
+  protected readonly outside = new Outside();
+  protected at = 0;
+  /** The file that was named last. */
+  protected path: string | null = null;
+
+  constructor(body: string, context: FormatContext) {
+    this.lines = body.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
+    this.context = context;
+  }
+
+  parse(): ParsedBlocks {
+    let fault: Reading | null = null;
+    while (fault === null && this.at < this.lines.length) fault = this.one(this.lines[this.at] ?? '');
+    fault ??= this.atEnd();
+    const notes = this.hasProse() ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }] : [];
+    return { blocks: this.blocks, notes, fault };
+  }
+
+  /** What the answer does not hold, where it holds no block. */
+  protected abstract readonly none: string;
+  /** Reads what begins at the present line, and goes on behind it. */
+  protected abstract one(line: string): Reading | null;
+  protected abstract hasProse(): boolean;
+
+  protected atEnd(): Reading | null {
+    const fault = this.outside.fault(this.blocks.length);
+    if (fault !== null) return { kind: 'invalid', open: fault.open, reasons: [fault.reason] };
+    return this.blocks.length > 0 ? null : this.invalid('no_edits', `The answer holds no block: no line ${this.none}.`);
+  }
+
+  /** Adds the block that begins at the present line; its text is [from, end), divided at one of `dividers`. */
+  protected add(said: Pick<Block, 'path' | 'hint'>, from: number, dividers: readonly number[], end: number): void {
+    const { lines, blocks } = this;
+    const readings = dividers.map((at) => ({ find: lines.slice(from, at), replace: lines.slice(at + 1, end) }));
+    blocks.push({ ...said, index: blocks.length, readings, answerLine: this.at + 1 });
+    this.outside.belongs(this.at);
+    this.at = end + 1;
+  }
+
+  protected invalid(code: string, message: string, open = false): Reading {
+    return { kind: 'invalid', open, reasons: [{ code, index: this.blocks.length, message }] };
+  }
+}
 
 const FILE = /^FILE:[ \t]+(\S.*)$/;
 const FIND = /^FIND(?:[ \t]+@?(\d{1,9}))?:[ \t]*$/;
@@ -35,164 +87,174 @@ const ANY_END = /^END(?:[ \t]+\S{1,64})?[ \t]*$/;
  * With a nonce only `END <nonce>` ends a block, so that its body may hold any other line but `REPLACE:`. Without one the closing of a
  * fence shows that END was no line of the body, or the next block, or the marker (`whole`).
  */
-export const parseBlocks = (body: string, context: FormatContext): ParsedBlocks =>
-  new BlockParser(body, context).parse();
-
-class BlockParser {
-  readonly #lines: readonly string[];
-  readonly #nonce: string | undefined;
-  readonly #blocks: Block[] = [];
-  #at = 0;
-  #path: string | null = null;
+export class FindReader extends BlockReader {
+  protected readonly none = 'starts with `FILE: ` and a path';
+  readonly #nonce = this.context.options.nonce;
+  readonly #whole = this.context.whole === true || this.#nonce !== undefined;
+  /** It is known that the last block has ended. */
+  #ended = this.#whole;
   /** A FILE line that no FIND has followed yet. */
   #waiting = false;
-  readonly #outside = new Outside();
-  readonly #context: FormatContext;
-  readonly #whole: boolean;
-  /** It is known that the last block has ended. */
-  #ended: boolean;
   /** The first line of prose behind a block of which that is not known. */
   #proseAt: number | null = null;
 
-  constructor(body: string, context: FormatContext) {
-    this.#lines = body.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
-    this.#context = context;
-    this.#nonce = context.options.nonce;
-    this.#whole = this.#ended = context.whole === true || this.#nonce !== undefined;
+  protected hasProse(): boolean {
+    return this.outside.hasProse;
   }
 
-  parse(): ParsedBlocks {
-    while (this.#at < this.#lines.length) {
-      const failure = this.#between(this.#lines[this.#at] ?? '');
-      if (failure) return failure;
-    }
+  protected override atEnd(): Reading | null {
     if (this.#waiting)
-      return this.#invalid('open_block', `The answer ends after FILE: ${this.#path ?? ''}, before its FIND.`, true);
-    const fault = this.#outside.fault(this.#blocks.length);
-    if (fault) return { kind: 'invalid', blocks: this.#blocks, ...fault };
-    if (this.#blocks.length === 0)
-      return this.#invalid('no_edits', 'The answer holds no block: no line starts with `FILE: ` and a path.', false);
-    if (this.#proseAt !== null) {
-      this.#at = this.#proseAt;
-      return this.#astray(this.#lines[this.#at] ?? '');
-    }
-    const notes = this.#outside.hasProse ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }] : [];
-    return { kind: 'blocks', blocks: this.#blocks, notes };
+      return this.invalid('open_block', `The answer ends after FILE: ${this.path ?? ''}, before its FIND.`, true);
+    const fault = super.atEnd();
+    if (fault !== null || this.#proseAt === null) return fault;
+    this.at = this.#proseAt;
+    return this.#astray();
   }
 
-  #between(line: string): ParsedBlocks | null {
-    const { files } = this.#context;
-    const isFence = this.#outside.take(this.#at, line);
-    if (isFence && this.#outside.fences.open === null) this.#ended = true;
-    const said = FILE.exec(line)?.[1]?.trimEnd();
-    const path = said !== undefined && !files.has(said) ? (namedPath(said, files) ?? said) : said;
+  protected one(line: string): Reading | null {
+    const { files } = this.context;
+    const isFence = this.outside.take(this.at, line);
+    if (isFence && this.outside.fences.open === null) this.#ended = true;
     const find = FIND.exec(line);
-    if (find || path !== undefined) this.#outside.belongs(this.#at);
     if (find) return this.#block(find[1]);
-    if (path !== undefined) {
+    const said = FILE.exec(line)?.[1]?.trimEnd();
+    const isProse = line.trim() !== '' && !isFence;
+    if (said !== undefined) {
+      const path = files.has(said) ? said : (namedPath(said, files) ?? said);
       if (this.#waiting)
-        return this.#invalid(
+        return this.#broken(
           'no_find',
-          `Two FILE lines follow each other at line ${this.#at + 1} of the answer. Put FIND, REPLACE and END after each.`,
+          `Two FILE lines follow each other at line ${this.at + 1} of the answer. Put FIND, REPLACE and END after each.`,
         );
-      this.#path = path;
+      this.path = path;
       this.#waiting = true;
-    } else if (REPLACE.test(line) || ANY_END.test(line)) return this.#astray(line);
-    else if (line.trim() !== '' && !isFence) {
-      if (this.#waiting)
-        return this.#invalid(
-          'no_find',
-          `Line ${this.#at + 1} of the answer, ${quoted(line, 120)}, should be \`FIND:\`.`,
-        );
-      this.#path = namedPath(line, files) ?? this.#path;
-      if (!this.#ended && this.#blocks.length > 0) this.#proseAt ??= this.#at;
-    } else if (!this.#waiting) this.#path = namedPath(line, files) ?? this.#path;
-    this.#at++;
+      this.outside.belongs(this.at);
+    } else if (REPLACE.test(line) || ANY_END.test(line)) return this.#astray();
+    else if (isProse && this.#waiting) return this.#broken('no_find', `${this.#line()}, should be \`FIND:\`.`);
+    else if (!this.#waiting) {
+      this.path = namedPath(line, files) ?? this.path;
+      if (isProse && !this.#ended && this.blocks.length > 0) this.#proseAt ??= this.at;
+    }
+    this.at += 1;
     return null;
-  }
-
-  #astray(line: string): ParsedBlocks {
-    const message = `Line ${this.#at + 1} of the answer, ${quoted(line, 120)}, stands outside of every block.`;
-    if (this.#blocks.length === 0 || this.#nonce !== undefined) return this.#invalid('stray_line', message);
-    return this.#ambiguous(`${message} The END before it may have been a line of the text.`);
   }
 
   /** FIND, REPLACE and END; the present line is FIND. */
-  #block(hint: string | undefined): ParsedBlocks | null {
-    const path = this.#path;
-    const from = this.#at + 1;
-    if (path === null)
-      return this.#invalid(
+  #block(hint: string | undefined): Reading | null {
+    const from = this.at + 1;
+    if (this.path === null)
+      return this.#broken(
         'find_without_file',
         `The FIND at line ${from} of the answer has no \`FILE: \` line before it.`,
       );
-    const splits: number[] = [];
+    const ending = this.#nonce === undefined ? 'END' : `END ${this.#nonce}`;
+    const dividers: number[] = [];
     let end = from;
-    for (; end < this.#lines.length; end++) {
-      const line = this.#lines[end] ?? '';
-      if (this.#isEnd(line)) break;
-      if (REPLACE.test(line)) splits.push(end);
+    for (; end < this.lines.length && this.lines[end]?.trimEnd() !== ending; end += 1) {
+      const line = this.lines[end] ?? '';
+      if (REPLACE.test(line)) dividers.push(end);
       else if (this.#nonce === undefined && (FILE.test(line) || FIND.test(line))) return this.#inBody(end);
     }
-    if (end === this.#lines.length) return this.#notClosed(from);
-    const failure = this.#checkSplits(splits, from, end);
-    if (failure) return failure;
-    this.#blocks.push({
-      index: this.#blocks.length,
-      path,
-      ...(hint === undefined ? {} : { hint: Number(hint) }),
-      readings: splits.map((at) => ({ find: this.#lines.slice(from, at), replace: this.#lines.slice(at + 1, end) })),
-      answerLine: from,
-    });
+    const block = `The block at line ${from} of the answer`;
+    if (end === this.lines.length)
+      return this.invalid('open_block', `${block} is not closed: no line \`${ending}\` follows.`, true);
+    const [first, second = end] = dividers;
+    if (first === undefined && this.#nonce !== undefined)
+      return this.#broken('no_replace', `${block} has no line \`REPLACE:\`.`);
+    // A block that was closed by a bare END would run on into the next one.
+    const swallows = (): boolean => this.lines.slice(first, end).some((line) => ANY_END.test(line));
+    if (dividers.length !== 1 && (this.#nonce === undefined || dividers.length > READINGS_TRIED || swallows()))
+      return this.#inBody(second);
+    this.add({ path: this.path, hint: hint === undefined ? hint : Number(hint) }, from, dividers, end);
     this.#waiting = false;
     this.#ended = this.#whole;
     this.#proseAt = null;
-    this.#at = end + 1;
     return null;
   }
 
-  #isEnd(line: string): boolean {
-    return line.trimEnd() === (this.#nonce === undefined ? 'END' : `END ${this.#nonce}`);
+  #line(at = this.at): string {
+    return `Line ${at + 1} of the answer, ${quoted(this.lines[at] ?? '', 120)}`;
+  }
+  #astray(): Reading {
+    const message = `${this.#line()}, stands outside of every block.`;
+    if (this.blocks.length === 0 || this.#nonce !== undefined) return this.#broken('stray_line', message);
+    return this.#ambiguous(`${message} The END before it may have been a line of the text.`);
+  }
+  #inBody(at: number): Reading {
+    return this.#ambiguous(`${this.#line(at)}, stands inside a block and looks like a marker.`);
+  }
+  #ambiguous(what: string): Reading {
+    const message = `${what} It is not clear where the block ends. Choose FIND and REPLACE so that no such line is in them, and close every block.`;
+    return { kind: 'refused', reasons: [{ code: 'marker_in_body', index: this.blocks.length, message }] };
+  }
+  /** The last line may be cut. */
+  #broken(code: string, message: string): Reading {
+    return this.invalid(code, message, this.at >= this.lines.length - 1);
+  }
+}
+
+const OPEN = /^(?:<{5,9}|-{5,9}) SEARCH\s*$/;
+const DIVIDER = /^={5,9}\s*$/;
+const CLOSE = /^(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
+/** Lines that only stand outside of a block where something is wrong with one. */
+const STRAY = /^(?:={5,9}|<{5,9}|>{5,9}|\+{5,9})\s*$/;
+const LINE = /^:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
+const RULE = /^-{5,9}\s*$/;
+
+export class SearchReader extends BlockReader {
+  protected readonly none = 'is `<<<<<<< SEARCH`';
+  protected override path = this.context.files.size === 1 ? ([...this.context.files.keys()][0] ?? null) : null;
+  #prose = false;
+
+  protected hasProse(): boolean {
+    return this.#prose;
   }
 
-  #checkSplits(splits: readonly number[], from: number, end: number): ParsedBlocks | null {
-    if (splits.length === 1) return null;
-    const first = splits[0];
-    if (first === undefined) {
-      if (this.#nonce === undefined) return this.#inBody(end);
-      return this.#invalid('no_replace', `The block at line ${from} of the answer has no line \`REPLACE:\`.`);
+  protected one(line: string): Reading | null {
+    const isFence = this.outside.take(this.at, line);
+    if (STRAY.test(line) || CLOSE.test(line))
+      return this.invalid(
+        'stray_line',
+        `Line ${this.at + 1} of the answer, ${line.trim()}, belongs to no block that is open.`,
+      );
+    if (OPEN.test(line)) return this.#block();
+    const named = namedPath(line, this.context.files);
+    this.path = named ?? this.path;
+    this.#prose ||= named === null && line.trim() !== '' && !isFence;
+    this.at += 1;
+    return null;
+  }
+
+  #block(): Reading | null {
+    let from = this.at + 1;
+    const block = `The block at line ${from}`;
+    const ends = (line = ''): boolean => CLOSE.test(line) || OPEN.test(line);
+    let end = from;
+    while (end < this.lines.length && !ends(this.lines[end])) end += 1;
+    if (end === this.lines.length) return this.invalid('open_block', `${block} has no line \`>>>>>>> REPLACE\`.`, true);
+    if (OPEN.test(this.lines[end] ?? ''))
+      return this.invalid('open_block', `${block} is not closed before the next one, at line ${end + 1}.`);
+    if (this.path === null)
+      return this.invalid(
+        'find_without_file',
+        `The line before the block at line ${from} does not name its file. Put its path there.`,
+      );
+    // `:start_line:`, `:end_line:` and the rule after them, where they stand first in the block.
+    let hint: number | undefined;
+    const start = from;
+    for (let match = LINE.exec(this.lines[from] ?? ''); match !== null; match = LINE.exec(this.lines[from] ?? '')) {
+      if (match[1] === 'start') hint = Number(match[2]);
+      from += 1;
     }
-    // A block that was closed by a bare END would run on into the next one.
-    const swallowed = this.#lines.slice(first, end).some((line) => ANY_END.test(line));
-    if (this.#nonce === undefined || swallowed || splits.length > READINGS_TRIED) return this.#inBody(splits[1] ?? end);
+    if (from > start && RULE.test(this.lines[from] ?? '')) from += 1;
+    const dividers = this.lines.slice(from, end).flatMap((line, i) => (DIVIDER.test(line) ? [from + i] : []));
+    if (dividers.length === 0) return this.invalid('no_replace', `${block} has no line \`=======\`.`);
+    if (dividers.length > DIVIDERS)
+      return this.invalid(
+        'stray_line',
+        `${block} holds ${dividers.length} lines \`=======\`; which of them divides it cannot be told.`,
+      );
+    this.add({ path: this.path, hint }, from, dividers, end);
     return null;
-  }
-
-  #inBody(at: number): ParsedBlocks {
-    return this.#ambiguous(
-      `Line ${at + 1} of the answer, ${quoted(this.#lines[at] ?? '', 120)}, stands inside a block and looks like a marker.`,
-    );
-  }
-  #ambiguous(message: string): ParsedBlocks {
-    const advice =
-      'It is not clear where the block ends. Choose FIND and REPLACE so that no such line is in them, and close every block.';
-    return {
-      kind: 'refused',
-      blocks: this.#blocks,
-      reason: { code: 'marker_in_body', index: this.#blocks.length, message: `${message} ${advice}` },
-    };
-  }
-  #notClosed(from: number): ParsedBlocks {
-    const end = this.#nonce === undefined ? 'END' : `END ${this.#nonce}`;
-    return this.#invalid(
-      'open_block',
-      `The block at line ${from} of the answer is not closed: no line \`${end}\` follows.`,
-      true,
-    );
-  }
-
-  /** `open`: by default whether this is the last line, which may be cut. */
-  #invalid(code: string, message: string, open = this.#at >= this.#lines.length - 1): ParsedBlocks {
-    return { kind: 'invalid', open, blocks: this.#blocks, reason: { code, index: this.#blocks.length, message } };
   }
 }

@@ -36,6 +36,12 @@ export const FIND_TEXT: BlockText = {
   hint: 'FIND @LINE:',
   stray: /^(?:[<-]{5,9} SEARCH|[>+]{5,9} REPLACE|:(?:start|end)_line:[ \t]*\d+)\s*$/,
 };
+export const SEARCH_TEXT: BlockText = {
+  find: 'SEARCH',
+  divider: '=======',
+  hint: ':start_line:LINE',
+  stray: /^(?:[<=>+-]{7}|={5,9}|[<-]{5,9} SEARCH|[>+]{5,9} REPLACE|:(?:start|end)_line:[ \t]*\d*)\s*$/,
+};
 
 /** Files whose text may hold any marker: headings and rules, examples, changes. */
 const HOLDS_MARKERS = /\.(?:md|mdx|markdown|rst|adoc|asciidoc|diff|patch)$/i;
