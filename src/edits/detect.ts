@@ -1,10 +1,8 @@
-/** What an answer says of itself: its format, the nonce of its marker lines, and what looks like an edit outside of all that is read. */
+/** What an answer says of itself: its format, and what looks like an edit outside of all that is read. */
 import type { AnswerFormat } from '../shared/formats.js';
 import { quoted } from '../shared/text.js';
 import { CUT_INSIDE_FENCE, Fences, isBareFence, openingFence } from './text/fence.js';
 import type { Reason } from './types.js';
-
-const MARKER_TAIL_CHARS = 1_000; // bound: Of an answer's end this much is looked through for its marker.
 
 /** The line that each text format begins with; a diff without its `---` and `+++` names no file. */
 const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
@@ -28,13 +26,10 @@ const JSON_KEY = /"(operations|old_str(?:ing)?|new_str(?:ing)?|search|edits)"\s*
  */
 export const detectFormat = (said: string): AnswerFormat | null => {
   const answer = withoutIndent(said);
-  const found: [number, AnswerFormat][] = OPENINGS.flatMap(([format, opening]): [number, AnswerFormat][] => {
-    const at = answer.search(opening);
-    return at < 0 ? [] : [[at, format]];
-  });
+  const found: (readonly [number, AnswerFormat])[] = OPENINGS.map(([format, line]) => [answer.search(line), format]);
   const json = jsonFormat(answer);
   if (json !== null) found.push(json);
-  return found.sort(([a], [b]) => a - b)[0]?.[1] ?? null;
+  return found.filter(([at]) => at >= 0).sort(([a], [b]) => a - b)[0]?.[1] ?? null;
 };
 
 /** An answer in an indented fence, the first in it, with all its lines moved back: CommonMark takes so many blanks off. */
@@ -105,13 +100,3 @@ export class Outside {
     return { code: 'stray_edit', index, message };
   }
 }
-
-const MARKER = /^EMEND-COMPLETE (\S+) \d{1,9} \d{1,9}$/;
-
-/** The nonce of an answer's marker line (text formats), so that an answer kept from a run can be read again. Undefined: it has none. */
-export const nonceOf = (answer: string): string | undefined =>
-  answer
-    .slice(-MARKER_TAIL_CHARS)
-    .split('\n')
-    .map((line) => MARKER.exec(line.trimEnd())?.[1])
-    .findLast((nonce) => nonce !== undefined);

@@ -3,12 +3,13 @@
  */
 export type * from './types.js';
 export { applyAnswer, renderReasons, wantedPaths } from './apply-answer.js';
-export { detectFormat, nonceOf } from './detect.js';
+export { detectFormat } from './detect.js';
 export type { Region } from './formats/structured-edit/regions.js';
 export { type GuardedFile, type GuardOptions, guardFindings } from './guards/index.js';
 export { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from './guards/lines.js';
 export { LISTING_LEGEND, lineCheck, type LineRange, listing, windowedListing } from './listing.js';
 export type { ConflictRegion, LineRegion } from './merge.js';
+export { nonceOf } from './marker.js';
 export { checkPath } from './paths.js';
 export { type ChangeNeed, changeNeeds, neededName, wordsOf } from './proposal/needs.js';
 export { type DiffChange, type DiffHunk, type DiffSection, readDiff } from './proposal/read-diff.js';

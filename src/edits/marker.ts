@@ -14,6 +14,7 @@ import type { Reason, MarkedBody } from './types.js';
 import type { AnswerFormat } from '../shared/formats.js';
 
 export const JSON_CANDIDATES = 20; // bound: Places where a JSON object may begin: prose before it may hold braces of its own.
+const MARKER_TAIL_CHARS = 1_000; // bound: Of an answer's end this much is looked through for its marker.
 
 export interface FoundMarker extends MarkedBody {
   /** A fence round the answer was opened and not closed. */
@@ -27,41 +28,26 @@ export interface FoundMarker extends MarkedBody {
 /** What looks like more of the answer behind its object: a bracket or a key. */
 const JSON_LINE = /^[ \t]*(?:[{[]|"\w+"[ \t]*:)/m;
 
-interface Candidate {
-  /** From the brace on; without the fence and the prose behind the object. */
-  readonly body: string;
-  readonly openFence: boolean;
+/** An object in the answer, without the fence and the prose behind it. */
+interface Candidate extends Omit<FoundMarker, 'marker'> {
   readonly read: JsonRead;
-  readonly proseBefore: boolean;
-  readonly stray: Reason | null;
   /** Nothing but white space and prose stands behind the object. */
   readonly ended: boolean;
-  readonly proseAfter: boolean;
 }
 
 export const findJsonMarker = (answer: string, nonce: string | undefined): FoundMarker => {
   const candidate = choose(answer);
-  if (candidate === null)
-    return {
-      body: answer,
-      marker: 'missing',
-      openFence: false,
-      notes: [{ code: 'marker_missing', message: 'The answer holds no JSON object.' }],
-    };
-  const { body, openFence, read, proseBefore, proseAfter, ended } = candidate;
-  const notes: Reason[] = [];
-  if (proseBefore) notes.push({ code: 'prose_before', message: 'Text before the JSON object was left out.' });
-  if (proseAfter) notes.push({ code: 'prose_after', message: 'Text after the JSON object was left out.' });
+  if (candidate === null) {
+    const notes = [{ code: 'marker_missing', message: 'The answer holds no JSON object.' }];
+    return { body: answer, marker: 'missing', openFence: false, notes };
+  }
+  const { read, ended, ...found } = candidate;
   const wrong = read.kind === 'value' && ended ? markerFault(read.value, nonce) : 'missing';
   // Of an object that cannot be read nobody knows how it ends; the reader says what is wrong with it.
-  if (wrong !== null && read.kind !== 'broken') {
-    const asked = nonce === undefined ? '"complete": true' : `"complete": true, "nonce": "${nonce}"`;
-    notes.push({
-      code: `marker_${wrong}`,
-      message: `The object does not end in its last keys ${asked}, after the operations.`,
-    });
-  }
-  return { body, marker: wrong ?? 'right', openFence, notes, stray: candidate.stray };
+  if (wrong === null || read.kind === 'broken') return { ...found, marker: wrong ?? 'right' };
+  const asked = nonce === undefined ? '"complete": true' : `"complete": true, "nonce": "${nonce}"`;
+  const message = `The object does not end in its last keys ${asked}, after the operations.`;
+  return { ...found, marker: wrong, notes: [...found.notes, { code: `marker_${wrong}`, message }] };
 };
 
 /** Where an object or a list of objects may begin. */
@@ -122,7 +108,7 @@ const between = (answer: string, from: number, edits: readonly Edit[]): string =
 
 /** The value at `from`, with what stands round it; `edits`: those that stand before it. */
 const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[]): Candidate => {
-  const { opening, hasProse: proseBefore, stray } = before(between(answer, from, edits));
+  const { opening, hasProse, stray } = before(between(answer, from, edits));
   const rest = answer.slice(read.kind === 'value' ? read.end : from);
   const [sameLine = '', ...behind] = rest.split('\n');
   const closing = behind.findIndex((line) => (read.kind === 'value' ? line.trim() !== '' : isBareFence(line)));
@@ -136,7 +122,11 @@ const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[
     !JSON_LINE.test(prose) &&
     detectFormat(prose) === null;
   const body = ended && !openFence ? answer.slice(from, read.end) : answer.slice(from);
-  return { body, openFence, read, proseBefore, stray, ended, proseAfter: ended && prose.trim() !== '' };
+  const notes: Reason[] = [];
+  if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the JSON object was left out.' });
+  if (ended && prose.trim() !== '')
+    notes.push({ code: 'prose_after', message: 'Text after the JSON object was left out.' });
+  return { body, openFence, notes, stray, read, ended };
 };
 
 const markerFault = (value: Json, nonce: string | undefined): 'missing' | 'wrong' | null => {
@@ -171,11 +161,8 @@ export const findMarker = (format: AnswerFormat, said: string, nonce: string | u
   const { match, fence, hasProse: proseAfter } = found;
   if (proseAfter) notes.push({ code: 'prose_after', message: 'Text after the answer was left out.' });
   const right = match[1] === nonce;
-  if (!right)
-    notes.push({
-      code: 'marker_wrong',
-      message: `The last line is not ${expected(nonce)}, with the code of this request.`,
-    });
+  const message = `The last line is not ${expected(nonce)}, with the code of this request.`;
+  if (!right) notes.push({ code: 'marker_wrong', message });
   return {
     // White-space lines before the marker stay: the last context line of a diff may be a blank one.
     body: head + answer.slice(begin, Math.max(begin, found.start - 1)) + fence,
@@ -187,15 +174,8 @@ export const findMarker = (format: AnswerFormat, said: string, nonce: string | u
   };
 };
 
-interface Before {
-  readonly head: string;
-  readonly opening: Fence | null;
-  readonly hasProse: boolean;
-  readonly stray: Reason | null;
-}
-
 /** What stands before the answer as blank lines, so that lines keep their numbers, but for a fence that is open at its end. */
-const before = (text: string): Before => {
+const before = (text: string): { head: string; opening: Fence | null; hasProse: boolean; stray: Reason | null } => {
   const outside = new Outside();
   const lines = text.split('\n');
   let opened = -1;
@@ -210,16 +190,11 @@ const before = (text: string): Before => {
   };
 };
 
-interface LineMarker {
-  readonly start: number;
-  readonly match: RegExpExecArray;
-  /** The fence that stands after it, with the line end before; or nothing. */
-  readonly fence: string;
-  readonly hasProse: boolean;
-}
-
-/** The last marker line from `from` on, if no edit follows it. */
-const lastMarker = (answer: string, from: number): LineMarker | null => {
+/** The last marker line from `from` on, if no edit follows it; `fence`: the one that stands after it, with the line end before. */
+const lastMarker = (
+  answer: string,
+  from: number,
+): { start: number; match: RegExpExecArray; fence: string; hasProse: boolean } | null => {
   for (let at = answer.length; ;) {
     at = answer.lastIndexOf(`\n${MARKER_WORD}`, at - 1);
     const start = at < from ? from : at + 1;
@@ -238,3 +213,11 @@ const lastMarker = (answer: string, from: number): LineMarker | null => {
 
 const expected = (nonce: string | undefined): string =>
   `\`EMEND-COMPLETE ${nonce === undefined ? '' : `${nonce} `}<files> <edits>\``;
+
+/** The nonce of an answer's marker line (text formats), so that an answer kept from a run can be read again. Undefined: it has none. */
+export const nonceOf = (answer: string): string | undefined =>
+  answer
+    .slice(-MARKER_TAIL_CHARS)
+    .split('\n')
+    .map((line) => MARKER.exec(line.trimEnd())?.[1])
+    .findLast((nonce) => nonce !== undefined);

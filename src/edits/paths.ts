@@ -136,39 +136,31 @@ export type LookedUp =
  * `unknown_file` (it was not offered; `withNames` says more), `binary`, `encoding`.
  */
 export const lookUp = (answered: string, context: FormatContext, index?: number): LookedUp => {
-  const at = index === undefined ? {} : { index };
-  const refuse = (code: string, path: string, message: string): LookedUp => ({
-    ok: false,
-    reason: { code, path, ...at, message },
-  });
   const checked = checkPath(answered);
-  if (!checked.ok)
-    return refuse(
-      'bad_path',
-      answered,
-      `The path ${JSON.stringify(answered)} is not accepted: ${checked.why}. Use a path relative to the workspace.`,
-    );
-  const { path } = checked;
-  const file = context.files.get(path);
-  if (file !== undefined) {
-    if (file.bytes !== null && file.text === null) {
-      const { code, why } = file.unreadable ?? { code: 'binary', why: '' };
-      return refuse(code, path, `${path} is not text that can be edited. ${why}${why && ' '}Leave it out.`);
-    }
-    return { ok: true, path, file };
+  const path = checked.ok ? checked.path : answered;
+  const refuse = (code: string, message: string): LookedUp => ({
+    ok: false,
+    reason: { code, path, ...(index === undefined ? {} : { index }), message },
+  });
+  if (!checked.ok) {
+    const said = `The path ${JSON.stringify(answered)} is not accepted`;
+    return refuse('bad_path', `${said}: ${checked.why}. Use a path relative to the workspace.`);
   }
+  const file = context.files.get(path);
+  if (file !== undefined && file.bytes !== null && file.text === null) {
+    const { code, why } = file.unreadable ?? { code: 'binary', why: '' };
+    return refuse(code, `${path} is not text that can be edited. ${why}${why && ' '}Leave it out.`);
+  }
+  if (file !== undefined) return { ok: true, path, file };
   if (!mayCreate(path, context.options.mayCreateUnder ?? []))
-    return refuse('unknown_file', path, `There is no file ${path}, and none may be made there.`);
-  if (hasDeviceName(path)) return refuse('bad_path', path, `${path} is a device name on Windows. Choose another name.`);
+    return refuse('unknown_file', `There is no file ${path}, and none may be made there.`);
+  if (hasDeviceName(path)) return refuse('bad_path', `${path} is a device name on Windows. Choose another name.`);
   const [odd] = MISSHOWN.exec(path) ?? [];
   if (odd !== undefined) {
     const point = `U+${(odd.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
     const shown = JSON.stringify(path.replace(new RegExp(MISSHOWN, 'g'), '?'));
-    return refuse(
-      'bad_path',
-      path,
-      `${shown} holds ${point}, which would show another name than it has. Choose another name.`,
-    );
+    const message = `${shown} holds ${point}, which would show another name than it has. Choose another name.`;
+    return refuse('bad_path', message);
   }
   return { ok: true, path, file: { bytes: null, text: null } };
 };

@@ -107,33 +107,27 @@ class Reader {
     }
   }
 
-  private array(depth: number): readonly Json[] {
+  /** What stands between two brackets, with commas between; the present character is the opening one. */
+  private items(close: string, one: () => void): void {
     this.at += 1;
-    const items: Json[] = [];
     this.blank();
-    if (this.text[this.at] === ']') {
-      this.at += 1;
-      return items;
-    }
-    for (;;) {
-      items.push(this.value(depth + 1));
+    for (let isFirst = true; this.text[this.at] !== close; isFirst = false) {
+      if (!isFirst) this.expect(',');
+      one();
       this.blank();
-      if (this.text[this.at] === ']') break;
-      this.expect(',');
     }
     this.at += 1;
-    return items;
+  }
+
+  private array(depth: number): readonly Json[] {
+    const array: Json[] = [];
+    this.items(']', () => array.push(this.value(depth + 1)));
+    return array;
   }
 
   private object(depth: number): Record<string, Json> {
-    this.at += 1;
     const object = Object.create(NO_NAMES) as Record<string, Json>;
-    this.blank();
-    if (this.text[this.at] === '}') {
-      this.at += 1;
-      return object;
-    }
-    for (;;) {
+    this.items('}', () => {
       this.blank();
       const place = this.at;
       if (this.text[place] !== '"') throw broken(place, `expected a key in double quotes, found ${this.found()}`);
@@ -142,11 +136,7 @@ class Reader {
       this.blank();
       this.expect(':');
       object[key] = this.value(depth + 1);
-      this.blank();
-      if (this.text[this.at] === '}') break;
-      this.expect(',');
-    }
-    this.at += 1;
+    });
     return object;
   }
 }
@@ -155,8 +145,7 @@ class Reader {
 export const readJson = (text: string, from = 0): JsonRead => {
   const reader = new Reader(text, from);
   try {
-    const value = reader.value(0);
-    return { kind: 'value', value, end: reader.at };
+    return { kind: 'value', value: reader.value(0), end: reader.at };
   } catch (error) {
     if (error instanceof Stop) return error.read;
     throw error;
