@@ -147,10 +147,8 @@ export const findMarker = (format: AnswerFormat, said: string, nonce: string | u
   if (format === 'structured-edit' || format === 'string-replace') return findJsonMarker(answer, nonce);
   const notes: Reason[] = [];
   // The path before a block of search-blocks looks like any line, so nothing is left out as prose there.
-  const starts = (format === 'search-blocks' ? [] : [openingOf(format, answer), answer.search(MARKER)]).filter(
-    (at) => at >= 0,
-  );
-  const begin = starts.length === 0 ? 0 : Math.min(...starts);
+  const starts = format === 'search-blocks' ? [] : [openingOf(format, answer), answer.search(MARKER)];
+  const [begin = 0] = starts.filter((at) => at >= 0).sort((a, b) => a - b);
   const { head, hasProse, stray } = before(answer.slice(0, begin));
   if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the answer was left out.' });
   const found = lastMarker(answer, begin);
@@ -179,8 +177,7 @@ const before = (text: string): { head: string; opening: Fence | null; hasProse: 
   const outside = new Outside();
   const lines = text.split('\n');
   let opened = -1;
-  for (const [at, line] of lines.entries()) if (outside.take(at, line) && outside.fences.open !== null) opened = at;
-  if (outside.fences.open === null) opened = -1;
+  for (const [at, line] of lines.entries()) if (outside.take(at, line)) opened = outside.fences.open === null ? -1 : at;
   outside.belongs(lines.length);
   return {
     opening: outside.fences.open,

@@ -11,19 +11,7 @@ import { LineChain, PLACES_KEPT, type Places, type WantedLine } from '../../loca
 import { isElided, placeElided, placesOfPart, splitElided, withinLine } from '../../locate/elision.js';
 import { shiftedPlaces } from '../../locate/indent.js';
 import type { Block, BlockReading } from './parse.js';
-import {
-  absentReason,
-  type BlockOutcome,
-  type BlockText,
-  NUMBER_IS_REPORTED,
-  PART_STANDS_ONCE,
-  presentUnsure,
-  refused,
-  repeatedReason,
-  sameAndAbsent,
-  sameReason,
-  strayReason,
-} from './reasons.js';
+import * as say from './reasons.js';
 import type { ApplyOptions } from '../../types.js';
 
 const PARTS_SOUGHT = 100; // bound: Blocks of a file that are looked for as a part of a line: each costs a pass over the file.
@@ -46,7 +34,7 @@ export class BlockApplier {
   readonly #tolerances: ToleranceSettings | undefined;
   /** The text is the one that the answer was made for. */
   readonly #known: boolean;
-  readonly #words: BlockText;
+  readonly #words: say.BlockText;
   #exists: boolean;
   #changed = false;
   /** How often a part of a line was looked for. */
@@ -60,7 +48,7 @@ export class BlockApplier {
     text: Text | null,
     blocks: readonly Block[],
     { path, options }: { readonly path: string; readonly options: ApplyOptions },
-    words: BlockText,
+    words: say.BlockText,
   ) {
     this.#base = text === null ? NO_LINES : indexOf(text);
     this.#chain = new LineChain(this.#base, () => textsOf(blocks));
@@ -74,19 +62,15 @@ export class BlockApplier {
     return this.#chain.changes();
   }
 
-  apply(block: Block): BlockOutcome {
+  apply(block: Block): say.BlockOutcome {
     const reading = this.#readingOf(block);
-    if (reading === null)
-      return refused(
-        'marker_in_body',
-        `A line \`${this.#words.divider}\` stands in it more than once, and it is not clear which one is the marker. Choose ${this.#words.find} and REPLACE so that no such line is in them.`,
-      );
+    if (reading === null) return say.refused('marker_in_body', say.unclearDivider(this.#words));
     const { find, replace } = reading;
-    const stray = strayReason(this.#words, reading);
-    if (stray !== null) return refused('marker_in_body', stray);
+    const stray = say.strayReason(this.#words, reading);
+    if (stray !== null) return say.refused('marker_in_body', stray);
     if (find.length === 0) return this.#create(replace);
     if (!this.#exists)
-      return refused('target_absent', `The file does not exist. Leave ${this.#words.find} empty to create it.`);
+      return say.refused('target_absent', `The file does not exist. Leave ${this.#words.find} empty to create it.`);
     if (find.length === replace.length && find.every((line, i) => line === replace[i])) return this.#unmoved(find);
     const outcome = this.#locate(block, reading);
     if (outcome.kind === 'changed') this.#made.push(reading);
@@ -94,10 +78,10 @@ export class BlockApplier {
   }
 
   /** A block that asks for nothing still says what the file holds: where that stands nowhere, the answer may be for another file. */
-  #unmoved(find: readonly string[]): BlockOutcome {
+  #unmoved(find: readonly string[]): say.BlockOutcome {
     const { find: name } = this.#words;
-    const skipped = { kind: 'skipped', code: 'no_change', message: `${sameReason(name)}.` } as const;
-    return this.#known || this.#quotes(find) ? skipped : { ...skipped, absent: sameAndAbsent(name) };
+    const skipped = { kind: 'skipped', code: 'no_change', message: `${say.sameReason(name)}.` } as const;
+    return this.#known || this.#quotes(find) ? skipped : { ...skipped, absent: say.sameAndAbsent(name) };
   }
 
   /** Does FIND stand in the text, be it in several places, in other white space, or by a tolerance? */
@@ -119,7 +103,8 @@ export class BlockApplier {
     const stands = readings.filter(
       ({ find }) => find.length > 0 && this.#chain.find(pattern(find), 'exact').first.length > 0,
     );
-    const fitting = stands.length > 1 ? stands.filter((reading) => strayReason(this.#words, reading) === null) : stands;
+    const fitting =
+      stands.length > 1 ? stands.filter((reading) => say.strayReason(this.#words, reading) === null) : stands;
     return fitting.length === 1 ? (fitting[0] ?? null) : null;
   }
 
@@ -129,20 +114,16 @@ export class BlockApplier {
     return this.#madeKeys.has(keyOf(reading));
   }
 
-  #create(lines: readonly string[]): BlockOutcome {
+  #create(lines: readonly string[]): say.BlockOutcome {
     // Also where both are empty: a model that copies an empty form has not said that nothing is to be done.
-    if (this.#exists)
-      return refused(
-        'file_exists',
-        `${this.#words.find} is empty, which creates a file, but the file exists. Put lines of the file into ${this.#words.find}.`,
-      );
+    if (this.#exists) return say.refused('file_exists', say.fileExists(this.#words));
     this.#exists = true;
     this.#changed = true;
     this.#chain.replace([], lines);
     return { kind: 'changed', tolerances: [] };
   }
 
-  #locate(block: Block, { find, replace }: BlockReading): BlockOutcome {
+  #locate(block: Block, { find, replace }: BlockReading): say.BlockOutcome {
     const wanted = pattern(find);
     for (const level of levelsOn(this.#tolerances)) {
       const places = this.#chain.find(wanted, level);
@@ -152,7 +133,7 @@ export class BlockApplier {
       if (first === undefined) return this.#repeated(places);
       const byNumber = !one && !this.#known;
       if (byNumber && !toleranceOn('unchecked_lines', this.#tolerances))
-        return this.#repeated(places, NUMBER_IS_REPORTED);
+        return this.#repeated(places, say.NUMBER_IS_REPORTED);
       return this.#change(first, find, replace, byNumber ? { tolerances: ['unchecked_lines'] } : {});
     }
     const loose = this.#indented(find, replace) ?? this.#elided(find, replace) ?? this.#part(find, replace);
@@ -160,7 +141,7 @@ export class BlockApplier {
     const present = this.#present(wanted, { find, replace });
     if (present === null) return this.#absent(find, block.hint);
     const message = `${this.#words.find} stands nowhere, and REPLACE is there already.`;
-    const unsure = present === 'made' || this.#known ? {} : { absent: presentUnsure(this.#words.find) };
+    const unsure = present === 'made' || this.#known ? {} : { absent: say.presentUnsure(this.#words.find) };
     return { kind: 'skipped', code: 'already_present', message, ...unsure };
   }
 
@@ -175,7 +156,7 @@ export class BlockApplier {
     find: readonly string[],
     replace: readonly string[],
     needed: { readonly tolerances?: readonly Tolerance[]; readonly kept?: ArrayLike<number> } = {},
-  ): BlockOutcome {
+  ): say.BlockOutcome {
     const nodes = this.#chain.run(first, find.length);
     const tolerances = new Set<Tolerance>(needed.tolerances);
     for (const [i, node] of nodes.entries()) {
@@ -184,7 +165,8 @@ export class BlockApplier {
       const origin = this.#chain.originOf(node);
       if (origin < 0 || (i > 0 && origin !== this.#chain.originOf(first) + i)) tolerances.add('earlier_block');
     }
-    if (tolerances.has('earlier_block') && !toleranceOn('earlier_block', this.#tolerances)) return this.#joinBlocks();
+    if (tolerances.has('earlier_block') && !toleranceOn('earlier_block', this.#tolerances))
+      return say.refused('earlier_block', say.onEarlier(this.#words));
     const kept = needed.kept ?? lineOrigins(find, replace);
     const texts = nodes.map((node) => this.#chain.textOf(node));
     // In another indentation nothing is shared at the start of a line; new lines were shifted as a whole.
@@ -199,7 +181,7 @@ export class BlockApplier {
   }
 
   /** The tolerance `indent`; null: it is off, or FIND stands nowhere in another indentation. */
-  #indented(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
+  #indented(find: readonly string[], replace: readonly string[]): say.BlockOutcome | null {
     if (!toleranceOn('indent', this.#tolerances)) return null;
     const found = shiftedPlaces(this.#chain, find);
     const [place] = found.places;
@@ -208,11 +190,7 @@ export class BlockApplier {
       return this.#repeated({ first: found.places.map((p) => p.first), more: found.more });
     const kept = lineOrigins(find, replace);
     const shifted = replace.map((line, j) => ((kept[j] ?? -1) >= 0 ? line : place.shift(line)));
-    if (shifted.includes(null))
-      return refused(
-        'indent',
-        `${this.#words.find} stands in the file in another indentation, and a new line of REPLACE does not have the indentation that goes. Send both as the file is indented.`,
-      );
+    if (shifted.includes(null)) return say.refused('indent', say.unshiftable(this.#words));
     return this.#change(
       place.first,
       find,
@@ -222,17 +200,13 @@ export class BlockApplier {
   }
 
   /** The tolerance `elision`; null: it is off, or FIND has no line that stands for others, or its parts stand nowhere. */
-  #elided(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
+  #elided(find: readonly string[], replace: readonly string[]): say.BlockOutcome | null {
     const parts = toleranceOn('elision', this.#tolerances) ? splitElided(find) : null;
     if (parts === null) return null;
     const place = placeElided(this.#texts(), parts);
     if (place === 'none') return null;
-    if (place === 'several')
-      return refused(
-        'find_repeated',
-        `The two parts of ${this.#words.find} round the line that stands for others fit in several places. Send ${this.#words.find} without leaving lines out.`,
-      );
-    if (replace.some(isElided)) return refused('elision', 'REPLACE leaves lines out. Send all of its lines.');
+    if (place === 'several') return say.refused('find_repeated', say.elidedTwice(this.#words));
+    if (replace.some(isElided)) return say.refused('elision', 'REPLACE leaves lines out. Send all of its lines.');
     const nodes = [...this.#chain].slice(place.head, place.tail + parts.tail.length);
     const texts = nodes.map((node) => this.#chain.textOf(node));
     return this.#change(nodes[0] ?? 0, texts, replace, { tolerances: ['elision'] });
@@ -249,25 +223,18 @@ export class BlockApplier {
   }
 
   /** The tolerance `part_of_line`; null: it is off, or FIND is no part of a line, or what comes is not the same part of lines. */
-  #part(find: readonly string[], replace: readonly string[]): BlockOutcome | null {
+  #part(find: readonly string[], replace: readonly string[]): say.BlockOutcome | null {
     // A block that is sent again has nothing to do with other lines that hold its FIND.
     const [node, ...others] = this.#hasMade({ find, replace }) ? [] : this.#parts(find);
     if (node === undefined) return null;
     if (others.length > 0)
       return this.#repeated(
         { first: [node, ...others].slice(0, PLACES_KEPT), more: others.length >= PLACES_KEPT },
-        PART_STANDS_ONCE,
+        say.PART_STANDS_ONCE,
       );
     const text = this.#chain.textOf(node);
     const lines = withinLine(text, find[0] ?? '', replace);
     return lines === null ? null : this.#change(node, [text], lines, { tolerances: ['part_of_line'] });
-  }
-
-  #joinBlocks(): BlockOutcome {
-    return refused(
-      'earlier_block',
-      `${this.#words.find} needs text that an earlier block made. Write ${this.#words.find} from the file as it was shown, and join the two blocks.`,
-    );
   }
 
   /**
@@ -285,14 +252,13 @@ export class BlockApplier {
     return nodes.every((node) => this.#chain.originOf(node) >= 0) ? 'base' : null;
   }
 
-  #repeated({ first, more }: Places, remedy?: string): BlockOutcome {
+  #repeated({ first, more }: Places, remedy?: string): say.BlockOutcome {
     const origins = first.map((node) => this.#chain.originOf(node));
-    return refused('find_repeated', repeatedReason(this.#words, origins, more, remedy));
+    return say.repeated(this.#words, origins, more, remedy);
   }
 
-  #absent(lines: readonly string[], hint: number | undefined): BlockOutcome {
+  #absent(lines: readonly string[], hint: number | undefined): say.BlockOutcome {
     const sought = { lines, hint, changed: this.#changed };
-    const text = this.#changed ? this.#texts() : this.#base.all;
-    return { kind: 'refused', ...absentReason(this.#words, text, sought) };
+    return say.absent(this.#words, this.#changed ? this.#texts() : this.#base.all, sought);
   }
 }

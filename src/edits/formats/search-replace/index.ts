@@ -78,10 +78,7 @@ const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups
 
 const withoutBoms = (block: Block): Block => ({
   ...block,
-  readings: block.readings.map(({ find, replace }) => ({
-    find: find.map(withoutBom),
-    replace: replace.map(withoutBom),
-  })),
+  readings: block.readings.map((each) => ({ find: each.find.map(withoutBom), replace: each.replace.map(withoutBom) })),
 });
 
 const readGroups = (
@@ -107,11 +104,10 @@ const readGroups = (
         continue;
       }
       const where = `Block ${index + 1} (${path}, line ${block.answerLine} of the answer): `;
-      const said = { code: outcome.code, path, index, message: where + outcome.message };
-      if (outcome.kind === 'skipped') allNotes.push(said);
-      else reasons.push(outcome.copy === undefined ? said : { ...said, copy: outcome.copy });
-      if (outcome.kind === 'skipped' && outcome.absent !== undefined)
-        unsure.push({ ...said, code: 'find_absent', message: where + outcome.absent });
+      const { absent, kind, ...why } = outcome;
+      const said = { ...why, path, index, message: where + outcome.message };
+      (kind === 'refused' ? reasons : allNotes).push(said);
+      if (absent !== undefined) unsure.push({ ...said, code: 'find_absent', message: where + absent });
     }
     if (reasons.length > 0) continue;
     const changes = applier.changes();

@@ -56,7 +56,9 @@ abstract class BlockReader {
   protected abstract readonly none: string;
   /** Reads what begins at the present line, and goes on behind it. */
   protected abstract one(line: string): Reading | null;
-  protected abstract hasProse(): boolean;
+  protected hasProse(): boolean {
+    return this.outside.hasProse;
+  }
 
   protected atEnd(): Reading | null {
     const fault = this.outside.fault(this.blocks.length);
@@ -97,10 +99,6 @@ export class FindReader extends BlockReader {
   #waiting = false;
   /** The first line of prose behind a block of which that is not known. */
   #proseAt: number | null = null;
-
-  protected hasProse(): boolean {
-    return this.outside.hasProse;
-  }
 
   protected override atEnd(): Reading | null {
     if (this.#waiting)
@@ -206,7 +204,8 @@ export class SearchReader extends BlockReader {
   protected override path = this.context.files.size === 1 ? ([...this.context.files.keys()][0] ?? null) : null;
   #prose = false;
 
-  protected hasProse(): boolean {
+  /** Lines that name a file are none. */
+  protected override hasProse(): boolean {
     return this.#prose;
   }
 

@@ -2,21 +2,15 @@
 import { quoted } from '../../../shared/text.js';
 import { isElided } from '../../locate/elision.js';
 import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
-
+import type { BlockReading } from './parse.js';
 import type { Tolerance } from '../../../shared/formats.js';
 import type { Reason } from '../../types.js';
 
 export type BlockOutcome =
   /** `line`: 1-based line of the base, where known. */
   | { readonly kind: 'changed'; readonly tolerances: readonly Tolerance[]; readonly line?: number }
-  | {
-      readonly kind: 'skipped';
-      readonly code: 'no_change' | 'already_present';
-      readonly message: string;
-      /** `find_absent`, where another block changes the file: see `BlockApplier.#present` and `#unmoved` (apply.ts). */
-      readonly absent?: string;
-    }
-  | ({ readonly kind: 'refused' } & Pick<Reason, 'code' | 'message' | 'copy'>);
+  /** `absent`: why it is refused where another block changes the file, see `BlockApplier.#present` and `#unmoved` (apply.ts). */
+  | (Pick<Reason, 'code' | 'message' | 'copy'> & { readonly kind: 'skipped' | 'refused'; readonly absent?: string });
 
 export const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refused', code, message });
 
@@ -50,10 +44,7 @@ export const wordsFor = (path: string, words: BlockText): BlockText =>
   HOLDS_MARKERS.test(path) ? { ...words, stray: null } : words;
 
 /** Null: no line of REPLACE is a marker that FIND does not quote. */
-export const strayReason = (
-  { find, stray }: BlockText,
-  reading: { readonly find: readonly string[]; readonly replace: readonly string[] },
-): string | null => {
+export const strayReason = ({ find, stray }: BlockText, reading: BlockReading): string | null => {
   const line = reading.replace.find((text) => stray?.test(text) === true && !reading.find.includes(text));
   if (line === undefined) return null;
   return `REPLACE holds the line ${quoted(line, 100)}, which is a marker of a block. Send it without that line, and ${find} and REPLACE of each change in a block of their own.`;
@@ -66,6 +57,16 @@ export const PART_STANDS_ONCE =
 
 const wholeLines = (find: string): string => `${find} as whole lines, exactly as the file has them`;
 
+export const unclearDivider = ({ find, divider }: BlockText): string =>
+  `A line \`${divider}\` stands in it more than once, and it is not clear which one is the marker. Choose ${find} and REPLACE so that no such line is in them.`;
+export const fileExists = ({ find }: BlockText): string =>
+  `${find} is empty, which creates a file, but the file exists. Put lines of the file into ${find}.`;
+export const unshiftable = ({ find }: BlockText): string =>
+  `${find} stands in the file in another indentation, and a new line of REPLACE does not have the indentation that goes. Send both as the file is indented.`;
+export const elidedTwice = ({ find }: BlockText): string =>
+  `The two parts of ${find} round the line that stands for others fit in several places. Send ${find} without leaving lines out.`;
+export const onEarlier = ({ find }: BlockText): string =>
+  `${find} needs text that an earlier block made. Write ${find} from the file as it was shown, and join the two blocks.`;
 export const sameReason = (find: string): string => `${find} and REPLACE are the same`;
 export const sameAndAbsent = (find: string): string =>
   `${sameReason(find)}, and ${find} stands nowhere in the file, so that the answer may have been made for another state of it. Leave this block out if nothing is to change here, else send ${wholeLines(find)}.`;
@@ -73,15 +74,16 @@ export const presentUnsure = (find: string): string =>
   `${find} stands nowhere in the file. REPLACE does, but other blocks were not done yet, so that it may have stood there before. Leave this block out if it is done, else send ${wholeLines(find)}.`;
 
 /** `origins`: 0-based lines of the base, -1 in text that an earlier block made. */
-export const repeatedReason = (
+export const repeated = (
   { find, hint }: BlockText,
   origins: readonly number[],
   more: boolean,
   remedy = `Add lines before or after until it stands in one place, or say which with \`${hint}\`.`,
-): string => {
+): BlockOutcome => {
   const base = origins.flatMap((origin) => (origin < 0 ? [] : [origin + 1])).join(', ');
   const made = origins.includes(-1) ? `${base === '' ? '' : ', and '}in text that an earlier block made` : '';
-  return `${find} stands in several places: ${base === '' ? '' : `at lines ${base}`}${made}${more ? ' and more' : ''}. ${remedy}`;
+  const where = `${base === '' ? '' : `at lines ${base}`}${made}${more ? ' and more' : ''}`;
+  return refused('find_repeated', `${find} stands in several places: ${where}. ${remedy}`);
 };
 
 export interface Sought {
@@ -90,19 +92,19 @@ export interface Sought {
   /** Blocks before have changed the text that was looked through. */
   readonly changed: boolean;
 }
-export const absentReason = (
+export const absent = (
   { find }: BlockText,
   text: readonly string[],
   { lines, hint, changed }: Sought,
-): Pick<Reason, 'code' | 'message' | 'copy'> => {
+): BlockOutcome => {
   const send = `Send ${wholeLines(find)}.`;
   const elided = lines.find(isElided);
   if (elided !== undefined) {
     const message = `${find} leaves lines out: ${quoted(elided.trim(), 100)} stands for them, and the file has no such line there. ${send}`;
-    return { code: 'elision', message };
+    return refused('elision', message);
   }
   const numbers = changed ? ' (Lines are counted as the blocks before left the file.)' : '';
   const near = nearest(text, lines, hint);
   const message = `${find} stands nowhere in the file. ${describeNearest(near)}${numbers} ${send}`;
-  return { code: 'find_absent', message, ...copyOf(near) };
+  return { ...refused('find_absent', message), ...copyOf(near) };
 };
