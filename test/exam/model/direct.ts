@@ -74,6 +74,7 @@ export const askDirectly = async (
   const run: TaskRun = {
     ...headOf(task, format),
     outcome,
+    asked: (answers.at(-1)?.verdict?.asks ?? []).length > 0,
     message: after.why,
     attempts: answers.map(attemptOf),
     fallback: [],

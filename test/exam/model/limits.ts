@@ -17,5 +17,7 @@ export const maxApprovals = 3;
 /** Of a task that is asked directly: what fits a context of 16,384 tokens. */
 export const directInput_tokens = 8_000;
 export const directOutput_tokens = 1_024;
+/** Of what the peer prints the end is kept. */
+export const peerOutput_chars = 600;
 /** Draws of one task. */
 export const maxDraws = 20;

@@ -2,7 +2,7 @@
  * `npm run exam:model`: see docs/models.md. Exit codes: 0 done (whatever the model made of it), 1 a file was wrongly changed or a
  * replayed outcome differs, 2 usage.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,11 +14,12 @@ import { keepRun } from './answers.js';
 import { askDirectly } from './direct.js';
 import { maxDraws } from './limits.js';
 import { costTable } from './cost.js';
+import { besidePeer, PEER_FORMATS, type PeerFormat, peerVersion, runPeer } from './peer.js';
 import { replay } from './replay.js';
 import { isDone, otherModel, readResults, type Results, withRun, writeResults } from './results.js';
 import { canBeIn, runTask, type TaskRun, type WantedFormat } from './run-task.js';
 import { startServices, STREAM_IDLE_MS } from './services.js';
-import { bySize, byTask } from './table.js';
+import { byFormat, bySize, byTask } from './table.js';
 import { readTasks, type Task } from './task.js';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
@@ -29,6 +30,8 @@ const USAGE = `npm run exam:model -- [options]         (ANTHROPIC_BASE_URL, ANTH
   --small             only the tasks meant for a small model
   --model NAME        the model asked for; default: as the configuration says
   --config FILE       an emend.yaml for the scratch copies (limits, models)
+  --lines FROM-TO     only tasks whose longest changed file has so many lines
+  --peer [COMMAND]    aider, too, on the same tasks, in its formats whole and diff; needs --model (aider)
   --limit-minutes N   a task's time (10)
   --out FILE          results, gone on with where it is there (exam-results.json)
   --answers DIR       where answers are kept (FILE without .json, then -answers)
@@ -39,12 +42,19 @@ const USAGE = `npm run exam:model -- [options]         (ANTHROPIC_BASE_URL, ANTH
   --table             print the tables of FILE and end
   --replay [DIR]      kept answers through today's engine, no model; default exam/answers`;
 
+/** parseArgs knows no option with an optional value: it is taken out of `args`. Null: it is not there. */
+const taken = (args: string[], name: string, otherwise: string): string | null => {
+  const at = args.indexOf(name);
+  if (at === -1) return null;
+  const value = args[at + 1]?.startsWith('--') === false ? args[at + 1] : undefined;
+  args.splice(at, value === undefined ? 1 : 2);
+  return value ?? otherwise;
+};
+
 const readOptions = () => {
-  // parseArgs knows no option with an optional value.
   const args = process.argv.slice(2);
-  const at = args.indexOf('--replay');
-  const replayed = at === -1 ? null : (args[at + 1]?.startsWith('--') ?? true) ? 'exam/answers' : args[at + 1];
-  if (at !== -1) args.splice(at, (args[at + 1]?.startsWith('--') ?? true) ? 1 : 2);
+  const replayed = taken(args, '--replay', 'exam/answers');
+  const peer = taken(args, '--peer', 'aider');
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;
   const { values } = parseArgs({
@@ -56,6 +66,7 @@ const readOptions = () => {
       small: flag,
       model: text,
       config: text,
+      lines: { ...text, default: '0-1000000' },
       'limit-minutes': { ...text, default: '10' },
       out: { ...text, default: 'exam-results.json' },
       answers: text,
@@ -77,12 +88,18 @@ const readOptions = () => {
     throw new Error(`--draws: expected 1 to ${maxDraws}`);
   if (values.direct && formats.includes('auto'))
     throw new Error(`--direct: say which formats, --format ${FORMATS.join(',')}`);
+  const lines = /^(\d+)-(\d+)$/.exec(values.lines)?.slice(1).map(Number);
+  if (lines === undefined) throw new Error('--lines: expected FROM-TO, like 20-150');
+  if (peer !== null && values.model === undefined)
+    throw new Error('--peer: say which model both are given, --model NAME');
   return {
     ...values,
     draws,
+    lines,
+    peer,
     formats: formats as WantedFormat[],
     limit_ms: minutes * 60_000,
-    replay: replayed ?? null,
+    replay: replayed,
     answers: values.answers ?? `${values.out.replace(/\.json$/, '')}-answers`,
   };
 };
@@ -90,10 +107,14 @@ type Options = ReturnType<typeof readOptions>;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-const chosen = ({ tasks, only, small }: Options): readonly Task[] => {
+const chosen = ({ tasks, only, small, lines: [from = 0, to = 0] }: Options): readonly Task[] => {
   const wanted = only?.split(',') ?? [''];
   const found = readTasks(resolve(root, tasks)).filter(
-    (task) => (!small || task.small) && wanted.some((part) => task.id.startsWith(part)),
+    (task) =>
+      (!small || task.small) &&
+      task.lines >= from &&
+      task.lines <= to &&
+      wanted.some((part) => task.id.startsWith(part)),
   );
   if (found.length === 0) throw new Error(`no task of ${tasks} is meant`);
   return found;
@@ -178,6 +199,29 @@ const exam = async (options: Options, tasks: readonly Task[], begun: Results): P
   return results;
 };
 
+/** The peer on the same tasks, in the same results. */
+const besides = async (options: Options, tasks: readonly Task[], begun: Results): Promise<Results> => {
+  const { peer: command, model, limit_ms } = options;
+  if (command === null || model === undefined) return begun;
+  let results = begun;
+  const dir = mkdtempSync(join(tmpdir(), 'emend-exam-'));
+  try {
+    for (const task of tasks)
+      for (const format of Object.keys(PEER_FORMATS) as PeerFormat[]) {
+        if (isDone(results, task, format)) continue;
+        const { run, output } = await runPeer(task, { command, format, model, dir, limit_ms, env: process.env });
+        mkdirSync(options.answers, { recursive: true });
+        writeFileSync(join(options.answers, `${task.id}.${format}.txt`), output);
+        results = withRun(results, run, model);
+        writeResults(options.out, results);
+        say(`${task.id} ${format}: ${run.outcome}, ${run.calls} calls, ${Math.round(run.seconds)} s`);
+      }
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+  return results;
+};
+
 const direct = async (options: Options, tasks: readonly Task[]): Promise<Results> => {
   const streamIdle_ms = resolveTimings({ EMEND_STREAMIDLE_MS: STREAM_IDLE_MS, ...process.env }).streamIdle_ms;
   const port = createAnthropicModel({ env: process.env, streamIdle_ms });
@@ -198,10 +242,10 @@ const direct = async (options: Options, tasks: readonly Task[]): Promise<Results
 
 const tables = (results: Results): number => {
   const { runs } = results;
-  say(
-    `\n${results.model ?? 'no model'}, begun ${results.begun}\n${results.command}\n\n${bySize(runs)}\n\n${byTask(runs)}`,
-  );
-  return runs.some(({ outside }) => outside.length > 0) ? 1 : 0;
+  const parts = [byFormat(runs), besidePeer(runs), bySize(runs), byTask(runs)].filter((part) => part !== '');
+  say(`\n${results.model ?? 'no model'}, begun ${results.begun}\n${results.command}\n\n${parts.join('\n\n')}`);
+  const isPeers = ({ format }: TaskRun): boolean => format in PEER_FORMATS;
+  return runs.some((run) => !isPeers(run) && run.outside.length > 0) ? 1 : 0;
 };
 
 const main = async (): Promise<number> => {
@@ -214,6 +258,7 @@ const main = async (): Promise<number> => {
       return 0;
     }
     tasks = chosen(options);
+    if (options.peer !== null) say(peerVersion(options.peer));
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`);
     return 2;
@@ -231,7 +276,7 @@ const main = async (): Promise<number> => {
   const begun = readResults(options.out, COMMAND);
   if (options.table) return tables(begun);
   const other = otherModel(begun, modelOf(options));
-  if (other === null) return tables(await exam(options, tasks, begun));
+  if (other === null) return tables(await besides(options, tasks, await exam(options, tasks, begun)));
   process.stderr.write(`${options.out} holds results of ${other}: say another --out for ${modelOf(options)}\n`);
   return 2;
 };

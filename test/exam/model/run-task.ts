@@ -19,7 +19,8 @@ import { storePaths } from '../../../src/stores/location.js';
 import { realSys } from '../../../src/system/sys.js';
 import { answersOf, type KeptAnswer, type Verdict } from './answers.js';
 import { abort_ms, maxApprovals, poll_ms } from './limits.js';
-import { changedOutside, check, type Checked, filesOf, makeScratch } from './scratch.js';
+import type { PeerFormat } from './peer.js';
+import { check, type Checked, filesOf, judged, makeScratch } from './scratch.js';
 import type { Files, Task } from './task.js';
 
 export type WantedFormat = Format | 'auto';
@@ -34,13 +35,15 @@ export interface TaskRun {
   readonly v: 1;
   readonly task: string;
   readonly taskHash: string;
-  readonly format: WantedFormat;
+  readonly format: WantedFormat | PeerFormat;
   readonly kind: string;
   readonly small: boolean;
   readonly lines: number;
   readonly at: string;
   /** `solved`; `wrong`: applied, and the check fails; else how the run ended or what it paused for; `time_limit`. */
   readonly outcome: string;
+  /** A person was asked about what was applied, though approval was automatic. */
+  readonly asked: boolean;
   readonly message: string;
   readonly attempts: readonly Attempt[];
   /** Fallbacks taken, in words. */
@@ -83,19 +86,19 @@ export const runTask = async (task: Task, options: RunOptions): Promise<{ run: T
     writeFileSync(jobPath, jobWith(task.jobText, format, options.model));
     const started = performance.now();
     const job = await readJobFile({ jobPath, workspace, cwd: dir });
-    const { stepKey } = await startStep(emend, { job, approval: 'ask' });
+    const { stepKey } = await startStep(emend, { job, approval: 'auto' });
     const run = await resolveRun(emend, stepKey);
     const end = await drive(emend, run, started + options.limit_ms);
     const seconds = (performance.now() - started) / 1000;
     const applied = end.kind === 'ended' && ['applied', 'committed'].includes(end.outcome);
-    const after = check(task, workspace);
     const usage = usageOfEnded(await attemptsOfStep(realSys, storePaths(emend.store).calls, stepKey));
     const answers = await answersOf(emend.store, stepKey, task);
     return {
       answers,
       run: {
         ...headOf(task, format),
-        outcome: applied ? (after.passed ? 'solved' : 'wrong') : end.outcome,
+        ...judged(task, { workspace, files, applied, otherwise: end.outcome }),
+        asked: end.asked,
         message: end.message,
         attempts: answers.map(attemptOf),
         ...toldBy(await runEvents(emend, run)),
@@ -106,8 +109,6 @@ export const runTask = async (task: Task, options: RunOptions): Promise<{ run: T
         usd: usage.usd,
         seconds,
         before,
-        after,
-        outside: changedOutside(files, filesOf(workspace), applied ? task.changes : []),
       },
     };
   } finally {
@@ -118,7 +119,7 @@ export const runTask = async (task: Task, options: RunOptions): Promise<{ run: T
 /** Which task was done, in which format, and when it ended: now. */
 export const headOf = (
   task: Task,
-  format: WantedFormat,
+  format: TaskRun['format'],
 ): Pick<TaskRun, 'v' | 'task' | 'taskHash' | 'format' | 'kind' | 'small' | 'lines' | 'at'> => ({
   v: 1,
   task: task.id,
@@ -145,26 +146,29 @@ const jobWith = (text: string, format: WantedFormat, model: string | null): stri
 interface End {
   readonly kind: 'ended' | 'paused' | 'time_limit';
   readonly outcome: string;
+  readonly asked: boolean;
   readonly message: string;
 }
 
-/** Approves what waits for approval; aborts at any other pause and at the time limit, so that nothing is open afterwards. */
+/** Approves what a person is asked to approve; aborts at any other pause and at the time limit, so that nothing is open afterwards. */
 const drive = async (emend: Emend, run: ResolvedRun, until: number): Promise<End> => {
   let approvals = 0;
   for (;;) {
     const view = await showRun(emend, run, { full: false }).catch(() => null);
+    const asked = approvals > 0;
     const result = view?.status.result ?? null;
-    if (result !== null) return { kind: 'ended', outcome: result.outcome, message: result.problem?.message ?? '' };
+    if (result !== null)
+      return { kind: 'ended', outcome: result.outcome, asked, message: result.problem?.message ?? '' };
     const decision = view?.status.decision ?? null;
     if (decision?.reason === 'approval' && approvals < maxApprovals) {
       approvals += 1;
       await decide(emend, run, { answer: 'approve', decision: decision.id, by: { name: 'exam', from: 'cli' } });
     } else if (decision !== null) {
       await abort(emend, run);
-      return { kind: 'paused', outcome: decision.reason, message: decision.message };
+      return { kind: 'paused', outcome: decision.reason, asked: true, message: decision.message };
     } else if (performance.now() > until) {
       await abort(emend, run);
-      return { kind: 'time_limit', outcome: 'time_limit', message: view?.status.doing ?? '' };
+      return { kind: 'time_limit', outcome: 'time_limit', asked, message: view?.status.doing ?? '' };
     } else {
       await sleep(poll_ms);
     }

@@ -78,6 +78,24 @@ export const check = (task: Task, dir: string): Checked => {
   return { passed: false, why: said === '' ? `the check ended with ${status ?? signal ?? 'nothing'}` : said };
 };
 
+/** What a workspace came to, whoever edited it. `otherwise`: the outcome where nothing was `applied`. */
+export const judged = (
+  task: Task,
+  {
+    workspace,
+    files,
+    applied,
+    otherwise,
+  }: { readonly workspace: string; readonly files: Files; readonly applied: boolean; readonly otherwise: string },
+) => {
+  const after = check(task, workspace);
+  return {
+    outcome: applied ? (after.passed ? 'solved' : 'wrong') : otherwise,
+    after,
+    outside: changedOutside(files, filesOf(workspace), applied ? task.changes : []),
+  };
+};
+
 const sameBytes = (task: Task, files: Files): Checked => {
   const differ = [...task.solved].filter(([path, bytes]) => files.get(path)?.equals(bytes) !== true);
   return differ.length === 0

@@ -52,6 +52,27 @@ export const bySize = (runs: readonly TaskRun[]): string => {
   );
 };
 
+/** What came of a task for whoever owns the files. */
+export const standingOf = ({ outcome, asked }: Pick<TaskRun, 'outcome' | 'asked'>): string =>
+  outcome === 'solved' ? 'solved' : outcome !== 'wrong' ? 'not applied' : asked ? 'wrong, asked' : 'wrong in silence';
+const STANDINGS = ['solved', 'wrong, asked', 'wrong in silence', 'not applied'];
+
+export const byFormat = (runs: readonly TaskRun[]): string =>
+  table(
+    ['format', 'tasks', ...STANDINGS, 'calls', 'tokens out', 'seconds'],
+    [...new Set(runs.map(({ format }) => format))].sort().map((format) => {
+      const own = runs.filter((run) => run.format === format);
+      return [
+        format,
+        own.length,
+        ...STANDINGS.map((standing) => own.filter((run) => standingOf(run) === standing).length),
+        sum(own.map(({ calls }) => calls)),
+        sum(own.map(({ output_tokens }) => output_tokens)),
+        Math.round(sum(own.map(({ seconds }) => seconds))),
+      ];
+    }),
+  );
+
 const attemptWords = ({ role, format, verdict }: Attempt): string =>
   verdict === null
     ? role
@@ -69,7 +90,7 @@ export const byTask = (runs: readonly TaskRun[]): string =>
         run.kind,
         run.lines,
         run.format,
-        run.outcome,
+        run.outcome === 'wrong' ? standingOf(run) : run.outcome,
         run.attempts.map(attemptWords).join('; '),
         `${run.input_tokens} / ${run.output_tokens}`,
         Math.round(run.seconds),
