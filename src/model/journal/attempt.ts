@@ -66,9 +66,11 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
       },
     });
   } catch (error) {
+    // From here on an end on disk may be our own: a look that is still under way must not take it for another's.
+    const { takenOver } = seen;
     await log?.close();
     await recordEnd(options, error, seen.sent, stoodStill() > before);
-    if (!seen.takenOver) throw error;
+    if (!takenOver) throw error;
   } finally {
     if (timer !== null) clearInterval(timer);
   }

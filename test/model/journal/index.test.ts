@@ -249,6 +249,17 @@ describe('calls that fail', () => {
       );
     });
 
+    test('its own end, seen by the look for another owner, is not another owner', async () => {
+      for (let round = 0; round < 5; round++)
+        await withDir((dir) =>
+          withRehearsal([rule('hello', { fault: { kind: 'silence' } })], async ({ url, requests }) => {
+            const journal = journalAt(dir, url, { model: modelAt(url, 60), callOwner_ms: 3 });
+            await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'idle' });
+            expect(requests()).toHaveLength(1);
+          }),
+        );
+    });
+
     test('it is cancelled: unknown; the next ask counts both', async () => {
       const fault = { kind: 'silence' as const };
       await withDir((dir) =>
