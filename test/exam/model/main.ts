@@ -135,10 +135,12 @@ let signalled = false;
 const onSignal = (last: () => Promise<void>): (() => void) => {
   const handlers = Object.entries({ SIGINT: 130, SIGTERM: 143 }).map(([signal, code]) => {
     const handler = (): void => {
+      // Sent to the whole group, a signal comes twice: from scripts/exam-model.js, too.
+      if (signalled) return;
       signalled = true;
       void last().finally(() => process.exit(code));
     };
-    process.once(signal, handler);
+    process.on(signal, handler);
     return [signal, handler] as const;
   });
   return () => {
