@@ -125,6 +125,7 @@ export interface JsonOutputs {
   /** `phases`: of a plan, what each cost. */
   readonly report: ReportFacts & {
     readonly diff: string | null;
+    readonly mustAsk: readonly string[];
     readonly outputs: readonly (string | null)[];
     readonly phases: readonly PhaseCost[];
   };

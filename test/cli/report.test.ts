@@ -73,6 +73,7 @@ const ENTRIES: readonly ArchiveEntry[] = [
 const facts = reportFacts(archivedRun('abcd'.repeat(8), ENTRIES));
 const texts = {
   diff: `--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-x\n+\`\`\`\` ${EVIL}\n`,
+  mustAsk: [`protected path a.js: ${EVIL}`],
   outputs: [`not ok ${EVIL}`],
   phases: [],
 };
@@ -105,6 +106,7 @@ describe('a report', () => {
     expect(html.match(/<figure>/g)).toHaveLength(3);
     expect(html).toContain('<rect ');
     expect(html).toContain('class="n">+');
+    expect(html).toContain('<p>look here: protected path a.js: ');
   });
 
   test('as Markdown holds words of others in cells and fences that they cannot leave', () => {

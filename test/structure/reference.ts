@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import ts from 'typescript';
 import { buildProgram } from '../../src/cli/program.js';
 import { ACTIVITIES, type ActivitySpec, type Amount } from '../../src/shared/activities.js';
+import { PROTECTED } from '../../src/documents/job/protected-paths.js';
 import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 import { EXIT, EXIT_MEANS } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';
@@ -110,6 +111,12 @@ export const reference = (): string => {
     table(['reason', 'answers'], reasons),
     '',
     table(['answer', 'what it does'], answers),
+    '\n## Protected paths\n',
+    'A change to one is shown to a person ([configuration.md](configuration.md#protected-paths)). Gitignore-style patterns; one that ends in a slash is a folder.\n',
+    table(
+      ['why', 'patterns'],
+      Object.entries(PROTECTED).map(([why, patterns]) => [why, patterns.trim().replaceAll(/\S+/g, '`$&`')]),
+    ),
     '',
   ].join('\n');
 };

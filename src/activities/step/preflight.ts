@@ -2,12 +2,14 @@
  * Preflight: which files, which formats, which limits, what it may cost; all of it recorded before anything is paid for.
  * ◆ The result is kept under (stepKey, snapshot number) and returned unchanged ever after, whatever files, config or code are by then.
  */
+import { join } from 'node:path';
 import { putJson } from '../../stores/ports.js';
 import {
   chooseFormat,
   complexity,
   harderOf,
   jobFormatPolicy,
+  namedByScripts,
   splitDecision,
   parseConfig,
   parseJob,
@@ -24,6 +26,7 @@ import {
 import type { Limits } from '../../shared/limits.js';
 import { ProblemsError, fail, problem, type Problem } from '../../shared/problems.js';
 import type { PreflightInput, PreflightResult, TestPlan } from '../../shared/step-activities.js';
+import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { listWorkspaceFiles } from '../../workspace/files/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -43,6 +46,8 @@ import {
 } from './snapshot.js';
 import { chooseTargets } from './targets.js';
 import { testPlan } from './verify.js';
+
+const MANIFESTS = 1_000; // bound: Manifests of a workspace whose scripts are read for files that they name.
 
 const recordKey = (stepKey: string, number: number): string => `steps/${stepKey}/preflight-${number}`;
 
@@ -148,8 +153,10 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   });
   const asking = edited(targets);
   const split = splitDecision({ mode, complexity: level, formats: asking.map((target) => target.format), limits });
+  const named = await scriptFiles(root, await siblings());
   const snapshot: Snapshot = {
     ...base,
+    config: { ...base.config, protected: [...named, ...base.config.protected] },
     model,
     complexity: level,
     routedAs,
@@ -216,6 +223,14 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
       ...(approvers !== null && policy === 'auto' ? [NO_POLICY] : []),
     ],
   };
+}
+
+/** What the workspace's scripts run is protected as they are. Before the patterns of `emend.yaml`, which may take it out. */
+async function scriptFiles(root: string, names: readonly string[]): Promise<readonly string[]> {
+  const patterns: string[] = [];
+  for (const path of names.filter((name) => /(?:^|\/)(?:package|composer)[.]json$/i.test(name)).slice(0, MANIFESTS))
+    patterns.push(...namedByScripts(path, (await readGivenText(join(root, path), UNREADABLE)) ?? ''));
+  return patterns;
 }
 
 const NO_SENTINEL =

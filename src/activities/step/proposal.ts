@@ -1,6 +1,6 @@
 /** Puts files under one hash: what a reviewer sees is what is applied. */
-import ignore from 'ignore';
 import { changeNeeds, changesByPath, readDiff, selectChanges, wordsOf, type DiffSection } from '../../edits/index.js';
+import { whyProtected } from '../../documents/job/index.js';
 import type { Finding } from '../../shared/formats.js';
 import type { SelectedFiles, ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
 import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
@@ -9,12 +9,14 @@ import type { FileChange, Accepted } from './accepted.js';
 import { putText } from './snapshot.js';
 import type { ClaimedUnfinished } from '../../documents/plan/index.js';
 import type { StepKey } from '../../shared/ids.js';
+import { count } from '../../shared/text.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { diffInput } from './prompt-inputs.js';
 
 const LEFT_OUT_CHANGES = 20; // bound: Numbers of changes that were left out, in a finding.
 const PROPOSAL_FINDINGS = 200; // bound: Findings of one proposal; more are counted.
+const MUST_ASK = 20; // bound: Reasons why a person must look; more are counted, and no policy approves what it was not told.
 
 export interface ProposalParts {
   readonly stepKey: StepKey;
@@ -86,11 +88,14 @@ function mustAsk(
   { findings, tolerances, protected: patterns }: ProposalParts,
   files: readonly ProposalFileSummary[],
 ): string[] {
-  const guarded = ignore().add([...patterns]);
+  const why = whyProtected(patterns);
   const ours = files.filter((file) => file.by === 'model');
   const gone = new Set(ours.filter((file) => file.change === 'delete').map((file) => file.path));
-  return [
-    ...ours.filter((file) => guarded.ignores(file.path)).map((file) => `protected path ${file.path}`),
+  const reasons = [
+    ...ours.flatMap(({ path }) => {
+      const reason = why(path);
+      return reason === null ? [] : [`protected path ${path}: ${reason}`];
+    }),
     ...[...gone].map((path) => `deletion of ${path}`),
     ...findings
       .filter(({ severity, guard, path }) => severity === 'ask' && !(guard === 'deletion' && gone.has(path)))
@@ -98,7 +103,9 @@ function mustAsk(
     ...tolerances
       .filter(({ tolerance }) => LOOSE.has(tolerance))
       .map(({ tolerance, path }) => `tolerance ${tolerance} in ${path}`),
-  ].slice(0, 20);
+  ];
+  const more = reasons.length - MUST_ASK;
+  return more <= 0 ? reasons : [...reasons.slice(0, MUST_ASK), count(more, 'more reason')];
 }
 
 // Files that a new proposal takes from an earlier proposal, because a person chose among its changes.

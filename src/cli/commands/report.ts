@@ -28,10 +28,10 @@ export interface ReportFlags extends QuietFlag {
 
 export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
-    const { facts, diff } = await reading(emend, (told) => toldOf(told, run));
+    const { facts, ...found } = await reading(emend, (told) => toldOf(told, run));
     const outputs = await Promise.all(facts.verifications.map(({ output }) => outputOf(emend, output)));
     const phases = await phaseCosts(facts.events, (child) => recordedUsage(emend.store, child));
-    const texts = { diff, outputs, phases };
+    const texts = { ...found, outputs, phases };
     const written = redact(flags.json === true ? jsonOf(facts, texts) : rendered(facts, texts, flags), io.env);
     if (flags.out === undefined) io.write(written);
     else {
@@ -45,13 +45,14 @@ interface Told {
   readonly facts: ReportFacts;
   /** Null: no proposal, or its blobs are gone. */
   readonly diff: string | null;
+  readonly mustAsk: readonly string[];
 }
 const toldOf = async (emend: Emend, text: string): Promise<Told> => {
   const run = await refreshRun(emend, await resolveRun(emend, text));
   const facts = reportFacts(run.archived);
   // A blob that is gone leaves its section empty, not the report.
   const found = await runDiff(emend, run).catch(missing);
-  return { facts, diff: found?.diff ?? null };
+  return { facts, diff: found?.diff ?? null, mustAsk: found?.proposal.mustAsk ?? [] };
 };
 
 const rendered = (facts: ReportFacts, texts: ReportMore, flags: ReportFlags): string => {

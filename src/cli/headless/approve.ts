@@ -1,10 +1,11 @@
 /** Reads a review policy and approves by it. */
+import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { readYaml } from '../../documents/source/yaml.js';
-import { isRecord } from '../../shared/text.js';
+import { foldedName, isRecord } from '../../shared/text.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
 import { fail, problem, ProblemsError } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
@@ -39,11 +40,17 @@ export const readPolicy = async (path: string, cwd: string): Promise<Policy> => 
 export const approveBy =
   ({ io, emend }: Session, policy: Policy, path: string, quiet: boolean) =>
   async (run: ResolvedRun, decision: DecisionPoint): Promise<readonly string[]> => {
-    const { proposal, ledger } = await showRun(emend, run);
+    const { proposal, ledger, status } = await showRun(emend, run);
     if (decision.mustSign === true) return ['approvers are set: one of them must sign, and a policy cannot'];
     const looked = proposal?.id === decision.proposalId ? proposal : null;
     if (looked === null) return ['the proposal could not be read'];
-    const why = evaluatePolicy(policy, looked, ledger);
+    const own = foldedName(relative(await realpath(status.workspace), await realpath(resolve(io.cwd, path))));
+    const why = [
+      ...looked.files
+        .filter((file) => foldedName(file.path) === own)
+        .map((file) => `${file.path} is the policy itself`),
+      ...evaluatePolicy(policy, looked, ledger),
+    ];
     if (why.length > 0) return why;
     const digest = createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 12);
     const result = await decide(emend, run, {

@@ -27,6 +27,8 @@ export interface ReportDocument {
 export interface ReportMore {
   /** Null: no proposal, or its bytes are not in reach. */
   readonly diff: string | null;
+  /** Why a person must look at it. */
+  readonly mustAsk: readonly string[];
   /** Kept test outputs, as `facts.verifications`; null: none. */
   readonly outputs: readonly (string | null)[];
   /** Of a plan; else empty. */
@@ -193,9 +195,10 @@ const costs = (by: 'file' | 'phase', all: readonly Cost[]): Section | null => {
   };
 };
 
-const changes = ({ diff }: ReportMore): Section => ({
+const changes = ({ diff, mustAsk }: ReportMore): Section => ({
   title: 'Change',
   blocks: [
+    ...mustAsk.map((why): Block => ({ kind: 'text', text: `look here: ${why}` })),
     diff === null
       ? { kind: 'text', text: 'There is no proposal to show.' }
       : { kind: 'code', text: diff, language: 'diff' },

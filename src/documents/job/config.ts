@@ -13,7 +13,7 @@ import {
 } from '../../shared/formats.js';
 import { checkKeys, findings, yamlProblems, type Findings } from '../source/check.js';
 import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
-import { DEFAULT_PROTECTED } from './protected-paths.js';
+import { protectedBy } from './protected-paths.js';
 import {
   approval,
   expectedOfLimit,
@@ -178,7 +178,12 @@ function filledIn(settings: Settings): ProjectConfig {
     approval: settings.approval ?? 'ask',
     approvers,
     evidenceKey: settings.evidenceKey ?? null,
-    protected: [...DEFAULT_PROTECTED, ...(settings.protected ?? []), ...(approvers === null ? [] : [`/${approvers}`])],
+    protected: protectedBy({
+      rules: settings.rules ?? [],
+      commands: [settings.formatCommand ?? '', settings.worktree?.setup ?? ''],
+      protected: settings.protected ?? [],
+      approvers,
+    }),
     formatCommand: settings.formatCommand ?? null,
     encodings: settings.encodings ?? [],
     repair: settings.repair ?? true,

@@ -12,4 +12,5 @@ export { effectiveMode, parseJob } from './job.js';
 export { parseLimitSetting, resolveLimits, totalChunks } from './limits.js';
 export { fitLimits, formatsOf, inputBudget, modelEntry, mostOutput_tokens, route } from './models.js';
 export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
+export { namedByScripts, whyProtected } from './protected-paths.js';
 export type { Job, JobMode, ProjectConfig } from './types.js';

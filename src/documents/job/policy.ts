@@ -10,7 +10,7 @@ import { problem, type Problem } from '../../shared/problems.js';
 import type { LedgerRow } from '../../shared/run.js';
 import type { ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
 import { checkKeys, findings, yamlProblems } from '../source/check.js';
-import { flag, oneOf, text } from '../source/schemas.js';
+import { oneOf, text } from '../source/schemas.js';
 import type { Checked } from './types.js';
 import { readYaml } from '../source/yaml.js';
 
@@ -31,17 +31,16 @@ export interface Policy {
   readonly findings: Severity | 'none';
   readonly formats: readonly Format[];
   readonly tolerances: readonly Tolerance[];
-  /** Files of `protected` patterns may pass. */
-  readonly protectedPaths: boolean;
+  /** Patterns of protected files that may pass. */
+  readonly protectedPaths: readonly string[];
 }
 
 const bound = (what: string) => {
   const error = `a whole number of ${what} from 0 to 1000000`;
   return z.number({ error }).refine((value) => Number.isInteger(value) && value >= 0 && value <= 1_000_000, { error });
 };
-const patterns = z.array(text('a gitignore-style pattern, as text that is not empty'), {
-  error: 'a list of gitignore-style patterns',
-});
+const pattern = text('a gitignore-style pattern, as text that is not empty');
+const patterns = z.array(pattern, { error: 'a list of gitignore-style patterns' });
 const listOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.array(oneOf(words), { error: `a list of ${words.join(', ')}` });
 
@@ -56,7 +55,10 @@ const SHAPE = {
   findings: oneOf(['none', ...SEVERITIES]),
   formats: listOf(FORMATS),
   tolerances: listOf(Object.keys(TOLERANCES) as [Tolerance, ...Tolerance[]]),
-  protected_paths: flag,
+  protected_paths: z.array(pattern, {
+    error:
+      'a list of gitignore-style patterns of protected files that may pass, as in `protected_paths: ["package.json"]`',
+  }),
 } satisfies Record<string, z.ZodType>;
 /** docs/cli.md is held to them by a test. */
 export const POLICY_KEYS = Object.keys(SHAPE);
@@ -85,7 +87,7 @@ export const parsePolicy = (source: string, path: string): Checked<Policy> => {
     findings: said.findings ?? 'note',
     formats: said.formats ?? FORMATS,
     tolerances: said.tolerances ?? [],
-    protectedPaths: said.protected_paths ?? false,
+    protectedPaths: said.protected_paths ?? [],
   };
   return { ok: true, value: policy };
 };
@@ -125,7 +127,7 @@ export const evaluatePolicy = (
       .filter((tolerance) => !policy.tolerances.includes((tolerance.split(' ')[0] ?? '') as Tolerance))
       .map((tolerance) => `tolerance used: ${tolerance}`),
     // What a step itself insists on showing, as far as no bound above has said it already.
-    ...proposal.mustAsk.filter((why) => isAbout(why, 'protected path') && !policy.protectedPaths),
+    ...proposal.mustAsk.filter((why) => isAbout(why, PROTECTED_PATH) && !isListed(policy, why, proposal)),
     ...proposal.mustAsk.filter((why) => !KNOWN.some((start) => isAbout(why, start)) && !isFinding(why, proposal)),
   ];
 };
@@ -140,10 +142,17 @@ export const ruleOf = ({ paths, except, changes, maxFiles, maxLines, findings: g
     `findings: ${gravest}`,
   ].join('; ');
 
-const KNOWN = ['protected path', 'deletion of', 'tolerance '];
+const PROTECTED_PATH = 'protected path ';
+const KNOWN = [PROTECTED_PATH, 'deletion of', 'tolerance '];
 const isAbout = (why: string, start: string): boolean => why.startsWith(start);
 const isFinding = (why: string, { findings: found }: ProposalSummary): boolean =>
   found.some((finding) => why === `${finding.guard} in ${finding.path}`);
+/** A path may hold a colon: of all that the reason may be about, each must be listed. */
+const isListed = ({ protectedPaths }: Policy, why: string, { files }: ProposalSummary): boolean => {
+  const listed = ignore().add([...protectedPaths]);
+  const meant = files.filter(({ path }) => why.startsWith(`${PROTECTED_PATH}${path}: `));
+  return meant.length > 0 && meant.every(({ path }) => listed.ignores(path));
+};
 
 /** What a person changed by hand, what a hook changed and what goes has no format. */
 const formatReason = (policy: Policy, file: ProposalFileSummary, format: Format | undefined): readonly string[] => {

@@ -1,88 +1,177 @@
 /**
- * Gitignore-style patterns of files that run on somebody's machine without being asked: CI, hooks, scripts of package manifests, build
- * files, test configuration. A change to one is shown to a person even under `approval: auto`. `protected:` in `emend.yaml` adds patterns;
- * one that starts with `!` takes files out again.
+ * Files that run on somebody's machine, or are obeyed there, without being asked: a change to one is shown to a person even under
+ * `approval: auto`, with the reason. `protected:` of `emend.yaml` adds patterns; one that starts with `!` takes files out again. Pure.
  */
-export const DEFAULT_PROTECTED: readonly string[] = [
-  // Continuous integration and deployment
-  '.github/**',
-  '.gitlab-ci.yml',
-  '.gitlab/**',
-  '.circleci/**',
-  '.buildkite/**',
-  '.travis.yml',
-  '.ci/**',
-  'azure-pipelines.yml',
-  'bitbucket-pipelines.yml',
-  'Jenkinsfile',
-  // Hooks and what runs when a repository or an editor is opened
-  '.husky/**',
-  '.githooks/**',
-  '.pre-commit-config.yaml',
-  'lefthook.yml',
-  '.gitmodules',
-  '.gitattributes',
-  '.vscode/**',
-  '.devcontainer/**',
-  '.envrc',
-  // Package manifests (their scripts) and lock files
-  'package.json',
-  'package-lock.json',
-  'npm-shrinkwrap.json',
-  'yarn.lock',
-  'pnpm-lock.yaml',
-  'pnpm-workspace.yaml',
-  '.npmrc',
-  '.yarnrc.yml',
-  'pyproject.toml',
-  'setup.py',
-  'setup.cfg',
-  'requirements*.txt',
-  'poetry.lock',
-  'uv.lock',
-  'Pipfile',
-  'Pipfile.lock',
-  'Cargo.toml',
-  'Cargo.lock',
-  'build.rs',
-  'go.mod',
-  'go.sum',
-  'Gemfile',
-  'Gemfile.lock',
-  'composer.json',
-  'composer.lock',
-  // Build files
-  'Makefile',
-  'GNUmakefile',
-  'makefile',
-  'CMakeLists.txt',
-  'Dockerfile*',
-  'docker-compose*.yml',
-  'docker-compose*.yaml',
-  'compose.yml',
-  'compose.yaml',
-  'build.gradle',
-  'build.gradle.kts',
-  'pom.xml',
-  'Rakefile',
-  'justfile',
-  'Taskfile.yml',
-  // Test configuration
-  'jest.config.*',
-  'vitest.config.*',
-  'vite.config.*',
-  'playwright.config.*',
-  'cypress.config.*',
-  'karma.conf.*',
-  '.mocharc.*',
-  'babel.config.*',
-  'pytest.ini',
-  'tox.ini',
-  'noxfile.py',
-  'conftest.py',
-  'phpunit.xml*',
-  // Emend's own rules
-  'emend.yaml',
-  'CLAUDE.md',
-  'AGENTS.md',
+import ignore from 'ignore';
+import { posix } from 'node:path';
+import { isRecord } from '../../shared/text.js';
+
+const OBEYED = 'models and agents obey it';
+const APPROVES = 'it says who may approve';
+
+/** Why -> gitignore-style patterns; one without a slash holds at any depth, one that ends in a slash is a folder and all that it holds. */
+export const PROTECTED: Readonly<Record<string, string>> = {
+  'CI, a release or a deployment runs it': `
+    .github/ .gitlab/ .gitlab-ci.yml *.gitlab-ci.yml .circleci/ .buildkite/ .ci/ .azure-pipelines/ .woodpecker/ .forgejo/ .gitea/ .semaphore/ .teamcity/
+    .tekton/ .builds/ .build.yml .travis.yml .drone.* .cirrus.* .woodpecker.* .appveyor.yml appveyor.yml azure-pipelines*.yml bitbucket-pipelines.yml
+    Jenkinsfile* wercker.yml codefresh.yml cloudbuild*.y*ml buildspec*.y*ml codemagic.yaml bitrise.yml .readthedocs.y*ml netlify.toml vercel.json
+    firebase.json Procfile* heroku.yml render.yaml railway.json nixpacks.toml fly.toml serverless.* wrangler.* amplify.yml .platform.app.yaml
+    .releaserc* .goreleaser.* renovate.json*`,
+  'git runs or obeys it': `
+    .husky/ .githooks/ .git-hooks/ .gitattributes .gitmodules .gitconfig .lfsconfig .pre-commit-config.y*ml .pre-commit-hooks.y*ml lefthook* .lefthook*
+    .overcommit.yml captainhook.json .simple-git-hooks.* .czrc`,
+  'editors, shells or debuggers run it where its folder is opened': `
+    .vscode/ .idea/ .fleet/ .zed/ .helix/ .vs/ .nvim/ .vim/ .emacs.d/ .devcontainer/ .devcontainer.json *.code-workspace *.sublime-project .gitpod.*
+    devfile.yaml .*rc .*rc.* _*rc .bash_* .zsh* .kshrc .profile .zprofile .zlogin .zlogout config.fish .nvim.lua .dir-locals*.el .emacs .tmux.conf
+    .gdbinit .lldbinit *-gdb.py .project mise.toml mise.*.toml .mise.* .mise/ .tool-versions rust-toolchain rust-toolchain.toml`,
+  [OBEYED]: `
+    emend.yaml CLAUDE.md CLAUDE.*.md AGENT.md AGENTS.md AGENTS.*.md GEMINI.md QWEN.md WARP.md SKILL.md mcp.json .mcp.json .claude/ .cursor/ .cursorrules
+    .windsurf/ .windsurfrules .cline/ .clinerules .clinerules/ .roo/ .roorules* .roomodes .kilocode/ .continue/ .aider* .codex/ .agents/ .opencode/
+    opencode.json* .gemini/ .qwen/ .goosehints .junie/ .amazonq/ .kiro/ .augment/ .augment-guidelines .trae/ .openhands/ .factory/ .crush.json crush.json
+    .rules`,
+  'package managers go by it': `
+    package.json *.lock *.lockb *.lockfile package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.* pnpmfile.* .yarn/ .pnp.*
+    bunfig.toml deno.json* lerna.json nx.json project.json turbo.json rush.json bower.json
+    pyproject.toml setup.py setup.cfg requirements*.txt requirements*.in constraints*.txt poetry.toml uv.toml pdm.toml .pdm.toml pylock*.toml Pipfile
+    environment.y*ml conda-lock.yml pixi.toml hatch.toml pip.conf buildout.cfg sitecustomize.py usercustomize.py .pythonstartup *.pth
+    Cargo.toml .cargo/ go.mod go.sum go.work go.work.sum Gemfile* gems.rb gems.locked *.gemspec .bundle/ composer.json .user.ini php.ini .htaccess
+    mix.exs rebar.config* stack.yaml* package.yaml cabal.project* *.cabal Setup.hs Setup.lhs .ghci dune-project *.opam
+    Package.swift Package.resolved Podfile *.podspec Cartfile* Mintfile pubspec.yaml packages.lock.json packages.config paket.* nuget.config global.json
+    **/.config/dotnet-tools.json project.clj deps.edn shadow-cljs.edn bb.edn conanfile.* vcpkg*.json shard.yml *.nimble config.nims nim.cfg build.zig.zon
+    cpanfile *.rockspec .Rprofile .Renviron **/renv/activate.R Project.toml Manifest.toml gleam.toml *.nix guix.scm manifest.scm devbox.json devenv.*
+    Brewfile`,
+  'builds run it': `
+    Makefile* GNUmakefile BSDmakefile *.mk *.mak CMakeLists.txt CMakePresets.json CMakeUserPresets.json *.cmake configure configure.ac configure.in
+    Makefile.am autogen.sh meson.build meson_options.txt meson.options SConstruct SConscript wscript waf Jamfile Jamroot *.ninja BUILD BUILD.bazel WORKSPACE
+    WORKSPACE.bazel MODULE.bazel *.bzl .bazelrc *.bazelrc BUCK .buckconfig pants.toml Earthfile dagger.json Dockerfile* *.dockerfile Containerfile*
+    docker-compose*.y*ml compose*.y*ml docker-bake.* Vagrantfile Tiltfile skaffold.y*ml *.tf *.tf.json *.tfvars *.tofu .terraform/ .terraform.* terragrunt.hcl Pulumi*.yaml
+    cdk.json ansible.cfg kustomization.y*ml Chart.yaml
+    *.gradle *.gradle.kts gradle.properties gradlew gradlew.bat **/gradle/wrapper/ **/gradle/*.toml **/buildSrc/ pom.xml mvnw mvnw.cmd .mvn/ build.xml
+    ivy.xml *.sbt **/project/*.scala build.sc build.mill build.rs build.zig dune dune-workspace build.yaml premake5.lua xmake.lua magefile.go
+    *.csproj *.fsproj *.vbproj *.vcxproj *.props *.targets *.cake build.fsx *.xcodeproj/ *.xcworkspace/ *.xcconfig Tuist/ fastlane/
+    Rakefile *.rake Guardfile Capfile Thorfile Dangerfile* Berksfile Puppetfile justfile .justfile *.just Taskfile.* Makefile.PL Build.PL gulpfile.*
+    Gruntfile.* Jakefile* Cakefile fabfile.py dodo.py Snakefile nextflow.config nodemon.json supervisord.conf .air.toml`,
+  'test runners, linters or bundlers run it': `
+    *.config.js *.config.cjs *.config.mjs *.config.ts *.config.cts *.config.mts jest.config.* jest.setup.* setupTests.* vitest.setup.* vitest.workspace.*
+    babel.config.* *.conf.js *.conf.cjs *.conf.mjs *.conf.ts .storybook/ cypress.json tsconfig*.json jsconfig.json angular.json ember-cli-build.js
+    .ember-cli* testem.* .dependency-cruiser.* .size-limit.* .markdownlint-cli2.* biome.json* dprint.json* foundry.toml truffle-config.js
+    brownie-config.yaml cucumber.js cucumber.yml codecept.json conftest.py pytest.ini tox.ini noxfile.py .flake8 mypy.ini .mypy.ini
+    jupyter_*config.py ipython_config.py phpunit*.xml* .phpunit*.xml* phpstan*.neon* psalm*.xml* .php-cs-fixer* phpcs.xml* .phpcs.xml* rector.php ecs.php
+    codeception*.yml behat.y*ml* infection.json* grumphp.yml .rspec spec_helper.rb rails_helper.rb test_helper.rb .rubocop.yml .simplecov
+    test_helper.exs .formatter.exs .credo.exs .iex.exs .scalafix.conf .golangci.* .swiftlint.yml .busted .tflint.hcl .sqlfluff .ansible-lint
+    mkdocs.y*ml conf.py book.toml latexmkrc plopfile.* knexfile.* codegen.y*ml typedoc.js* .jsdoc.js* jsdoc.js* .cmake-format.py`,
+  [APPROVES]: 'allowed_signers',
+};
+
+// A list of patterns is one gitignore, in which the last pattern that fits decides. A comment in it is the reason of what follows.
+
+/** `BUILD` is no `build/`, where letter case does not count: what stands before this is about files alone. */
+const FILES_ONLY = '!*/';
+const reason = (why: string): string => `# ${why}`;
+const only = (isFolder: boolean): readonly string[] =>
+  Object.entries(PROTECTED).flatMap(([why, patterns]) => [
+    reason(why),
+    ...patterns
+      .trim()
+      .split(/\s+/)
+      .filter((pattern) => pattern.endsWith('/') === isFolder),
+  ]);
+export const DEFAULT_PROTECTED: readonly string[] = [...only(false), FILES_ONLY, ...only(true)];
+
+interface Configured {
+  readonly rules: readonly string[];
+  /** Not those that test: they run what a model wrote by design. */
+  readonly commands: readonly string[];
+  readonly protected: readonly string[];
+  readonly approvers: string | null;
+}
+/** All patterns of an `emend.yaml`. Who may approve is protected, whatever is taken out. */
+export const protectedBy = (said: Configured): readonly string[] => [
+  ...DEFAULT_PROTECTED,
+  ...[reason(OBEYED), ...said.rules.map(exactly)],
+  ...[
+    reason('a command of emend.yaml names it'),
+    ...said.commands.flatMap((command) => namedIn(command, '')),
+    FILES_ONLY,
+  ],
+  ...[reason('`protected` of emend.yaml lists it'), ...said.protected],
+  ...(said.approvers === null ? [] : [reason(APPROVES), exactly(said.approvers)]),
 ];
+
+/** Patterns of the files that the scripts of a manifest name. `path`: the manifest's. */
+export const namedByScripts = (path: string, source: string): readonly string[] => {
+  const scripts = scriptsOf(source);
+  const named = scripts.flatMap((script) => namedIn(script, posix.dirname(path)));
+  return named.length === 0 ? [] : [reason(`a script of ${path} names it`), ...new Set(named), FILES_ONLY];
+};
+
+const scriptsOf = (source: string): readonly string[] => {
+  try {
+    const manifest: unknown = JSON.parse(source.replace(/^\uFEFF/, ''));
+    const scripts = isRecord(manifest) && isRecord(manifest.scripts) ? Object.values(manifest.scripts).flat() : [];
+    return scripts.filter((script) => typeof script === 'string');
+  } catch {
+    return [];
+  }
+};
+
+const RUNS_FILES = /^(?:node|nodemon|tsx|ts-node|bun|deno|(?:ba|z)?sh|python3?|perl|ruby|php|source)$/;
+
+/** A word with a slash or a dot in it, and one that an interpreter runs, may name a file: `node scripts/build` runs `scripts/build.js`. */
+const namedIn = (command: string, folder: string): readonly string[] => {
+  const patterns: string[] = [];
+  const folders = [folder];
+  let before = '';
+  for (const word of wordsOf(command)) {
+    const isRun = RUNS_FILES.test(before);
+    if (before === 'cd') folders.push(posix.join(folder, word));
+    // `node --enable-source-maps build` runs `build`, too.
+    if (!(isRun && word.startsWith('-'))) before = word;
+    const name = word.replace(/^-.*=/, '');
+    if (name.startsWith('-') || name.startsWith('/') || !(isRun || /[./]/.test(name))) continue;
+    for (const from of folders) patterns.push(...filesOf(posix.join(from, name), isRun));
+  }
+  return patterns;
+};
+
+/** What is quoted is a word, and may be a command with words of its own. */
+const wordsOf = (command: string): readonly string[] =>
+  [...command.matchAll(/"([^"]*)"|'([^']*)'|[^\s"';&|()<>]+/g)].flatMap(([word, double, single]) => {
+    const inner = double ?? single;
+    return inner === undefined ? [word] : /\s/.test(inner) ? [inner, ...inner.split(/\s+/)] : [inner];
+  });
+
+const filesOf = (path: string, isRun: boolean): readonly string[] => {
+  if (path.startsWith('..')) return [];
+  const index = isRun ? [`${path === './' || path === '.' ? '' : exactly(path)}/index.*`] : [];
+  if (/^\.?\/?$/.test(path)) return index;
+  return [exactly(path), ...(posix.extname(path) === '' ? [`${exactly(path)}.*`] : []), ...index];
+};
+
+/** A pattern that only this path fits. */
+const exactly = (path: string): string => `/${posix.normalize(path).replace(/[\\*?[\]! ]/g, '\\$&')}`;
+
+/** Says of a path why it is protected by these patterns, which hold in any letter case; null: it is not. */
+export const whyProtected = (patterns: readonly string[]): ((path: string) => string | null) => {
+  const all = ignore().add([...patterns]);
+  return (path) => {
+    const known = [path, asNamedElsewhere(path)].find((name) => name !== '' && all.ignores(name));
+    if (known === undefined) return null;
+    let [heading, why] = ['', ''];
+    for (const pattern of patterns)
+      if (pattern.startsWith('# ')) heading = pattern.slice(2);
+      else if (!pattern.startsWith('!') && ignore().add(pattern).ignores(known)) why = heading;
+    return why;
+  };
+};
+
+/** As file systems of Windows and macOS read a name: no characters that they drop, no stream, no dots or blanks at its end, one case. */
+const asNamedElsewhere = (path: string): string =>
+  path
+    .normalize('NFC')
+    .toUpperCase()
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .split('/')
+    .map((name) => name.replace(/:.*$/, '').replace(/[. ]+$/, ''))
+    .filter((name) => name !== '')
+    .join('/');

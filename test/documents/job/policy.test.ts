@@ -29,6 +29,7 @@ const proposal = (files: readonly ProposalFileSummary[], more: Partial<ProposalS
 });
 const finding = { guard: 'syntax', severity: 'ask', path: 'src/a.ts', message: 'broken' } as const;
 const A = file('src/a.ts');
+const GUARDED = 'protected path src/a.ts: builds run it';
 
 describe('what a policy lets through', () => {
   test.each<[string, string, ProposalSummary, readonly string[]]>([
@@ -62,8 +63,28 @@ describe('what a policy lets through', () => {
     ['a format', 'formats: [unified-diff]', proposal([A]), ['src/a.ts came as whole-file, none of formats']],
     ['a tolerance', '', proposal([A], { tolerances: ['counts src/a.ts:3'] }), ['tolerance used: counts src/a.ts:3']],
     ['a tolerance that may be', 'tolerances: [counts]', proposal([A], { tolerances: ['counts src/a.ts:3'] }), []],
-    ['a protected path', '', proposal([A], { mustAsk: ['protected path src/a.ts'] }), ['protected path src/a.ts']],
-    ['one that may be', 'protected_paths: true', proposal([A], { mustAsk: ['protected path src/a.ts'] }), []],
+    ['a protected path', '', proposal([A], { mustAsk: [GUARDED] }), [GUARDED]],
+    ['one that may be', 'protected_paths: ["src/a.*"]', proposal([A], { mustAsk: [GUARDED] }), []],
+    [
+      'another than those that may be',
+      'protected_paths: [package.json]',
+      proposal([A], { mustAsk: [GUARDED] }),
+      [GUARDED],
+    ],
+    [
+      'one whose name begins as that of one that may be',
+      'protected_paths: ["src/a.ts"]',
+      proposal([A, file('src/a.ts: git runs or obeys it')], {
+        mustAsk: ['protected path src/a.ts: git runs or obeys it: why'],
+      }),
+      ['protected path src/a.ts: git runs or obeys it: why'],
+    ],
+    [
+      'more reasons than are told',
+      'protected_paths: ["src/**"]',
+      proposal([A], { mustAsk: [GUARDED, '1 more reason'] }),
+      ['1 more reason'],
+    ],
     // Whatever else a step insists on showing is shown, also what this version does not know.
     [
       'something new',
@@ -88,6 +109,11 @@ describe('a policy file', () => {
     ['paths: ["a"]\nmax_lins: 3', /review\.yaml:2: max_lins: unknown key; did you mean `max_lines`\?/],
     ['paths: ["a"]\ntolerances: [luck]', /review\.yaml:2: tolerances\.0: expected one of/],
     ['paths: ["a"]\nmax_files: -1', /expected a whole number of files/],
+    [
+      'paths: ["a"]\nprotected_paths: true',
+      /review\.yaml:2: protected_paths: expected a list of .*, as in `protected_paths: \["package\.json"\]`, received true/,
+    ],
+    ['paths: ["a"]\nprotected_paths: false', /received false/],
     ['paths: ["a"]\nv: 2', /expected 1, received 2/],
     ['paths: [', /bad YAML/],
   ])('%j is refused with its line', (source, expected) => {
