@@ -92,6 +92,10 @@ test('a place past the end is told', () => {
     'The nearest place is line 6; line 7 differs in text: expected "{", found "}".',
   );
   expect(describeNearest(nearest(text, ['}'], 7))).toBe('It stands at line 7.');
+  expect(describeNearest(nearest(['}'], ['}', '“']))).toMatch(/line 2 differs in end of file: .*, the file ends\.$/);
+  expect(describeNearest(nearest(['say "x"'], ['say “x"']))).toContain(
+    'differs in look-alike characters (the answer has',
+  );
 });
 
 test('lines to be copied, with their numbers: up to 30 of 300 characters', () => {
