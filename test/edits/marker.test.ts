@@ -1,6 +1,7 @@
-/** Where the JSON object of an answer begins and ends, and whether its last keys say that it is complete. */
+/** Where an answer begins and ends, and whether it says that it is complete: by the last keys of a JSON object, or by its marker line. */
 import { describe, expect, test } from '@jest/globals';
-import { findJsonMarker, JSON_CANDIDATES } from '../../src/edits/marker.js';
+import { findJsonMarker, findMarker, JSON_CANDIDATES, nonceOf } from '../../src/edits/marker.js';
+import type { AnswerFormat } from '../../src/shared/formats.js';
 
 const right = '{"operations": [], "complete": true}';
 /** `marker body`, codes of the notes, and whether a fence stays open. */
@@ -22,6 +23,13 @@ describe('where the object stands', () => {
     ['in a longer fence', `\`\`\`\`\n${right}\n\`\`\`\`\`\n`, shown('right', right)],
     ['in a fence behind prose', `Here:\n\`\`\`json\n${right}\n\`\`\``, shown('right', right, 'prose_before')],
     ['in a fence that stays open', `\`\`\`json\n${right}\n`, shown('right', `${right}\n`, 'open')],
+    ['in a fence that stays open before blanks', `\`\`\`\n${right}\n \n`, shown('right', `${right}\n \n`, 'open')],
+    ['in a fence with blank lines', `\`\`\`\n${right}\n\n \n\`\`\``, shown('right', right)],
+    [
+      'in a fence with prose behind it',
+      `\`\`\`\n${right}\nDone.\n\`\`\``,
+      shown('missing', `${right}\nDone.\n\`\`\``, 'marker_missing', 'open'),
+    ],
     [
       'in a fence closed by a shorter one',
       `\`\`\`\`\n${right}\n\`\`\``,
@@ -35,6 +43,7 @@ describe('where the object stands', () => {
     ['behind two strokes, which are no fence', `\`\`\n${right}`, shown('right', right, 'prose_before')],
     ['behind a fence that is closed', `\`\`\`\nx\n\`\`\`\nHere:\n${right}`, shown('right', right, 'prose_before')],
     ['behind a brace of prose', `{ so }\n${right}`, shown('right', right, 'prose_before')],
+    ['round another one', `{"x":\n${right}}`, shown('missing', `{"x":\n${right}}`, 'marker_missing')],
     ['behind another object', `{"a": 1}\n${right}`, shown('right', right, 'prose_before')],
     ['before prose', `${right}\nDone.`, shown('right', right, 'prose_after')],
     ['in a fence before prose', `\`\`\`\n${right}\n\`\`\`\nDone.`, shown('right', right, 'prose_after')],
@@ -49,6 +58,12 @@ describe('where the object stands', () => {
       shown('missing', '{"operations": [', 'prose_before', 'marker_missing'),
     ],
     ['no JSON', '{operations}', shown('missing', '{operations}')],
+    ['no JSON in a fence', '```\n{ so\nit }\n```', shown('missing', '{ so\nit }\n```')],
+    [
+      'no JSON in a fence behind another fence',
+      '```\nx\n```\n~~~\n{ so }\n~~~',
+      shown('missing', '{ so }\n~~~', 'prose_before'),
+    ],
     ['no object', 'done', shown('missing', 'done', 'marker_missing')],
   ])('%s', (_, answer, expected) => {
     expect(found(answer)).toBe(expected);
@@ -58,6 +73,103 @@ describe('where the object stands', () => {
     const braces = (count: number): string => '{ x\n'.repeat(count);
     expect(found(`${braces(JSON_CANDIDATES - 1)}${right}`)).toBe(shown('right', right, 'prose_before'));
     expect(found(`${braces(JSON_CANDIDATES)}${right}`)).toMatch(/^missing /);
+  });
+});
+
+describe('several objects are one list', () => {
+  const first = '{"operations": []}';
+  test.each([
+    ['one after the other', `${first}\n${right}`, shown('right', `[${first},${right}]`)],
+    [
+      'indented, with blank lines',
+      `  ${first}\n \n  ${first}\n \n  ${right}`,
+      shown('right', `[${first},${first},${right}]`),
+    ],
+    ['a list', `[${first}, ${first}, ${right}]`, shown('right', `[${first}, ${first}, ${right}]`)],
+    ['a list of one', `[${right}]`, shown('right', `[${right}]`)],
+    ['lists', `[${first}]\n[${right}]`, shown('right', `[[${first}],[${right}]]`)],
+    [
+      'before half an object',
+      `${first}\n${right}\n"a": 1}`,
+      shown('missing', `[${first},${right}]\n"a": 1}`, 'marker_missing'),
+    ],
+    [
+      'complete said in the first alone',
+      `${right}\n${first}`,
+      shown('missing', `[${right},${first}]`, 'marker_missing'),
+    ],
+  ])('%s', (_, answer, expected) => {
+    expect(found(answer)).toBe(expected);
+  });
+  test('they are not counted among the places where one may begin', () => {
+    const many = [...new Array<string>(JSON_CANDIDATES + 5).fill(first), right];
+    expect(found(many.join('\n'))).toBe(shown('right', `[${many.join(',')}]`));
+  });
+  test('an edit between them is told by its line', () => {
+    const answer = `{"operations":\n[]}\nThen:\n--- a\n+++ a\n${right}`;
+    expect(findJsonMarker(answer, undefined).stray?.message).toMatch(/^Line 4 of the answer, "--- a"/);
+  });
+});
+
+describe('the marker line of text', () => {
+  const line = 'EMEND-COMPLETE n0nce 1 1';
+  const file = 'FILE a\nx\nEND FILE\n';
+  const read = (answer: string, format: AnswerFormat = 'whole-file'): string => {
+    const { marker, body, notes, counts } = findMarker(format, answer, 'n0nce');
+    const codes = notes.map(({ code }) => code);
+    return [marker, JSON.stringify(body), ...(counts === undefined ? [] : [counts.files, counts.edits]), ...codes].join(
+      ' ',
+    );
+  };
+  test.each([
+    ['at the end', `${file}${line}\n`, shown('right', file.trim(), '1', '1')],
+    ['without a line end, blanks behind it', `${file}${line} \t\r`, shown('right', file.trim(), '1', '1')],
+    ['none', file, shown('missing', file, 'marker_missing')],
+    ['nothing before it', line, shown('right', '', '1', '1')],
+    ['prose before it alone', `Nothing to do.\n${line}`, shown('right', '\n', '1', '1', 'prose_before')],
+    ['a blank line before it stays', `${file}\n${line}`, shown('right', file, '1', '1')],
+    [
+      'prose round it',
+      `Here:\n${file}${line}\nDone.`,
+      shown('right', `\n${file.trim()}`, '1', '1', 'prose_before', 'prose_after'),
+    ],
+    [
+      'in a fence behind a closed one',
+      `Run\n\`\`\`\nx\n\`\`\`\n\`\`\`\n${file}${line}\n\`\`\``,
+      shown('right', `\n\n\n\n\`\`\`\n${file}\`\`\``, '1', '1', 'prose_before'),
+    ],
+    [
+      'behind a closed fence',
+      `Run\n\`\`\`\nx\n\`\`\`\n${file}${line}`,
+      shown('right', `\n\n\n\n${file.trim()}`, '1', '1', 'prose_before'),
+    ],
+    ['before the edit', `${line}\n${file}`, shown('missing', `${line}\n${file}`, 'marker_missing')],
+    ['another nonce', `${file}EMEND-COMPLETE other 2 3`, shown('wrong', file.trim(), '2', '3', 'marker_wrong')],
+    ['no nonce', `${file}EMEND-COMPLETE 1 1`, shown('wrong', file.trim(), '1', '1', 'marker_wrong')],
+    [
+      'a malformed one behind it',
+      `${file}${line}\nEMEND-COMPLETE is it`,
+      shown('right', file.trim(), '1', '1', 'prose_after'),
+    ],
+    [
+      'a malformed one alone',
+      `${file}EMEND-COMPLETE is it`,
+      shown('missing', `${file}EMEND-COMPLETE is it`, 'marker_missing'),
+    ],
+  ])('%s', (_, answer, expected) => {
+    expect(read(answer)).toBe(expected);
+  });
+  test('blocks begin with a line like any other: nothing is left out before them', () => {
+    expect(read(`\n${line}`, 'search-blocks')).toBe(shown('right', '', '1', '1'));
+    expect(read(`a.ts\nx\n${line}`, 'search-blocks')).toBe(shown('right', 'a.ts\nx', '1', '1'));
+    expect(read('\nEMEND-COMPLETE', 'search-blocks')).toBe(shown('missing', '\nEMEND-COMPLETE', 'marker_missing'));
+  });
+  test('its nonce, of an answer kept from a run', () => {
+    expect(nonceOf(`${file}${line}\n`)).toBe('n0nce');
+    expect(nonceOf(`${line}\nEMEND-COMPLETE later 1 1\nDone.\n`)).toBe('later');
+    expect(nonceOf(`${line}\n${'x'.repeat(980)}`)).toBeUndefined();
+    expect(nonceOf(` ${line}`)).toBeUndefined();
+    expect(nonceOf('EMEND-COMPLETE 1 1')).toBeUndefined();
   });
 });
 

@@ -5,6 +5,7 @@ import { placesOfPart, withinLine } from '../../../src/edits/locate/elision.js';
 test('places: each line as often as it holds the part, overlaps too, at most so many', () => {
   expect(placesOfPart(['xaax', '', 'aaa'], 'aa', 9)).toEqual([0, 2, 2]);
   expect(placesOfPart(['xaax', '', 'aaa', 'aa'], 'aa', 3)).toEqual([0, 2, 2]);
+  expect(placesOfPart(['aaaa'], 'aa', 2)).toEqual([0, 0]);
   expect(placesOfPart(['b'], 'a', 3)).toEqual([]);
 });
 
@@ -24,6 +25,9 @@ describe('what comes in its place', () => {
       ['  b;', '  c;', '', '    d;'],
     ],
     ['more of the same', 'x = 1', '1', ['10'], ['x = 10']],
+    ['what is there, and more lines', 'a = f(b)', 'f(b', ['f(b)', 'g('], ['a = f(b)', 'g()']],
+    ['blanks at the start of the line', 'one two', 'one', ['  1'], ['  1 two']],
+    ['a line of blanks', '    a;', 'a;', ['b;', ' ', '    c;'], ['    b;', ' ', '    c;']],
   ])('%s', (_name, text, part, replace, expected) => {
     expect(withinLine(text, part, replace)).toEqual(expected);
   });

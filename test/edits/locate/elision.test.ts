@@ -156,4 +156,13 @@ describe('in new text', () => {
   test('a line that the file has, however it is indented, is text', () => {
     expect(reasonsOf('    # ... existing code', false, ['a', '# ... existing code  ', 'b'])).toEqual([]);
   });
+  test('one of several changes has it, also in a new file', () => {
+    const line = '// ... existing code ...';
+    const changes = [
+      { from: 0, to: 0, lines: ['x'] },
+      { from: 0, to: 0, lines: [line] },
+    ];
+    expect(elisionReasons('f', null, changes)).toHaveLength(1);
+    expect(elisionReasons('f', null, changes.slice(0, 1))).toEqual([]);
+  });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { renderReasons } from '../../../src/edits/apply-answer.js';
-import { describeNearest, differs, nearest } from '../../../src/edits/locate/nearest.js';
+import { copyOf, describeNearest, differs, nearest, sameEnds } from '../../../src/edits/locate/nearest.js';
 
 const text = ['function a() {', '  return 1;', '}', '', 'function b() {', '\treturn 2;', '}'];
 
@@ -38,6 +38,14 @@ test.each([
   ['Say("x")', 'say(“x")', 'letter case and look-alike characters (the file has U+201C (“))'],
   ['a  b', 'a b', 'white space'],
   ['return 1', 'return 2', 'text'],
+  ['ä', 'a', 'text'],
+  ['ab', 'x ab y', 'text'],
+  ['abc', 'x abc y', 'only a part of the line'],
+  [
+    'a b c d e f',
+    'a\u00a0b\u2002c\u2003d\u2009e\u202ff',
+    'spaces that are no blanks (the file has U+00A0, U+2002, U+2003, U+2009)',
+  ],
 ])('%j against %j differs in %s', (expected, found, words) => {
   expect(differs(expected, found)).toBe(words);
 });
@@ -45,6 +53,78 @@ test.each([
 test('the hint decides between equal places', () => {
   expect(nearest(text, ['}'], 7)?.line).toBe(7);
   expect(nearest(text, ['}'], 1)?.line).toBe(3);
+  // The first of two that are as far from it.
+  expect(nearest(text, ['}'], 5)?.line).toBe(3);
+});
+
+test.each<[string, string[], string[], number | null]>([
+  ['the only line', ['x', 'qq'], ['x'], 1],
+  ['more lines win', ['one line', 'q', 'one line', 'two'], ['one line', 'two'], 3],
+  ['a line of three characters counts as one', ['abc', '', '', 'q', 'x1', 'x2'], ['abc', 'x1', 'x2'], 4],
+  ['a longer one as three', ['abcd', '', '', 'q', 'x1', 'x2'], ['abcd', 'x1', 'x2'], 1],
+  ['a place that would begin before the text is none', ['bbbb', 'x'], ['x', 'bbbb'], 2],
+  ['blanks however many', ['q', `a${' '.repeat(20)}b`], ['a b'], 2],
+  ['blank lines tell nothing', ['a', ''], ['', 'zzz'], null],
+  ['likeness of the first line of more than three characters', ['x', 'function b() {'], ['abc', 'functions b() {'], 1],
+  ['a part of the first line of three characters or more', ['{', 'q', '"timeout": 30'], ['zz', 'timeout'], 2],
+  ['half alike is not alike', ['abcd12', 'q'], ['abcdefgh'], null],
+  ['the most alike', ['abcdef12', 'abcdefg1', 'abcde123'], ['abcdefgh'], 2],
+])('%s', (_name, lines, wanted, line) => {
+  expect(nearest(lines, wanted)?.line ?? null).toBe(line);
+});
+
+test('what two texts share at their ends is counted once', () => {
+  expect(sameEnds('ab', 'ab')).toEqual([2, 0]);
+  expect(sameEnds('aab', 'ab')).toEqual([1, 1]);
+  expect(sameEnds('aaa', 'aa')).toEqual([2, 0]);
+  expect(sameEnds('', 'a')).toEqual([0, 0]);
+});
+
+test('how many lines stand there exactly', () => {
+  expect(nearest(text, ['function a() {', '  return 2;', '}'])?.matching).toBe(2);
+});
+
+test('a place past the end is told', () => {
+  expect(describeNearest(nearest(text, ['\treturn 2;', '}', 'more']))).toBe(
+    'The nearest place is line 6; line 8 differs in end of file: expected "more", the file ends.',
+  );
+  expect(describeNearest(nearest(text, ['\treturn 2;', '{']))).toBe(
+    'The nearest place is line 6; line 7 differs in text: expected "{", found "}".',
+  );
+  expect(describeNearest(nearest(text, ['}'], 7))).toBe('It stands at line 7.');
+  expect(describeNearest(nearest(['}'], ['}', '“']))).toMatch(/line 2 differs in end of file: .*, the file ends\.$/);
+  expect(describeNearest(nearest(['say "x"'], ['say “x"']))).toContain(
+    'differs in look-alike characters (the answer has',
+  );
+});
+
+test('lines to be copied, with their numbers: up to 30 of 300 characters', () => {
+  expect(copyOf(nearest(text, ['function b() {']))).toEqual({
+    copy: 'Line 5 of the file, to be copied:\nfunction b() {',
+  });
+  expect(copyOf(nearest(text, ['function b() {', '\treturn 3;']))).toEqual({
+    copy: 'Lines 5 to 6 of the file, to be copied:\nfunction b() {\n\treturn 2;',
+  });
+  const copied = (lines: string[]): number => nearest(lines, lines)?.lines.length ?? -1;
+  expect(copied(new Array<string>(30).fill('x'.repeat(300)))).toBe(30);
+  expect(copied(new Array<string>(31).fill('x'))).toBe(0);
+  expect(copied(['x', 'x'.repeat(301)])).toBe(0);
+  expect(copyOf(nearest(['x'.repeat(301)], ['x'.repeat(301)]))).toEqual({});
+  expect(copyOf(null)).toEqual({});
+});
+
+test('what it costs is bounded', () => {
+  // Fifty places of a line,
+  expect(nearest(new Array<string>(60).fill('}'), ['}'], 60)?.line).toBe(50);
+  // two hundred lines of what was wanted,
+  const wanted = ['functions b() {', ...new Array<string>(199).fill('z'), 'another line'];
+  const there = ['function b() {', ...new Array<string>(249).fill('q'), 'another line'];
+  expect(nearest(there, wanted)?.line).toBe(1);
+  expect(nearest(there, wanted.slice(1))?.line).toBe(52);
+  // and likeness in twenty thousand lines.
+  const many = [...new Array<string>(19_999).fill('q'), 'function b() {'];
+  expect(nearest(many, ['functions b() {'])?.line).toBe(20_000);
+  expect(nearest(['q', ...many], ['functions b() {'])).toBeNull();
 });
 
 test('one changed line is found by likeness, nothing alike is said', () => {
@@ -60,6 +140,9 @@ test('a word of a line is told with the whole line, to be copied', () => {
   );
   expect(describeNearest(nearest(['a\tbig word'], ['big']))).toContain('The whole line 1 is "a\\tbig word".');
   expect(nearest(json, ['t'])).toBeNull();
+  const line = `abc ${'x'.repeat(156)}`;
+  expect(describeNearest(nearest([line], ['abc']))).toContain(`The whole line 1 is \`${line}\`.`);
+  expect(describeNearest(nearest([`${line}x`], ['abc']))).toContain('The whole line 1 is "abc x');
 });
 
 test('huge and repetitive inputs are bounded', () => {

@@ -80,6 +80,7 @@ test.each<[string, string, string, string, string | null]>([
   ['Markdown that begins with a fence', 'a.md', MD, '```sh\nls\n```', '```sh\nls\n```'],
   ['Markdown whose base begins with a fence', 'a.md', '```md\nx\n```', '```md\ny\n```', '```md\ny\n```'],
   ['a new Markdown file', 'a.md', '', '```sh\nls\n```', '```sh\nls\n```'],
+  ['an empty fence as a new Markdown file', 'a.md', '', '```\n```', '```\n```'],
   ['a Markdown fence that is not closed', 'a.md', MD, '```markdown\n# B', '```markdown\n# B'],
 ])('%s', (_, path, base, body, kept) => {
   const lines = (text: string) => indexOfLines(text === '' ? [] : text.split('\n'));

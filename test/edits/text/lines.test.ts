@@ -2,7 +2,7 @@ import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ByteText } from '../../../src/edits/text/byte-text.js';
 import { applyAnswer } from '../../../src/edits/index.js';
-import { indexOf, splitLines } from '../../../src/edits/text/lines.js';
+import { indexOf, linesWithEnds, splitLines } from '../../../src/edits/text/lines.js';
 import { lineOrigins } from '../../../src/edits/text/line-diff.js';
 import { answerIndex, answerLines } from '../../../src/edits/text/codec.js';
 import { fuzz } from '../../support/fuzz.js';
@@ -66,7 +66,8 @@ describe('an index over bytes', () => {
         const [bytes, strings] = both(parts.join(''));
         const [otherBytes, otherStrings] = both((isSame ? parts : others).join(''));
         for (let at = -1; at <= bytes.length; at += 1) {
-          expect(bytes.firstCode(at) < 128 ? bytes.firstCode(at) : -1).toBe(asciiOf(strings.line(at)));
+          for (const code of [bytes.firstCode(at), strings.firstCode(at)])
+            expect(code < 128 ? code : -1).toBe(asciiOf(strings.line(at)));
           for (let otherAt = -1; otherAt <= otherBytes.length; otherAt += 1) {
             const line = strings.line(at);
             const equal = line !== undefined && line === otherStrings.line(otherAt);
@@ -165,4 +166,11 @@ test('what a distant line holds is not decoded for an edit of another', () => {
     one.mockRestore();
     all.mockRestore();
   }
+});
+
+test('lines with their ends', () => {
+  expect(linesWithEnds('\na\r\n\nb')).toEqual(['\n', 'a\r\n', '\n', 'b']);
+  expect(linesWithEnds('a\n')).toEqual(['a\n']);
+  expect(linesWithEnds('\ra\nb', '\r')).toEqual(['\r', 'a\nb']);
+  expect(linesWithEnds('')).toEqual([]);
 });

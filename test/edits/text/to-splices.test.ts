@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LinesPlan } from '../../../src/edits/text/changes.js';
-import { type SpliceOptions, spliced } from '../../../src/edits/text/to-splices.js';
+import { exactBase, quotesItsBom, type SpliceOptions, spliced } from '../../../src/edits/text/to-splices.js';
 import { applySplices } from '../../../src/edits/text/splices.js';
 import { decodeFile } from '../../../src/edits/text/codec.js';
 
@@ -101,6 +101,15 @@ describe('line ends, and the end of the file', () => {
     expect(applySplices(base, resolved.splices)).toEqual(resolved.bytes);
   });
 
+  test.each<[string, LinesPlan['changes']]>([
+    ['none', []],
+    ['of the first line', [{ from: 0, to: 1, lines: ['x'] }]],
+    ['with a mark in another line', [{ from: 1, to: 2, lines: ['\ufeffx'] }]],
+  ])('changes that the format knows are taken as they are: %s', (_name, changes = []) => {
+    const resolved = run('\ufeffa\nb\n', ['not looked at'], { changes });
+    expect(resolved.ok && resolved.changes).toBe(changes);
+  });
+
   test('equal lines said as new are no splice', () => {
     expect(run('a\nb\n', ['a', 'b'], { changes: [{ from: 1, to: 2, lines: ['b'] }] })).toMatchObject({
       ok: true,
@@ -136,6 +145,7 @@ describe('what a file cannot take', () => {
   test('a carriage return that would end a line', () => {
     expect(run('a\rb\r', ['a', 'x\ry', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'stray_cr' }] });
     expect(run('a\nb\n', ['a', 'x\r', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'stray_cr' }] });
+    expect(run('a\nb', ['a', 'x\r', 'y'])).toMatchObject({ ok: false, reasons: [{ code: 'stray_cr' }] });
   });
 
   test('one that ends no line is text', () => {
@@ -151,4 +161,39 @@ test('a huge rewrite stays linear and right', () => {
   const resolved = run(`${base.join('\n')}\n`, lines);
   expect(resolved.ok && Buffer.from(resolved.bytes).toString()).toBe(`${lines.join('\n')}\n`);
   expect(resolved.ok && resolved.splices.length).toBe(10_000);
+});
+
+describe('exact bytes: lines end at LF alone, and all else is text', () => {
+  test.each<[string, Buffer | null, string[], string[]]>([
+    ['no file', null, [], []],
+    ['an empty file', Buffer.from(''), [], []],
+    ['no text', Buffer.from('a\0b'), [], []],
+    ['a last line without end', Buffer.from('a\r\nb\rc'), ['a\r', 'b\rc'], ['\n', '']],
+    ['a blank last line', Buffer.from('a\n\n'), ['a', ''], ['\n', '\n']],
+    ['a byte order mark', Buffer.from('\ufeffa\n'), ['\ufeffa'], ['\n']],
+  ])('%s', (_name, bytes, lines, ends) => {
+    const base = exactBase(bytes);
+    expect(base.text).toEqual({ lines, ends });
+    expect(base.codec.bom).toHaveLength(0);
+  });
+  test('new lines end in LF, and a mark or a carriage return in them is no mistake', () => {
+    const base = Buffer.from('a\r\nb\r\n');
+    const changes = [{ from: 0, to: 1, lines: ['\ufeffa', 'x\r'] }];
+    expect(textOf(base, [], { exact: exactBase(base), changes })).toBe(
+      Buffer.from('\ufeffa\nx\r\nb\r\n').toString('latin1'),
+    );
+    const lines = { exact: exactBase(null), changes: [{ from: 0, to: 0, lines: ['a'] }] };
+    expect(textOf(null, ['a'], lines, { newFileEol: '\r\n' })).toBe('a\n');
+  });
+});
+
+test.each([
+  ['\ufeffa\nb\n', true],
+  ['\ufeff', true],
+  ['\ufeffa\n\ufeffb\n', false],
+  ['a\nb\n', false],
+  ['a\n\ufeffb\n', false],
+])('a mark before a quoted line of %j can mean only that of the file: %s', (text, only) => {
+  const decoded = decodeFile(Buffer.from(text));
+  expect(decoded.ok && quotesItsBom({ ...decoded, bytes: Buffer.from(text) })).toBe(only);
 });
