@@ -36,6 +36,7 @@ describe('rebase3', () => {
     ['same line', 'a\nb\nc\n', 'a\nX\nc\n', 'a\nY\nc\n', 'conflict'],
     ['adjoining lines', 'a\nb\nc\n', 'A\nb\nc\n', 'a\nB\nc\n', 'conflict'],
     ['both insert at one place', 'a\nb\n', 'a\nX\nb\n', 'a\nY\nb\n', 'conflict'],
+    ['both append, one with a change above', 'a\nx\n}\n', 'A\nx\n}\nf\n}\n', 'a\nx\n}\ng\n}\n', 'conflict'],
     ['changed against deleted', 'a\nb\nc\n', 'a\nc\n', 'a\nB\nc\n', 'conflict'],
     ['LF against CRLF', 'a\nb\n', 'a\r\nb\r\n', 'a\nB\n', 'conflict'],
   ])('%s', (_, base, ours, theirs, expected) => {

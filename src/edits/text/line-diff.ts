@@ -150,14 +150,14 @@ const anchors = (base: LineIndex, result: LineIndex, [b0, b1, r0, r1]: Stretch):
 };
 
 /** The place of each line, the first one's being `first`; -1 where it stands more than once. In the order of the lines. */
-export const placesOnce = (lines: readonly string[], first = 0): Map<string, number> => {
+const placesOnce = (lines: readonly string[], first = 0): Map<string, number> => {
   const places = new Map<string, number>();
   for (const [i, line] of lines.entries()) places.set(line, places.has(line) ? -1 : first + i);
   return places;
 };
 
 /** The longest subsequence that rises in `by` (patience sorting, n log n). */
-export const longestRising = <T>(items: readonly T[], by: (item: T) => number): T[] => {
+const longestRising = <T>(items: readonly T[], by: (item: T) => number): T[] => {
   const tops: number[] = [];
   const tails: number[] = [];
   const previous: number[] = [];
