@@ -78,10 +78,8 @@ class Reader {
       if (this.at + rest.length === this.text.length && word.startsWith(rest)) throw open('bracket');
     }
     const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/.exec(rest)?.[0];
-    if (number === undefined) {
-      if (/^-?$/.test(rest)) throw open('bracket');
-      throw broken(this.at, `expected a value, found ${this.found()}`);
-    }
+    if (/^(?:-|-?\d[\d.]*(?:\.|[eE][+-]?))$/.test(rest)) throw open('bracket');
+    if (number === undefined) throw broken(this.at, `expected a value, found ${this.found()}`);
     this.at += number.length;
     return Number(number);
   }

@@ -38,7 +38,11 @@ describe('describeFile', () => {
     ['UTF-16 BE', utf16le('a\r').swap16(), { encoding: 'utf-16be', eol: 'cr', lines: 1 }],
     ['bytes', Buffer.from([0x61, 0xe9, 0x0a]), { encoding: 'bytes', eol: 'lf', lines: 1 }],
     ['empty', Buffer.from(''), { encoding: 'utf-8', eol: 'none', lines: 0, finalNewline: false, binary: false }],
-    ['binary', Buffer.from('a\0b'), { encoding: 'binary', binary: true, lines: 0 }],
+    [
+      'binary',
+      Buffer.from('\0b'),
+      { encoding: 'binary', bom: false, eol: 'none', lines: 0, finalNewline: false, binary: true },
+    ],
     ['UTF-32', Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0]), { binary: true }],
   ])('%s', (_name, bytes, expected) => {
     expect(describeFile(bytes)).toMatchObject(expected);
@@ -64,6 +68,20 @@ test('a configured single-byte encoding is read and written by its letters', () 
   expect(decoded.text.lines).toEqual(['€', 'é']);
   expect([...decoded.codec.encode('é€')]).toEqual([0xe9, 0x80]);
   expect(decoded.codec.holds('日')).toBe(false);
+  expect(decoded.codec.holds('\0')).toBe(false);
+  // Bytes without a letter of their own.
+  expect(decodeFile(bytes, 'windows-1253')).toMatchObject({ ok: false, problem: { code: 'config_invalid' } });
   expect(decodeFile(bytes, 'shift_jis')).toMatchObject({ ok: false, problem: { code: 'config_invalid' } });
   expect(decodeFile(Buffer.from('é'), 'windows-1252')).toMatchObject({ ok: true, codec: { encoding: 'utf-8' } });
+});
+
+test.each<[string, Uint8Array, string[], string[]]>([
+  ['UTF-8', Buffer.from('a'), ['a', '\x7f', '\u00e9', '\u{1f600}', '\ue000'], ['\0', '\ud800', '\udc00', '\udfff']],
+  ['UTF-16', utf16le('a'), ['a', '\u00e9', '\u{1f600}'], ['\0', '\udfff']],
+  ['bytes', Buffer.from([0xe9]), ['a', '\x01', '\x7f'], ['\0', '\x80', '\u00e9']],
+])('what may be added to %s', (_name, bytes, good, bad) => {
+  const decoded = decodeFile(bytes);
+  if (!decoded.ok) throw new Error(decoded.problem.message);
+  expect(good.filter((c) => !decoded.codec.holds(c))).toEqual([]);
+  expect(bad.filter((c) => decoded.codec.holds(c))).toEqual([]);
 });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { lineCheck } from '../../../../src/edits/listing.js';
 import { applyAnswer } from '../../../../src/edits/apply-answer.js';
+import { structuredEdit } from '../../../../src/edits/formats/structured-edit/index.js';
 import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../../../src/edits/types.js';
+import { contextOf, readOne, whyNot } from '../../locate-support.js';
 
 const LINES = ['zero', 'one', '', 'two', '}', 'three', '}', 'four'];
 const check = (line: number, lines = LINES): string =>
@@ -70,6 +72,30 @@ describe('order at one place', () => {
     const outcome = run(operations);
     expect(outcome.outcome).toBe('refused');
     expect(codes(outcome)).toContain('overlap');
+  });
+
+  test('each that overlaps is told, with the one that reaches furthest before it', () => {
+    const replace = (start: number, end: number): Op => ({
+      type: 'replace',
+      start_line: check(start),
+      end_line: check(end),
+      content: 'x',
+    });
+    const told = (...operations: Op[]): string[] => {
+      const outcome = run(operations);
+      return 'reasons' in outcome ? outcome.reasons.map(({ message }) => message.replace(/ in f\..*/, '')) : [];
+    };
+    expect(told(replace(1, 5), replace(2, 3), replace(4, 4))).toEqual([
+      'Operation 2 (replace at line 2) overlaps operation 1 (lines 1 to 5)',
+      'Operation 3 (replace at line 4) overlaps operation 1 (lines 1 to 5)',
+    ]);
+    expect(told(replace(5, 6), replace(1, 2), replace(4, 5))).toEqual([
+      'Operation 3 (replace at line 5) overlaps operation 1 (lines 4 to 5)',
+    ]);
+    expect(told(replace(1, 3), replace(2, 3), replace(3, 3))).toEqual([
+      'Operation 2 (replace at line 2) overlaps operation 1 (lines 1 to 3)',
+      'Operation 3 (replace at line 3) overlaps operation 1 (lines 1 to 3)',
+    ]);
   });
 
   test('inserts at both borders of a range are no overlap', () => {
@@ -190,6 +216,115 @@ describe('where an operation means', () => {
     ).toEqual(['context_mismatch']);
   });
 
+  /** `lines` as the file; the message of the first reason, or the first changed line and the tolerances. */
+  const where = (lines: string, operation: Op, options: Partial<ApplyOptions> = {}): string => {
+    const outcome = run([{ content: 'X', ...operation }], options, {
+      bytes: Buffer.from(lines.replaceAll('|', '\n') + '\n'),
+    });
+    if (outcome.outcome !== 'edited') return 'reasons' in outcome ? (outcome.reasons[0]?.message ?? '') : '';
+    return `${linesOf(outcome).indexOf('X') + 1} ${outcome.tolerances.map(({ tolerance }) => tolerance).join(' ')}`.trim();
+  };
+  const checkIn = (lines: string, line: number, as = line): string =>
+    `${as}:${check(line, lines.split('|')).split(':')[1] ?? ''}`;
+
+  test('what is said of an end of the file means no other place', () => {
+    const contexts = { context_before: 'zero\none', context_after: '\ntwo' };
+    expect(codes(run([{ type: 'append', content: 'X', ...contexts }]))).toEqual(['context_mismatch']);
+    expect(codes(run([{ type: 'prepend', content: 'X', ...contexts }]))).toEqual(['context_mismatch']);
+    expect(linesOf(run([{ type: 'insert', line: 5, content: 'X', ...contexts }]))[2]).toBe('X');
+  });
+
+  test('two other places are told', () => {
+    const insert = { type: 'insert', line: 1, context_before: 'a', context_after: 'b' };
+    expect(where('x|a|b|y|a|b', insert)).toContain(
+      ' What it quotes stands in more than one other place, for example at lines 3 and 6. ',
+    );
+    expect(where('x|a|b|y', insert, { tolerances: { line_drift: false } })).toContain(
+      ' All that it quotes stands together at line 3. ',
+    );
+  });
+
+  test('parts that stand in other places too prove less', () => {
+    const insert = { type: 'insert', line: 1, context_before: 'a', context_after: 'b' };
+    expect(where('x|a|y|b|a|b', insert)).toBe('6 line_drift unchecked_lines');
+    expect(where('x|y|a|b', insert)).toBe('4 line_drift');
+    expect(where('x|a|y|b|a|b', insert, { tolerances: { unchecked_lines: false } })).toMatch(
+      /^`context_before` of the insert/,
+    );
+  });
+
+  test('an operation moves by up to 100 lines', () => {
+    const far = (line: number): string =>
+      where([...new Array<string>(line - 2).fill('q'), 'a', 'b', 'c'].join('|'), {
+        type: 'insert',
+        line: 3,
+        context_before: 'a',
+        context_after: 'b',
+      });
+    expect(far(103)).toBe('103 line_drift');
+    expect(far(104)).toMatch(/^`context_before` of the insert/);
+  });
+
+  test('checks that stand at their numbers, all of them, move nothing', () => {
+    const lines = 'x|p|a|b|q|r|p|a|b|q|s';
+    const range = { type: 'replace', start_line: checkIn(lines, 3), end_line: checkIn(lines, 4) };
+    expect(where(lines, { ...range, context_after: 'q\ns' })).toMatch(/^`context_after` of the replace at line 3/);
+    // The check of its end stands elsewhere alone, as all of it does.
+    const other = 'x|p|a|b|q|r|p|a|b|z';
+    const end = checkIn(other, 9, 4);
+    expect(where(other, { ...range, end_line: end, context_before: 'r\np' })).toBe('8 line_drift unchecked_lines');
+  });
+
+  test.each<[string, string, Op, RegExp]>([
+    [
+      'the line that differs',
+      'a|b|c|d|e',
+      { type: 'insert', line: 2, context_after: 'b\nc\nx' },
+      /^`context_after` of the insert at line 2 does not stand there: line 4 differs in text: expected "x", found "d"\. /,
+    ],
+    [
+      'one before it',
+      'a|b|c|d|e',
+      { type: 'insert', line: 4, context_before: 'a\nx\nc' },
+      /^`context_before` of the insert at line 4 does not stand there: line 2 differs in text: expected "x", found "b"\. /,
+    ],
+    [
+      'a line before the first',
+      'a|b',
+      { type: 'insert', line: 2, context_before: 'x\na' },
+      /does not stand there: expected "x" before the first line of the file\. /,
+    ],
+    [
+      'a line behind the last',
+      'a|b',
+      { type: 'insert', line: 1, context_after: 'a\nb\nx' },
+      /does not stand there: expected "x" after the last line of the file\. /,
+    ],
+    [
+      'a check of no line',
+      'a|b',
+      { type: 'insert', line: '3:zzz' },
+      /^The insert quotes 3:zzz, but there is no such line\./,
+    ],
+    [
+      'the check of an end',
+      'a|b|c',
+      { type: 'replace', start_line: checkIn('a|b|c', 1), end_line: '3:zzz' },
+      /^The replace quotes 3:zzz, but that line is 3:\w{3}\| "c"\./,
+    ],
+    ['a bare number', 'a|b', { type: 'insert', line: 2 }, /names line 2 by its bare number\. .*"2:\w{3}"/],
+    [
+      'one line too far',
+      'a|b',
+      { type: 'replace', start_line: 3, end_line: 3 },
+      /names line 3; f has 2 lines, .* is 2\./,
+    ],
+    ['two', 'a|b', { type: 'replace', start_line: 2, end_line: 3 }, /names lines 2 to 3; f has 2 lines, .* is 2\./],
+    ['an insert too far', 'a|b', { type: 'insert', line: 4 }, /names line 4; f has 2 lines, .* is 3\./],
+  ])('told: %s', (_name, lines, operation, message) => {
+    expect(where(lines, operation, { tolerances: { unchecked_lines: false } })).toMatch(message);
+  });
+
   test.each([
     [{ type: 'insert', line: 10, content: 'x' }],
     [{ type: 'replace', start_line: 8, end_line: 9, content: 'x' }],
@@ -210,11 +345,67 @@ describe('unseen lines', () => {
     ['across a gap', { type: 'delete', start_line: check(2), end_line: check(7) }, false],
     ['an insert at a border', { type: 'insert', line: check(4), content: 'x' }, true],
     ['an insert in the gap', { type: 'insert', line: check(5), content: 'x' }, false],
+    ['an insert at the first border', { type: 'insert', line: check(6), content: 'x' }, true],
     ['an append', { type: 'append', content: 'x' }, true],
   ])('%s', (_name, operation, ok) => {
     const outcome = run([operation], {}, { seen });
     expect(outcome.outcome === 'edited' ? [] : codes(outcome)).toEqual(ok ? [] : ['unseen_lines']);
   });
+  test('ranges that touch are one; a prepend needs none', () => {
+    const both = { type: 'delete', start_line: check(4), end_line: check(5) };
+    expect(
+      run(
+        [both],
+        {},
+        {
+          seen: [
+            [4, 4],
+            [5, 8],
+          ],
+        },
+      ).outcome,
+    ).toBe('edited');
+    expect(
+      codes(
+        run(
+          [both],
+          {},
+          {
+            seen: [
+              [3, 4],
+              [6, 8],
+            ],
+          },
+        ),
+      ),
+    ).toEqual(['unseen_lines']);
+    expect(run([{ type: 'prepend', content: 'x' }], {}, { seen: [[4, 5]] }).outcome).toBe('edited');
+  });
+  test('at most thirty ranges are told', () => {
+    const many = Array.from({ length: 31 }, (_, i) => [10 * i + 10, 10 * i + 10 + (i % 2)] as const);
+    const outcome = run([{ type: 'delete', start_line: check(1), end_line: check(1) }], {}, { seen: many });
+    expect('reasons' in outcome && outcome.reasons[0]?.message).toMatch(
+      /touches line 1 of f, .* Shown are the lines 10, 20-21, 30, .*, 290, 300-301\. Edit only those\.$/,
+    );
+  });
+});
+
+test.each<[string, readonly [number, number], Op, boolean]>([
+  ['a line inside', [2, 4], { type: 'delete', start_line: check(2), end_line: check(4) }, true],
+  ['a line before', [2, 4], { type: 'delete', start_line: check(1), end_line: check(2) }, false],
+  ['a line behind', [2, 4], { type: 'delete', start_line: check(4), end_line: check(5) }, false],
+  ['an insert before the first', [2, 4], { type: 'insert', line: check(2), content: 'x' }, true],
+  ['an insert before the last', [2, 4], { type: 'insert', line: check(4), content: 'x' }, true],
+  ['an insert behind the last', [2, 4], { type: 'insert', line: check(5), content: 'x' }, false],
+  ['an insert far before', [5, 8], { type: 'insert', line: check(2), content: 'x' }, false],
+  ['an insert behind the last line of the file', [5, 8], { type: 'insert', line: 9, content: 'x' }, true],
+  ['an append in the last region', [5, 8], { type: 'append', content: 'x' }, true],
+  ['an append in another', [1, 4], { type: 'append', content: 'x' }, false],
+  ['a prepend in the first region', [1, 4], { type: 'prepend', content: 'x' }, true],
+  ['a prepend in another', [5, 8], { type: 'prepend', content: 'x' }, false],
+])('a call for a part of the file: %s', (_name, region, operation, ok) => {
+  const outcome = run([operation], {}, { region });
+  expect(outcome.outcome === 'edited' ? [] : codes(outcome)).toEqual(ok ? [] : ['unseen_lines']);
 });
 
 describe('what is not a structured edit', () => {
@@ -269,6 +460,38 @@ describe('what is not a structured edit', () => {
     });
   });
 
+  test('where the answer breaks is told by its line, and is no cut', () => {
+    const read = (body: string) => readOne(structuredEdit, body, contextOf({ f: 'a\n' }));
+    expect(read(`${good}\n \n`).kind).toBe('plans');
+    expect(read(`${good}\n\nx`)).toEqual({
+      kind: 'invalid',
+      open: false,
+      reasons: [
+        {
+          code: 'not_json',
+          message:
+            'The answer is not one JSON object: line 1: text follows after the JSON object. Send the JSON object alone.',
+        },
+      ],
+    });
+    expect(whyNot(read('{\n"operations": nothing}'))).toContain('line 2: ');
+    expect(read('{"operations": 1}')).toMatchObject({ kind: 'invalid', open: false });
+    expect(read('{"operations": [')).toMatchObject({ kind: 'invalid', open: true });
+  });
+
+  test('operations are counted, and the files that they name', () => {
+    const operations = ['f', 'g', 'f'].map((file_path) => ({ type: 'append', file_path, content: 'b' }));
+    expect(structuredEdit.read(JSON.stringify({ operations }), contextOf({ f: '', g: '' }))).toMatchObject({
+      files: 2,
+      edits: 3,
+    });
+  });
+
+  test('at most twenty refusals are told', () => {
+    const operations = new Array<Op>(25).fill({ type: 'delete', start_line: 900, end_line: 900 });
+    expect(codes(run(operations))).toHaveLength(20);
+  });
+
   test('hostile nesting is refused, not a crash', () => {
     expect(answer(`{"operations":${'['.repeat(100_000)}`).outcome).toBe('invalid');
   });
@@ -279,6 +502,20 @@ test('marks of shown tabs are taken off', () => {
   const outcome = run([{ type: 'insert', line: 3, content: '→\tc\n', context_before: '→\tb' }], {}, file);
   expect(linesOf(outcome)).toEqual(['a {', '\tb', '\tc', '}']);
   expect(outcome).toMatchObject({ notes: [{ code: 'tab_marks' }] });
+  const some = run(
+    [
+      { type: 'append', content: 'x' },
+      { type: 'append', content: '→\ty' },
+    ],
+    {},
+    file,
+  );
+  expect(linesOf(some)).toEqual(['a {', '\tb', '}', 'x', '\ty']);
+  // A context is one with and without them.
+  for (const key of ['context_before', 'context_after'])
+    expect(codes(run([{ type: 'insert', line: 3, content: 'x', [key]: '→\tz' }], {}, file))).toEqual([
+      'context_mismatch',
+    ]);
 });
 
 test('a new file is made of prepends, inserts at line 1 and appends', () => {
