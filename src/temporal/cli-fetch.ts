@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Environment } from '../system/environment.js';
+import { childEnvironment, type Environment } from '../system/environment.js';
 import { withScratch } from '../system/scratch.js';
 import { innermost } from './failures.js';
 
@@ -152,7 +152,7 @@ const pipDownload = async (
   try {
     await promisify(execFile)(program, [...first, 'download', ...quiet, ...selected, '--dest', to], {
       timeout: PIP_MS,
-      env: { ...env },
+      env: childEnvironment(env, ['pip', 'remote']),
       cwd: to,
     });
     return null;
