@@ -61,6 +61,7 @@ export const GUARDS = {
     default: 'ask',
     what: 'a definition that is gone while its name is still used, in the proposal or elsewhere in the workspace',
   },
+  secret: { default: 'ask', what: 'a secret in a place where it was not: of another file, or new' },
   shrinkage: { default: 'ask', what: 'more than half of a file gone' },
   conflict_markers: { default: 'ask', what: 'new conflict markers' },
   lookalikes: { default: 'ask', what: 'new characters that hide or look like others; `note` for typographic ones' },

@@ -45,14 +45,16 @@ export const childEnvironment = (
   );
 };
 
-/** `text` with the values of secret-named variables of `env` blanked, longest first. */
-export function redact(text: string, env: Environment): string {
-  const secrets = definedOf(env)
+/** Of secret-named variables, longest first. */
+export const secretValues = (env: Environment): readonly string[] =>
+  definedOf(env)
     .filter(([name, value]) => SECRET_NAME.test(name) && value.length >= SECRET_CHARS)
     .map(([, value]) => value)
     .sort((a, b) => b.length - a.length);
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
-}
+
+/** `text` with the values of secret-named variables of `env` blanked. */
+export const redact = (text: string, env: Environment): string =>
+  secretValues(env).reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
 
 /** A path as one word of a shell, for what a person is told to type. */
 export const shellWord = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;

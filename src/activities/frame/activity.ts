@@ -23,6 +23,7 @@ import { isoTime } from '../../system/clock.js';
 import { NoTurn, withTimeLimit } from '../../system/turns.js';
 import type { AssertCurrent } from '../../workspace/ports.js';
 import type { ActivityPorts } from './ports.js';
+import { maskWords } from './secrets.js';
 
 // A stopped process (SIGSTOP, a suspended machine) is given up after its heartbeat time-out and another attempt takes its place. When it
 // wakes up, nobody tells it in time; but it can see by the clocks that it stood still.
@@ -96,12 +97,23 @@ const cut = (text: string): string =>
 /** What went wrong and what to do: a decision point shows no more than this. */
 export const sentence = ({ message, next }: Problem): string => (next === undefined ? message : `${message} ${next}`);
 
-function asFailure(error: unknown): unknown {
+/** A failure is told also where its activity was cancelled. */
+const UNTIL_DONE = new AbortController().signal;
+
+const messageOf = (error: unknown): string =>
+  error instanceof ModelError || error instanceof ProblemError
+    ? sentence(error.problem)
+    : error instanceof Error
+      ? `${error.name}: ${error.message}`
+      : String(error);
+
+/** `message`: what it says, as history may hold it. */
+function asFailure(error: unknown, message: string): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
   if (error instanceof ModelError) {
     return ApplicationFailure.create({
       type: error.problem.code,
-      message: cut(sentence(error.problem)),
+      message: cut(message),
       nonRetryable: !error.retryable,
       category: ApplicationFailureCategory.BENIGN,
       ...(error.retryAfter_ms === undefined ? {} : { nextRetryDelay: error.retryAfter_ms }),
@@ -110,16 +122,17 @@ function asFailure(error: unknown): unknown {
   if (error instanceof ProblemError) {
     return ApplicationFailure.create({
       type: error.problem.code,
-      message: cut(sentence(error.problem)),
+      message: cut(message),
       nonRetryable: !retried(error.problem),
       category: ApplicationFailureCategory.BENIGN,
     });
   }
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const isTold = message === messageOf(error);
   return ApplicationFailure.create({
     type: 'internal',
     message: cut(message),
-    ...(error instanceof Error ? { cause: error } : {}),
+    // Its own words are in it again.
+    ...(error instanceof Error && isTold ? { cause: error } : {}),
   });
 }
 
@@ -166,7 +179,8 @@ export function activity<I extends ActivityBase, O extends object>(
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it began`);
       const run = () => work(input, { signal: context.cancellationSignal, assertCurrent: pulse.assertCurrent, owner });
-      const result = await withTimeLimit(context.info.startToCloseTimeoutMs, run);
+      const told = await withTimeLimit(context.info.startToCloseTimeoutMs, run);
+      const result = await maskWords(ports, input, told, context.cancellationSignal);
       // What the result names must lie in the home that is there for the next activity.
       await ports.checkHome();
       await ports.archive.append(input.stepKey, [
@@ -183,8 +197,15 @@ export function activity<I extends ActivityBase, O extends object>(
       if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
       const spec: ActivitySpec = ACTIVITIES[name];
       if (error instanceof NoTurn && spec.asksAgain === true) return versioned({ outcome: 'busy' }) as unknown as O;
-      ports.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err: error }, 'activity failed');
-      throw asFailure(error);
+      const said = messageOf(error);
+      const { message } = await maskWords(ports, { stepKey: input.stepKey }, { message: said }, UNTIL_DONE).catch(
+        () => ({
+          message: 'What it says may hold a secret, and could not be looked through.',
+        }),
+      );
+      const err = message === said ? error : message;
+      ports.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err }, 'activity failed');
+      throw asFailure(error, message);
     } finally {
       clearInterval(timer);
     }

@@ -32,6 +32,7 @@ import {
   type EditPromptInput,
 } from '../../model/prompts/index.js';
 import type { Finding } from '../../shared/formats.js';
+import { findSecrets, type Secret } from '../../system/secrets.js';
 import { languageOf, loadSyntax } from '../../syntax/index.js';
 
 const CONFLICT_PLACES = 3; // bound: Places that an unclean merge tells,
@@ -85,6 +86,8 @@ export interface EditWork {
   readonly prompt: { readonly input: PromptInput; readonly result: EditPrompt };
   readonly brief: { readonly input: BriefInput; readonly result: OpenRequest };
   readonly diff: { readonly input: readonly DiffFile[]; readonly result: DrawnDiff };
+  /** What a model must not see, of each text. */
+  readonly secrets: { readonly input: readonly string[]; readonly result: readonly (readonly Secret[])[] };
 }
 export interface GuardInput extends Pick<GuardOptions, 'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside'> {
   readonly files: readonly GuardedFile[];
@@ -122,7 +125,10 @@ export interface DrawnDiff {
 }
 export type EditWorkKind = keyof EditWork;
 type Doers = {
-  readonly [K in EditWorkKind]: (input: EditWork[K]['input'], syntax: Syntax) => EditWork[K]['result'];
+  readonly [K in EditWorkKind]: (
+    input: EditWork[K]['input'],
+    syntax: Syntax,
+  ) => EditWork[K]['result'] | Promise<EditWork[K]['result']>;
 };
 
 const writeDiff = (files: readonly DiffFile[]): DrawnDiff => {
@@ -171,6 +177,7 @@ const DO: Doers = {
   describe: ({ bytes, encoding }) => describeFile(bytes ?? NO_BYTES, encoding ?? undefined),
   prompt: ({ files, ...rest }) => editPrompt({ ...rest, files: textsOf(files) }),
   brief: ({ files, ...rest }) => briefPrompt({ ...rest, files: textsOf(files) }),
+  secrets: (texts) => Promise.all(texts.map(findSecrets)),
 };
 
 /** Grammars are loaded before the work begins: nothing else of it touches a file. */
@@ -219,6 +226,7 @@ export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['inpu
   if (kind === 'outline' || kind === 'describe') return (input as FileBytes).bytes?.byteLength ?? 0;
   if (kind === 'regions') return (input as RegionsInput).file.bytes?.byteLength ?? 0;
   if (kind === 'prompt' || kind === 'brief') return promptSize(input as PromptInput | BriefInput);
+  if (kind === 'secrets') return (input as EditWork['secrets']['input']).reduce((sum, text) => sum + text.length, 0);
   const files = kind === 'guards' ? (input as GuardInput).files : (input as EditWork['diff']['input']);
   return files.reduce((sum, { base, result }) => sum + (base?.byteLength ?? 0) + (result?.byteLength ?? 0), 0);
 };

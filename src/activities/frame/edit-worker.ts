@@ -121,6 +121,7 @@ const WORDS: Record<EditWorkKind, string> = {
   prompt: 'listing the files for a request',
   brief: 'listing the files for a request',
   diff: 'drawing the diff',
+  secrets: 'looking for secrets',
 };
 
 const engineFailed = (

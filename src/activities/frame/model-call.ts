@@ -2,6 +2,7 @@
 import { priceBy, promptCut, estimateRequestTokens } from '../../model/tokens.js';
 import type { BuiltRequest } from '../../model/prompts/index.js';
 import type { ModelAnswer, Role, CallKeyParts } from '../../model/ports.js';
+import { callKey } from '../../model/journal/index.js';
 import { ModelError, type ModelErrorKind } from '../../model/errors.js';
 import { BOUNDS, type Limits, type Timings } from '../../shared/limits.js';
 import type { ModelDown } from '../../shared/outage.js';
@@ -9,12 +10,24 @@ import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { sentence, type ActivityScope, stoodStill } from './activity.js';
 import type { ActivityPorts } from './ports.js';
+import { maskRequest, restoreAnswer, type ShownFiles } from './secrets.js';
 import type { ProjectConfig } from '../../documents/job/index.js';
 
 const WAKE_MS = 60_000; // bound: After a machine slept its network comes back within this: a model that is not reached then is waited for.
 
+export interface Answered {
+  readonly outcome: 'answered';
+  /** With the secrets that its request hid. */
+  readonly answer: ModelAnswer;
+  /** As the model wrote it, for what is told on. */
+  readonly written: string;
+  /** What looks like placeholders and is none of its request's: where it is not empty, nothing may be written by this answer. */
+  readonly unknown: readonly string[];
+  readonly nonce: string;
+  readonly usage: StepUsage;
+}
 export type Call =
-  | { readonly outcome: 'answered'; readonly answer: ModelAnswer; readonly nonce: string; readonly usage: StepUsage }
+  | Answered
   | { readonly outcome: 'prompt_cut' | 'call_lost'; readonly message: string; readonly usage: StepUsage }
   | Unavailable;
 interface Unavailable {
@@ -50,6 +63,9 @@ function unavailable(error: unknown, { modelOutage_s }: Limits, timings: Timings
 export const downOf = (call: Call): { readonly down?: ModelDown } =>
   call.outcome === 'model_unavailable' ? { down: call.down } : {};
 
+/** Formats whose answers are JSON. */
+const IN_JSON: ReadonlySet<string> = new Set(['structured-edit', 'json', 'paths']);
+
 export interface CallWanted {
   readonly role: Role;
   readonly file: string;
@@ -67,10 +83,10 @@ export interface CallWanted {
 }
 
 /** What a call goes by: a step's snapshot, or the settings of a plan. */
-export interface CallContext {
+export interface CallContext extends ShownFiles {
   readonly stepKey: StepKey;
   readonly instructions: BlobRef;
-  readonly config: Pick<ProjectConfig, 'models'>;
+  readonly config: Pick<ProjectConfig, 'models' | 'secrets'>;
   readonly limits: Limits;
 }
 
@@ -100,13 +116,16 @@ export async function callModel(
 ): Promise<Call> {
   const key = keyOf(snapshot, wanted);
   const { limits } = snapshot;
+  const hidden = { stepKey: snapshot.stepKey, callKey: callKey(key), shown: snapshot };
+  const masks = snapshot.config.secrets !== 'send';
   const recorded = await ports.journal
     .ask({
       key,
       makeRequest: async (nonce) => {
         const built = await wanted.build();
         const word = nonce(built.haystack);
-        return { request: built.request(word), nonce: word };
+        const request = built.request(word);
+        return { request: masks ? await maskRequest(ports, hidden, request, scope.signal) : request, nonce: word };
       },
       maxUnknownCalls: limits.maxUnknownCalls ?? 2,
       stoodStill: () => stoodStill.times,
@@ -130,5 +149,9 @@ export async function callModel(
       `raise the server's context size (num_ctx for Ollama) or lower inputBudget_tokens`;
     return { outcome: 'prompt_cut', message, usage };
   }
-  return { outcome: 'answered', answer, nonce, usage };
+  const written = answer.text;
+  const { text, unknown } = masks
+    ? await restoreAnswer(ports, hidden, written, IN_JSON.has(wanted.format))
+    : { text: written, unknown: [] };
+  return { outcome: 'answered', answer: { ...answer, text }, written, unknown, nonce, usage };
 }

@@ -103,6 +103,7 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
     ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
     ...(levelOf(input.score) === 'low' ? [] : [`complexity: ${levelOf(input.score)}`]),
     ...(plan?.tree.main.repair === false ? ['repair: false'] : []),
+    ...(plan?.tree.main.sendsSecrets === true ? ['secrets: send'] : []),
     `test: ${input.commands.length === 0 ? 'false' : JSON.stringify(input.commands)}`,
     `commit: ${JSON.stringify(commitMessage(title, input))}`,
     '---',

@@ -25,6 +25,7 @@ import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, downOf } from '../frame/model-call.js';
+import { maskWords } from '../frame/secrets.js';
 import { putText } from '../step/snapshot.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { PhaseTexts } from '../../shared/plan-activities.js';
@@ -106,14 +107,15 @@ export async function askForPlan<T>(
     );
     usage = addUsage(usage, call.usage);
     if (call.outcome !== 'answered') return { ok: false, message: call.message, usage, ...downOf(call) };
-    const { answer, nonce } = call;
+    // What a plan is told goes into reports and documents: secrets stay hidden in it.
+    const { answer, written, nonce } = call;
     const requireMarker = config.requireCompleteSentinel;
-    const reading = readJsonAnswer({ text: answer.text, stopReason: answer.stopReason, nonce, requireMarker });
+    const reading = readJsonAnswer({ text: written, stopReason: answer.stopReason, nonce, requireMarker });
     if (reading.outcome === 'declined') return { ok: false, message: reading.message, usage };
     const checked =
       reading.outcome === 'complete' ? wanted.check(reading.value) : { ok: false as const, why: reading.message };
     if (checked.ok) return { ok: true, value: checked.value, usage };
-    refusal = { why: checked.why, answer: answer.text.replaceAll(nonce, '') };
+    refusal = { why: checked.why, answer: written.replaceAll(nonce, '') };
   }
   return { ok: false, message: `no usable answer in ${MODEL_BOUNDS.adviceCalls} calls: ${refusal?.why ?? ''}`, usage };
 }
@@ -218,9 +220,10 @@ export const debugPhase =
       const { message, usage, down } = advised;
       return { report: null, path: null, message, usage, ...(down === undefined ? {} : { down }) };
     }
-    const words = reportText(advised.value);
+    const { message: told } = await maskWords(ports, input, { message: advised.value }, scope.signal);
+    const words = reportText(told);
     const name = `debug-${phase.id}-${input.regeneration}`;
-    const { path } = await archive.putFile(input.stepKey, name, { phase: input.phase, ...advised.value });
+    const { path } = await archive.putFile(input.stepKey, name, { phase: input.phase, ...told });
     return { report: await putText(blobs, words), path, message: null, usage: advised.usage };
   };
 

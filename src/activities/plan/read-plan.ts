@@ -115,7 +115,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     test,
     texts: await putJson(ports.blobs, texts),
     settings: await putJson(ports.blobs, {
-      config: config.value,
+      config: plan.tree.main.sendsSecrets ? { ...config.value, secrets: 'send' } : config.value,
       limits,
     } satisfies PlanSettings),
   };

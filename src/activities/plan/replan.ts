@@ -31,6 +31,7 @@ import { getText } from '../step/snapshot.js';
 import { writePlan, type PlanTexts } from './write-plan.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
 import type { PhaseTexts } from '../../shared/plan-activities.js';
+import { hidesSecret } from '../frame/secrets.js';
 import { askForPlan, failuresShown } from './plan-call.js';
 
 export const evaluateTriggers =
@@ -93,6 +94,11 @@ export const proposeReplan =
             ...{ model, outputBudget_tokens, refusal, phase, context, actions, tasks, outline, failures, report },
           }),
         check: (value) => {
+          if (hidesSecret(JSON.stringify(value)))
+            return {
+              ok: false,
+              why: 'it repeats an EMEND_SECRET_…, and a plan holds no secret of others: say it without',
+            };
           const checked = checkReplan(value, actions, phase.number);
           return checked.ok ? { ok: true, value: checked.replan } : checked;
         },

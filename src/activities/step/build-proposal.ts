@@ -6,6 +6,7 @@ import { namesAround } from '../../workspace/files/index.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import { type FileChange, acceptedResults, latestByPath } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
+import { secretFindings } from '../frame/secrets.js';
 import { diffInput, diffsOf } from './prompt-inputs.js';
 import { getText, guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -48,7 +49,18 @@ export async function runGuards(
   const movedTo = renames.map(({ to }) => to);
   const made = [...changes.filter(({ base }) => base === null).map(({ path }) => path), ...movedTo];
   const beside = await namesAround(await workspace.root(snapshot.workspace), made);
-  return edits.run('guards', { files, movedTo, movedAway, beside, ...(await guardSettings(blobs, snapshot)) }, signal);
+  const guards = { files, movedTo, movedAway, beside, ...(await guardSettings(blobs, snapshot)) };
+  const from = new Map(renames.map((rename) => [rename.to, rename.from]));
+  const bases = new Map(changes.map(({ path, base }) => [path, base]));
+  const written = guarded.flatMap(({ path, base, result }) => {
+    if (result === null) return [];
+    const before = base ?? bases.get(from.get(path) ?? '') ?? null;
+    return [{ path, base: before?.ref ?? null, result: result.ref, encoding: encodings.get(path) ?? null }];
+  });
+  return [
+    ...(await edits.run('guards', guards, signal)),
+    ...(await secretFindings({ blobs, edits }, snapshot, written, signal)),
+  ];
 }
 
 export const buildProposal =

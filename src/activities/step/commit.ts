@@ -8,6 +8,7 @@ import type { CommitOutcome, WorkspaceLock, StagedFile } from '../../workspace/p
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
+import { maskWords } from '../frame/secrets.js';
 import { fileNow } from './manual-files.js';
 import { getSnapshot } from './snapshot.js';
 
@@ -17,6 +18,8 @@ export const commit =
     const { blobs } = ports;
     const { config } = await getSnapshot(blobs, input.snapshot);
     const { files, renames, records, unfinished } = await appliedFiles(ports, input);
+    const words = unfinished === '' ? input.message : `${input.message}\n\n${unfinished}`;
+    const { message } = await maskWords(ports, input, { message: words }, scope.signal);
     const hold = await placeOf(ports, input, scope);
     try {
       const outcome = await ports.repository.commit(
@@ -25,7 +28,7 @@ export const commit =
           workspace: input.workspace,
           files,
           renames,
-          message: unfinished === '' ? input.message : `${input.message}\n\n${unfinished}`,
+          message,
           lock: hold.lock,
           date: input.lock.takenAt,
           hooks: config.hooks,

@@ -92,7 +92,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     instructions: await putText(blobs, job.instructions),
     category: job.category,
     mode,
-    config: { ...config, repair: job.repair ?? config.repair },
+    config: { ...config, repair: job.repair ?? config.repair, secrets: job.secrets ?? config.secrets },
     hints: [...config.hints, ...input.hints],
     finalNewline: job.finalNewline,
   };

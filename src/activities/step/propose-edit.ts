@@ -11,7 +11,7 @@ import type { ProposeInput, ProposeResult } from '../../shared/step-activities.j
 import type { ActivityScope } from '../frame/activity.js';
 import { acceptedResults, deletedByJob, keepAccepted, removal, shownDeleted } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { callModel, keyOf, type Call, type CallWanted } from '../frame/model-call.js';
+import { callModel, keyOf, type Answered, type CallWanted } from '../frame/model-call.js';
 import { acceptedDiffs, diffsOf, bytesOf, loadTargets, references, type LoadedTarget } from './prompt-inputs.js';
 import {
   joined,
@@ -33,6 +33,7 @@ import { BOUNDS } from '../../shared/limits.js';
 
 // bound: Of the results accepted so far the newest this many are shown; the prompt bounds their bytes again.
 const ACCEPTED_SHOWN_RESULTS = 20;
+const PLACEHOLDERS_NAMED = 5; // bound: Unknown placeholders of an answer, in its refusal.
 
 type Seen = Readonly<Record<string, readonly (readonly [number, number])[]>>;
 
@@ -82,14 +83,14 @@ export const proposeEdit =
     const options = { ...fitting, nonce, requireMarker: requireCompleteSentinel, stopReason: answer.stopReason };
     const files = new Map(targets.map((target) => [target.path, offered(target, shown, region)]));
     const judged = { format: input.format, answer: answer.text, files, options };
-    let outcome = await ports.edits.run('answer', judged, scope.signal);
+    let outcome =
+      call.unknown.length > 0 ? ofUnknown(call.unknown) : await ports.edits.run('answer', judged, scope.signal);
     if (snapshot.names !== undefined && 'reasons' in outcome && outcome.reasons.some(isUnknown)) {
       const beside = (await getText(blobs, snapshot.names)).split('\n');
       outcome = await ports.edits.run('answer', { ...judged, options: { ...options, beside } }, scope.signal);
     }
     if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
-      if (!region.isLast)
-        return { usage, outcome: 'region_done', ...(await regionAfter(blobs, region, answer.text, nonce)) };
+      if (!region.isLast) return { usage, outcome: 'region_done', ...(await regionAfter(blobs, region, call, nonce)) };
       const all = {
         format: input.format,
         answer: joined(region, answer.text, nonce),
@@ -100,6 +101,13 @@ export const proposeEdit =
     }
     return toResult(ports, { snapshot, input, targets, outcome, wanted, region }, call, scope.signal);
   };
+
+/** What a made-up placeholder stands for nobody can say. */
+const ofUnknown = (placeholders: readonly string[]): AnswerOutcome => {
+  const shown = placeholders.slice(0, PLACEHOLDERS_NAMED).join(', ');
+  const message = `The answer holds ${shown}, which stands for no secret of the files. Copy each EMEND_SECRET_… exactly as it is shown, and make up none.`;
+  return { outcome: 'refused', reasons: [{ code: 'unknown_placeholder', message }] };
+};
 
 const isUnknown = ({ code }: Reason): boolean => code === 'unknown_file';
 
@@ -198,7 +206,7 @@ interface Checked {
 async function toResult(
   ports: ActivityPorts,
   { snapshot, input, targets, outcome, wanted, region }: Checked,
-  { answer, usage }: Extract<Call, { outcome: 'answered' }>,
+  { answer, written, usage }: Answered,
   signal: AbortSignal,
 ): Promise<ProposeResult> {
   const { blobs } = ports;
@@ -212,7 +220,7 @@ async function toResult(
         { targets, gone },
         {
           result: outcome.outcome === 'edited' ? outcome : null,
-          unfinished: region === null ? claimedUnfinished(answer.text) : unfinishedOfRegions(region, answer.text),
+          unfinished: region === null ? claimedUnfinished(written) : unfinishedOfRegions(region, written),
         },
       );
       const paths = gone.map(({ path }) => path);

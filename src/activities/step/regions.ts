@@ -6,6 +6,7 @@ import { BOUNDS } from '../../shared/limits.js';
 import type { FallbackStep, LinesAsked, ProposeInput, RegionPart } from '../../shared/step-activities.js';
 import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
 import type { ActivityPorts } from '../frame/ports.js';
+import type { Answered } from '../frame/model-call.js';
 import { bytesOf, type LoadedTarget } from './prompt-inputs.js';
 
 const OUTLINE_CHARS = 8 * 1024; // bound: Of the definitions of a file that is edited in regions this much is listed.
@@ -92,12 +93,12 @@ export const unfinishedOfRegions = ({ unfinished }: LoadedRegion, answer: string
 export async function regionAfter(
   blobs: BlobStore,
   { part, regions, operations, unfinished }: LoadedRegion,
-  answer: string,
+  { answer, written }: Pick<Answered, 'answer' | 'written'>,
   nonce: string,
 ): Promise<{ readonly region: RegionPart; readonly to: string }> {
   const all = {
-    operations: [...operations, ...operationsOf(answer, nonce)],
-    unfinished: [...unfinished, claimedUnfinished(answer)],
+    operations: [...operations, ...operationsOf(answer.text, nonce)],
+    unfinished: [...unfinished, claimedUnfinished(written)],
   };
   const work: RegionWork = { ...all };
   const index = part.index + 1;

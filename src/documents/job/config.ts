@@ -24,6 +24,7 @@ import {
   isLimitValue,
   limitsMap,
   oneOf,
+  secrets,
   test,
   text,
 } from '../source/schemas.js';
@@ -129,6 +130,7 @@ const SHAPE = {
     error: 'a list of maps with `pattern` and `encoding`',
   }),
   repair: flag,
+  secrets,
   requireCompleteSentinel: flag,
   plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel' }),
   worktree: z.strictObject({ setup: text(SETUP).optional() }, { error: 'a map of setup' }),
@@ -194,6 +196,7 @@ function filledIn(settings: Settings): ProjectConfig {
     formatCommand: settings.formatCommand ?? null,
     encodings: settings.encodings ?? [],
     repair: settings.repair ?? true,
+    secrets: settings.secrets ?? 'mask',
     requireCompleteSentinel: settings.requireCompleteSentinel ?? true,
     ...(settings.plan === undefined ? {} : { plan: withoutUndefined(settings.plan) }),
     ...(settings.worktree === undefined ? {} : { worktree: withoutUndefined(settings.worktree) }),

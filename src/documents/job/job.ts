@@ -19,6 +19,7 @@ import {
   limitShape,
   limitsMap,
   oneOf,
+  secrets,
   test,
   text,
 } from '../source/schemas.js';
@@ -42,6 +43,7 @@ const KEYS = {
   model: text('the name of a model'),
   final_newline: flag,
   repair: flag,
+  secrets,
   limits: limitsMap,
 } satisfies Record<string, z.ZodType>;
 const SHAPE = { ...KEYS, ...limitShape };
@@ -183,6 +185,7 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
     model: front.model ?? null,
     finalNewline: front.final_newline ?? null,
     repair: front.repair ?? null,
+    secrets: front.secrets ?? null,
   };
 }
 

@@ -3,6 +3,9 @@ import type { Format, GuardSettings, ToleranceSettings } from '../../shared/form
 import type { LimitName } from '../../shared/limits.js';
 import type { Problem } from '../../shared/problems.js';
 
+/** What becomes of secrets in a request: placeholders stand for them, or they are sent. */
+export type Secrets = 'mask' | 'send';
+
 export type JobMode = 'edit' | 'standard' | 'sequential';
 
 export interface Job {
@@ -36,6 +39,7 @@ export interface Job {
   readonly model: string | null;
   readonly finalNewline: boolean | null;
   readonly repair: boolean | null;
+  readonly secrets: Secrets | null;
   readonly limits: Partial<Record<LimitName, number>>;
   /** 1-based line of each front-matter key, for messages: `target_files`, `target_files.0`… */
   readonly lines: Readonly<Record<string, number>>;
@@ -90,6 +94,7 @@ export interface ProjectConfig {
   readonly encodings: readonly { readonly pattern: string; readonly encoding: string }[];
   /** Is the model asked about findings before a person is? */
   readonly repair: boolean;
+  readonly secrets: Secrets;
   readonly requireCompleteSentinel: boolean;
   /** `setup`: a person's command that makes a new worktree ready to be tested (docs/plans.md). */
   readonly worktree?: { readonly setup?: string };

@@ -91,6 +91,8 @@ export interface PlanDocument {
   readonly frontMatter: Span | null;
   /** `repair: false` in the front matter, for the jobs of all phases. */
   readonly repair: boolean;
+  /** `secrets: send` there, for these jobs and the plan's own calls. */
+  readonly sendsSecrets: boolean;
   readonly title: string | null;
   /** The lines of the section `## Metadata`. */
   readonly metadata: readonly Field[];

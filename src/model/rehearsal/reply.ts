@@ -5,7 +5,9 @@ import type { ReadyRule, ReadyScript, Fault } from './script.js';
 // Placeholders of a scripted answer, filled from the request:
 // `{{nonce}}`      the last run of 20 hex digits in the last user message
 // `{{line:1200}}`  `1200:k3f`, as the listing of the user's messages shows line 1200
+// `{{secret:1}}`   the first placeholder of a secret in the user's messages
 
+const SECRET = /EMEND_SECRET_[0-9a-f]{8}_\d+/g;
 const NONCE = /\b[0-9a-f]{20}\b/g;
 
 /** A nonce that is certainly not the request's. */
@@ -17,7 +19,14 @@ type Filled = { readonly text: string } | { readonly failure: string };
 const fillAnswer = (answer: string, request: AskedRequest, nonceFault: 'wrong' | 'missing' | null): Filled => {
   const users = request.texts.filter((t) => t.role === 'user').map((t) => t.text);
   const failures: string[] = [];
-  const text = answer.replaceAll(/\{\{(nonce|line:(\d+))\}\}/g, (whole, _what, line: string | undefined) => {
+  const secrets = [...new Set(users.join('\n').match(SECRET) ?? [])];
+  const form = /\{\{(?:nonce|line:(\d+)|secret:(\d+))\}\}/g;
+  const text = answer.replaceAll(form, (whole, line: string | undefined, secret: string | undefined) => {
+    if (secret !== undefined) {
+      const placeholder = secrets[Number(secret) - 1];
+      if (placeholder === undefined) failures.push(`the request hides no secret ${secret}`);
+      return placeholder ?? whole;
+    }
     if (line !== undefined) {
       const checks = new Set(
         users.flatMap((user) => [...user.matchAll(new RegExp(`^${line}:([0-9a-z]{3})\\|`, 'gm'))].map((m) => m[1])),

@@ -31,18 +31,19 @@ const operation = (lines: readonly string[], { length, checks, before, after, at
     line: named + offset + 1,
     check: isChecked ? checkOf(lines, at + offset) : null,
   });
-  const context = (from: number, to: number) => (to > from ? lines.slice(Math.max(0, from), to) : null);
+  const context = (from: number, to: number) => (to > from ? lines.slice(Math.max(0, from), to) : []);
   const common = {
     index: 0,
     path: 'f',
     before: context(at - before, at),
     after: context(at + length, at + length + after),
     content: ['x'],
+    symbol: null,
   };
   const isStart = checks === 'start' || checks === 'both';
-  if (length === 0) return { ...common, type: 'insert', at: quoted(0, isStart) };
-  const ends = { start: quoted(0, isStart), end: quoted(length - 1, checks === 'end' || checks === 'both') };
-  return { ...common, type: 'replace', ...ends };
+  const start = quoted(0, isStart);
+  if (length === 0) return { ...common, type: 'insert', lines: [start, start] };
+  return { ...common, type: 'replace', lines: [start, quoted(length - 1, checks === 'end' || checks === 'both')] };
 };
 
 describe('what it quotes', () => {
@@ -78,7 +79,7 @@ describe('what it quotes', () => {
     expect(claimOf(operation(lines, said(more)), lines.length)).toMatchObject(expected);
   });
   test('an append is at the end, a prepend at the beginning', () => {
-    const all = { index: 0, path: 'f', before: null, after: null, content: ['x'] };
+    const all = { index: 0, path: 'f', before: [], after: [], content: ['x'], lines: null, symbol: null };
     const none = { length: 0, checks: [], bareEnds: false, held: true, before: [], after: [] };
     expect(claimOf({ ...all, type: 'append' }, 5)).toEqual({ from: 5, ...none });
     expect(claimOf({ ...all, type: 'prepend' }, 5)).toEqual({ from: 0, ...none });

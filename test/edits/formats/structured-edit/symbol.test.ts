@@ -16,13 +16,18 @@ beforeAll(async () => {
 const told = (source: string, name: string, line: QuotedLine | null = null): string => {
   const file = { bytes: Buffer.from(source), text: splitLines(source) };
   const symbol = { name, position: null, line };
-  const located = symbolPlacer(
-    file,
-    'a.ts',
-    syntax,
-  )({ type: 'delete', index: 0, path: 'a.ts', before: null, after: null, symbol });
-  if (!located.ok) return `${located.reason.code}: ${located.reason.message}`;
-  return `${located.placed.from + 1} to ${located.placed.to}`;
+  const operation = {
+    type: 'delete',
+    index: 0,
+    path: 'a.ts',
+    before: [],
+    after: [],
+    lines: null,
+    content: [],
+    symbol,
+  } as const;
+  const located = symbolPlacer(file, 'a.ts', syntax)(operation, symbol);
+  return 'code' in located ? `${located.code}: ${located.message}` : `${located.from + 1} to ${located.to}`;
 };
 const functions = (...names: string[]): string => names.map((name) => `function ${name}() {\n}\n`).join('');
 const at = (line: number, check: string | null = null): QuotedLine => ({ line, check });

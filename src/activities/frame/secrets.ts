@@ -1,0 +1,265 @@
+/**
+ * No secret that is recognized reaches a model: in a request placeholders stand for it, and in the answer it is put back before anything
+ * reads that. Nor does one reach what a result says in words: history, events and logs.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import { decodeFile } from '../../edits/index.js';
+import type { ModelRequest, TextBlock } from '../../model/ports.js';
+import { GUARDS, type Finding, type GuardSettings } from '../../shared/formats.js';
+import type { BlobRef, StepKey } from '../../shared/ids.js';
+import { getJson } from '../../stores/ports.js';
+import { secretsOfEnvironment, type Secret } from '../../system/secrets.js';
+import type { ActivityPorts } from './ports.js';
+
+const REMEMBERED_FILES = 10_000; // bound: Files whose secrets a worker remembers: each is looked through once.
+const HASH_DIGITS = 8;
+const SHORTEST_CHARS = 6; // bound: What is shorter holds no secret, nor a line of one.
+
+/** Files that a run shows, as its snapshot has them. */
+export interface ShownFiles {
+  readonly targets?: readonly { readonly base: { readonly ref: BlobRef } | null; readonly encoding: string | null }[];
+  readonly context?: readonly { readonly ref: BlobRef }[];
+  readonly rules?: readonly { readonly ref: BlobRef }[];
+}
+export interface SecretSource {
+  readonly ref: BlobRef;
+  readonly encoding: string | null;
+}
+const sourcesOf = ({ targets = [], context = [], rules = [] }: ShownFiles): readonly SecretSource[] => [
+  ...targets.flatMap(({ base, encoding }) => (base === null ? [] : [{ ref: base.ref, encoding }])),
+  ...[...context, ...rules].map(({ ref }) => ({ ref, encoding: null })),
+];
+
+/** What looks like a placeholder; in a file of a person's it is hidden like a secret, so that each one in an answer is one of ours. */
+const LIKE_PLACEHOLDER = /EMEND_SECRET_\w+/g;
+
+export const hidesSecret = (text: string): boolean => text.search(LIKE_PLACEHOLDER) !== -1;
+
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+const anyOf = (texts: Iterable<string>): string =>
+  [...texts]
+    .sort((a, b) => b.length - a.length)
+    .map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'))
+    .join('|');
+
+/** Values and their placeholders, one for each line of a secret. The same key gives the same ones. */
+export class Vault {
+  /** Line, or the same as JSON quotes it -> placeholder. */
+  private readonly shown = new Map<string, string>();
+  private readonly hidden = new Map<string, string>();
+  private readonly lines: RegExp;
+  private readonly placeholders: RegExp;
+
+  constructor(key: string, secrets: readonly Secret[]) {
+    for (const secret of secrets) {
+      const hash = createHmac('sha256', key).update(secret.join('\n')).digest('hex').slice(0, HASH_DIGITS);
+      secret.forEach((line, index) => {
+        if (this.shown.has(line)) return;
+        const placeholder = `EMEND_SECRET_${hash}_${index + 1}`;
+        this.shown.set(line, placeholder);
+        this.hidden.set(placeholder, line);
+      });
+    }
+    // Messages quote what files hold. Where a file holds the very text that a quote would have, that is a secret by itself.
+    for (const [line, placeholder] of [...this.shown])
+      if (!this.shown.has(escaped(line))) this.shown.set(escaped(line), placeholder);
+    this.lines = new RegExp(anyOf(this.shown.keys()), 'g');
+    const known = this.hidden.size === 0 ? '' : `${anyOf(this.hidden.keys())}|`;
+    this.placeholders = new RegExp(known + LIKE_PLACEHOLDER.source, 'g');
+  }
+
+  mask(text: string): string {
+    return this.shown.size === 0 ? text : text.replace(this.lines, (line) => this.shown.get(line) ?? line);
+  }
+
+  /** `isJson`: the placeholders stand in strings of JSON. `unknown`: what looks like one and is none of ours. */
+  restore(answer: string, isJson: boolean): { readonly text: string; readonly unknown: readonly string[] } {
+    const unknown = new Set<string>();
+    const text = answer.replace(this.placeholders, (placeholder) => {
+      const line = this.hidden.get(placeholder);
+      if (line === undefined) unknown.add(placeholder);
+      return line === undefined ? placeholder : isJson ? escaped(line) : line;
+    });
+    return { text, unknown: [...unknown] };
+  }
+}
+
+type Ports = Pick<ActivityPorts, 'blobs' | 'edits' | 'records'>;
+
+/** By file and encoding; of what is in it only this process knows. */
+const remembered = new Map<string, readonly Secret[]>();
+
+/** What stands in these files. */
+async function secretsIn(
+  { blobs, edits }: Pick<Ports, 'blobs' | 'edits'>,
+  sources: readonly SecretSource[],
+  signal: AbortSignal,
+): Promise<readonly Secret[]> {
+  const found = await Promise.all(
+    sources.map(async ({ ref, encoding }) => {
+      const key = `${ref} ${encoding ?? ''}`;
+      const known = remembered.get(key);
+      if (known !== undefined) return known;
+      const text = textOf(await blobs.get(ref), encoding);
+      const [secrets = []] = await edits.run('secrets', [text], signal);
+      const all = [...secrets, ...(text.match(LIKE_PLACEHOLDER) ?? []).map((like) => [like])];
+      if (remembered.size >= REMEMBERED_FILES) remembered.clear();
+      remembered.set(key, all);
+      return all;
+    }),
+  );
+  return found.flat();
+}
+
+const textOf = (bytes: Uint8Array, encoding: string | null): string => {
+  const decoded = decodeFile(bytes, encoding ?? undefined);
+  return decoded.ok ? decoded.text.lines.join('\n') : '';
+};
+
+/** Drawn for the run, and as it was drawn for all its attempts. */
+const keyOf = async ({ records }: Pick<Ports, 'records'>, stepKey: StepKey): Promise<string> => {
+  const drawn = { key: randomBytes(32).toString('hex') };
+  return (await records.putIfAbsent(`steps/${stepKey}/secrets`, drawn)).value.key;
+};
+
+const occurs = (secret: Secret, texts: readonly string[]): boolean =>
+  secret.some((line) => texts.some((text) => text.includes(line) || text.includes(escaped(line))));
+
+/** Those of the files, of the worker's environment and of the texts themselves that stand in the texts. */
+async function secretsOf(
+  ports: Ports,
+  shown: ShownFiles,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Secret[]> {
+  const [ofFiles, ofTexts] = await Promise.all([
+    secretsIn(ports, sourcesOf(shown), signal),
+    ports.edits.run('secrets', texts, signal),
+  ]);
+  const all = [...ofFiles, ...ofTexts.flat(), ...secretsOfEnvironment(process.env)];
+  return all.filter((secret) => occurs(secret, texts));
+}
+
+const vaultOf = async (ports: Ports, stepKey: StepKey, secrets: readonly Secret[]): Promise<Vault> =>
+  new Vault(secrets.length === 0 ? '' : await keyOf(ports, stepKey), secrets);
+
+const ABOUT = `
+- A word like EMEND_SECRET_0a1b2c3d_1 stands for a secret that you are not shown. Copy it exactly where it stands, put it nowhere else, make up none.`;
+
+export interface MaskedCall {
+  readonly stepKey: StepKey;
+  readonly callKey: string;
+  readonly shown: ShownFiles;
+}
+const recordOf = ({ stepKey, callKey }: MaskedCall): string => `steps/${stepKey}/masked-${callKey}`;
+
+/** ◆ What was hidden is recorded before the request is: whichever worker gets the answer puts it back. */
+export async function maskRequest(
+  ports: Ports,
+  call: MaskedCall,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<ModelRequest> {
+  const blocks = [...request.system, ...request.messages.flatMap(({ content }) => content)];
+  const secrets = await secretsOf(
+    ports,
+    call.shown,
+    blocks.map(({ text }) => text),
+    signal,
+  );
+  if (secrets.length === 0) return request;
+  await ports.records.putIfAbsent(recordOf(call), { secrets });
+  const vault = await vaultOf(ports, call.stepKey, secrets);
+  const masked = (block: TextBlock): TextBlock => ({ ...block, text: vault.mask(block.text) });
+  return {
+    ...request,
+    system: request.system.map(masked).map((block) => ({ ...block, text: block.text + ABOUT })),
+    messages: request.messages.map((message) => ({ ...message, content: message.content.map(masked) })),
+  };
+}
+
+export async function restoreAnswer(
+  ports: Ports,
+  call: MaskedCall,
+  answer: string,
+  isJson: boolean,
+): Promise<ReturnType<Vault['restore']>> {
+  const recorded = (await ports.records.get(recordOf(call))) as { readonly secrets: readonly Secret[] } | null;
+  return (await vaultOf(ports, call.stepKey, recorded?.secrets ?? [])).restore(answer, isJson);
+}
+
+/** What a result says in words; all else in it is names, which others go by. */
+const WORDS = new Set(
+  'advice commitMessage discrepancy message mustAsk note reason reasoning splitReason suggestions summary unfinished warnings why'.split(
+    ' ',
+  ),
+);
+const wordsOf = (value: unknown, told: (text: string) => string, inWords = false): unknown => {
+  if (typeof value === 'string') return inWords ? told(value) : value;
+  if (Array.isArray(value)) return value.map((item) => wordsOf(item, told, inWords));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, wordsOf(item, told, inWords || WORDS.has(key))]),
+  );
+};
+
+/** A result, or a failure's message, as history and archive may hold it. */
+export async function maskWords<T>(
+  ports: Ports,
+  input: { readonly stepKey: StepKey; readonly snapshot?: BlobRef },
+  told: T,
+  signal: AbortSignal,
+): Promise<T> {
+  const words: string[] = [];
+  wordsOf(told, (text) => (words.push(text), text));
+  const texts = words.filter((text) => text.length >= SHORTEST_CHARS);
+  if (texts.length === 0) return told;
+  const shown = input.snapshot === undefined ? {} : await getJson<ShownFiles>(ports.blobs, input.snapshot, 'snapshot');
+  const secrets = await secretsOf(ports, shown, [texts.join('\n')], signal);
+  if (secrets.length === 0) return told;
+  const vault = await vaultOf(ports, input.stepKey, secrets);
+  return wordsOf(told, (text) => vault.mask(text)) as T;
+}
+
+// An edit may not carry a secret to where it was not: into another file, or a second time into its own.
+
+/** A changed file; `base` null: it is new. */
+export interface ChangedSource {
+  readonly path: string;
+  readonly base: BlobRef | null;
+  readonly result: BlobRef;
+  readonly encoding: string | null;
+}
+
+export async function secretFindings(
+  ports: Pick<Ports, 'blobs' | 'edits'>,
+  snapshot: ShownFiles & { readonly config: { readonly guards: GuardSettings } },
+  files: readonly ChangedSource[],
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const ofSnapshot = [...(await secretsIn(ports, sourcesOf(snapshot), signal)), ...secretsOfEnvironment(process.env)];
+  const severity = snapshot.config.guards.secret ?? GUARDS.secret.default;
+  const found = await Promise.all(
+    files.map(async ({ path, base, result, encoding }): Promise<readonly Finding[]> => {
+      const own = await secretsIn(ports, [{ ref: result, encoding }], signal);
+      const [before, after] = await Promise.all([
+        base === null ? '' : ports.blobs.get(base).then((bytes) => textOf(bytes, encoding)),
+        ports.blobs.get(result).then((bytes) => textOf(bytes, encoding)),
+      ]);
+      const lines = [...new Set([...ofSnapshot, ...own].map(longestLine))].filter(
+        (line) => after.split(line).length > before.split(line).length,
+      );
+      const known = new Set(ofSnapshot.map(longestLine));
+      return lines.map((line) => {
+        const at = after.slice(0, before === '' ? after.indexOf(line) : after.lastIndexOf(line)).split('\n').length;
+        const where = known.has(line) ? 'a secret that stood elsewhere' : 'what looks like a secret';
+        const message = `Line ${at} of ${path} holds ${where}: it would be committed there.`;
+        return { guard: 'secret', severity, path, lines: [at, at], message };
+      });
+    }),
+  );
+  return found.flat();
+}
+/** By which a key is found again. */
+const longestLine = (secret: Secret): string => secret.reduce((a, b) => (b.length > a.length ? b : a), '');

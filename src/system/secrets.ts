@@ -1,0 +1,151 @@
+/**
+ * Finds secrets in a text: secretlint's recommended rules, and rules of our own for what these miss or find only in part. What is found is
+ * the value itself, never a place: whoever hides it looks for every occurrence.
+ */
+import { lintSource } from '@secretlint/core';
+import { secretLintProfiler } from '@secretlint/profiler';
+import { rules } from '@secretlint/secretlint-rule-preset-recommend';
+import { secretValues, type Environment } from './environment.js';
+
+// bound: A shorter value stands in ordinary text by chance; hiding it everywhere would garble what is shown.
+const SECRET_CHARS = 8;
+const LINE_CHARS = 6; // bound: The same of a line of a key that has several.
+const BARE_CHARS = 16; // bound: The same of what is assigned without quotes: names of code stand there, too.
+const NAME_PART_CHARS = 4; // bound: Words of a name are as long on average; random letters change case sooner.
+const LEAST_BITS = 2.9; // bound: Bits of entropy a character, in what was drawn.
+const ODD_CHARS = 64; // bound: A longer value is letters and digits; what has other characters is a table, or code.
+const KEY_CHARS = 100; // bound: A private key's lines come to as much at least; what is shorter stands for one in an example.
+const KEY_BLOCK_CHARS = 20_000; // bound: A private key ends within this.
+
+/** The lines of one secret: one, or those of a private key. */
+export type Secret = readonly string[];
+
+/** Every call leaves two marks in the process's time line, and nothing ever takes them out. */
+secretLintProfiler.mark = () => undefined;
+
+// Left out: comments in a file must not turn the rules off; the rule for Google's key files looks at names of files, and tells no value;
+// the rule for AWS costs as much as all others, and ours finds what it does.
+const OUT = /-(filter-comments|gcp|aws)$/;
+const PRESET = rules.filter(({ meta }) => !OUT.test(meta.id)).map((rule) => ({ id: rule.meta.id, rule }));
+
+/** Tokens that their own form gives away. */
+const TOKENS = new RegExp(
+  [
+    String.raw`(?:AKIA|ASIA|AROA|AIDA|A3T[A-Z\d])[A-Z\d]{16}(?![A-Z\d])`,
+    String.raw`AIza[\w-]{35}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}`,
+    String.raw`(?:sk|rk)_(?:live|test)_[A-Za-z\d]{16,}|whsec_[A-Za-z\d+/=]{24,}`,
+    String.raw`eyJ(?<![\w-]eyJ)[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]+)*`,
+    String.raw`sk-(?:proj|svcacct|admin|ant|or)-[\w-]{20,}|(?:hf|gsk|r8)_[A-Za-z\d]{30,}`,
+    String.raw`xox[a-z]-[\w-]{10,}|xapp-[\w-]{20,}`,
+    String.raw`gh[pousr]_[A-Za-z\d]{30,}|github_pat_\w{40,}|glpat-[\w-]{20,}|npm_[A-Za-z\d]{30,}|pypi-[\w-]{50,}|rubygems_[a-f\d]{48}`,
+    String.raw`SG\.[\w-]{16,}\.[\w-]{32,}|key-[a-f\d]{32}(?![a-f\d])|[a-f\d]{32}-us\d{1,2}(?!\d)|(?:SK|AC)[a-f\d]{32}(?![a-f\d])`,
+    String.raw`[MNO][DTjz][\w-]{22,26}\.[\w-]{6}\.[\w-]{27,}`,
+    String.raw`do[opr]_v1_[a-f\d]{64}|hv[sbr]\.[\w-]{24,}|AGE-SECRET-KEY-1[A-Z\d]{58}|dp\.\w{2,5}\.[A-Za-z\d]{40,}`,
+  ].join('|'),
+  'g',
+);
+
+/** Looked at afterwards: in front of the forms it would be looked for at every character. */
+const IN_WORD = /[\w-]/;
+/** Behind the number of a Telegram bot. */
+const BOT = /:(AA[\w-]{33})(?![\w-])/g;
+const WEBHOOK =
+  /https:\/\/(?:hooks\.slack\.com\/(?:services|workflows)|discord(?:app)?\.com\/api\/webhooks)\/([\w/-]{20,})/g;
+const URL_PASSWORD = /:\/\/[^\s:/?#@"'`<>]{0,100}:([^\s/?#@"'`<>]{8,200})@/g;
+const BEARER = /\b(?:Bearer|Basic|token)\s+([A-Za-z\d._~+/-]{16,}=*)/g;
+/** `name = value`, in whatever a program's settings are written. */
+const ASSIGNED =
+  /(?:secret|token|passw(?:or)?d|passphrase|pwd|credential|auth|(?:api|access|account|private|signing|encryption|shared|session|master|client|service|admin|deploy)[_-]?key)[\w.-]{0,40}["'`\]]{0,2}[ \t]{0,20}(?::=|=>|[:=])[ \t]{0,20}(["'`]?)([^\s"'`,;()<>{}]{10,512})(.?)/gi;
+/** A private key in one piece, its lines ended in whatever way. */
+const PRIVATE_KEY = new RegExp(
+  String.raw`-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){${KEY_CHARS},${KEY_BLOCK_CHARS}}?)-----END [A-Z ]{0,40}PRIVATE KEY`,
+  'g',
+);
+const LINE_ENDS = /(?:\\[nrt]|[\s"'`,\\])+/;
+
+/** Words that people write where a secret shall be put in. */
+const STANDS_FOR_ONE =
+  /example|sample|placeholder|changeme|change_me|your[_-]|redacted|dummy|\.{3}|x{4}|\*{3}|\$\{|\{\{|process\.env/i;
+/** Names of code: words, with few digits behind them. */
+const isName = (value: string): boolean => {
+  const parts = value.split(/[-_./:$@]+|(?<=[a-z\d])(?=[A-Z])/).filter((part) => part !== '');
+  const words = parts.every((part) => /^(?:[A-Za-z]+\d{0,2}|\d{1,4})$/.test(part));
+  return words && value.length / parts.length >= NAME_PART_CHARS;
+};
+
+/** Drawn at random, as far as a text shows it. */
+const looksDrawn = (value: string): boolean =>
+  value.length >= SECRET_CHARS &&
+  !STANDS_FOR_ONE.test(value) &&
+  /\d/.test(value) &&
+  /[A-Za-z]/.test(value) &&
+  !isName(value) &&
+  bits(value) >= LEAST_BITS;
+
+/** In a URL nothing but a password can stand there: words are left, as `postgres` or `secret1`. */
+const isPassword = (value: string): boolean =>
+  !STANDS_FOR_ONE.test(value) && !/^[A-Z]?(?:[a-z]*|[A-Z]*)\d{0,4}$/.test(value);
+
+/** Shannon's entropy of its characters, each. */
+const bits = (value: string): number => {
+  const counts = new Map<string, number>();
+  for (const letter of value) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  return [...counts.values()].reduce((sum, count) => sum - (count / value.length) * Math.log2(count / value.length), 0);
+};
+
+/** Each once. */
+export async function findSecrets(text: string): Promise<readonly Secret[]> {
+  const found = new Map<string, Secret>();
+  const add = (...lines: readonly string[]): void => void found.set(lines.join('\n'), lines);
+  for (const { 0: value, index } of text.matchAll(TOKENS))
+    if (!IN_WORD.test(text.charAt(index - 1)) && !STANDS_FOR_ONE.test(value)) add(value);
+  for (const [, value = ''] of text.matchAll(BOT)) if (looksDrawn(value)) add(value);
+  for (const [, value = ''] of text.matchAll(WEBHOOK)) add(value);
+  for (const [, value = ''] of text.matchAll(URL_PASSWORD)) if (isPassword(value)) add(value);
+  for (const [, value = ''] of text.matchAll(BEARER)) if (looksDrawn(value)) add(value);
+  for (const [, quote = '', value = '', next = ''] of text.matchAll(ASSIGNED))
+    if (isAssigned(value, quote, next)) add(value);
+  for (const [, block = ''] of text.matchAll(PRIVATE_KEY)) addKey(block, add);
+  for (const value of await presetFinds(text)) add(value);
+  return [...found.values()];
+}
+
+/** Quoted to its end, or bare to the end of a line or list. */
+const isAssigned = (value: string, quote: string, next: string): boolean =>
+  looksDrawn(value) &&
+  (quote === ''
+    ? value.length >= BARE_CHARS && /^[\w+/.~!?#%*^@-][\w+/.~!?#%*^@=-]*$/.test(value) && /^[\s,;"'<]?$/.test(next)
+    : next === quote && (value.length <= ODD_CHARS || /^[\w+/=.:~-]+$/.test(value)));
+
+const addKey = (block: string, add: (...lines: readonly string[]) => void): void => {
+  // Above the key there may be headers, `DEK-Info: …`.
+  const body = block.replace(/[A-Za-z-]+: [^\n\\]*/g, '');
+  const lines = body.split(LINE_ENDS).filter((line) => line.length >= LINE_CHARS && /^[A-Za-z\d+/]+=*$/.test(line));
+  if (lines.join('').length >= KEY_CHARS && lines.some((line) => looksDrawn(line))) add(...lines);
+};
+
+const presetFinds = async (content: string): Promise<readonly string[]> => {
+  const { messages } = await lintSource({
+    source: { filePath: 'text', content, contentType: 'text' },
+    options: { noPhysicFilePath: true, config: { rules: PRESET } },
+  });
+  return messages.flatMap((message) =>
+    'data' in message
+      ? Object.values(message.data ?? {}).flatMap((value) => (typeof value === 'string' ? core(value) : []))
+      : [],
+  );
+};
+
+/** Of what a rule calls a secret the part that nobody may see: URLs are told whole, and rests of lines. Keys are ours. */
+const core = (value: string): readonly string[] => {
+  if (value.includes('PRIVATE KEY')) return [];
+  const password = /:\/\/[^\s:/@]*:([^\s@]+)@/.exec(value)?.[1];
+  const secret = password ?? /[^\s"'`,;()<>]+/.exec(value)?.[0] ?? '';
+  return secret.includes('://') || secret.length < SECRET_CHARS || !isPassword(secret) ? [] : [secret];
+};
+
+/** Values of the environment that are named like secrets and could be one: they may stand in files, too. */
+export const secretsOfEnvironment = (env: Environment): readonly Secret[] =>
+  secretValues(env)
+    .filter((value) => value.length >= SECRET_CHARS && isPassword(value) && !/^[./~]|:\/\/|\s/.test(value))
+    .map((value) => [value]);

@@ -1,0 +1,138 @@
+/** A token in a source file: no request, history or log ever has it, the file keeps it, and it goes nowhere else unasked. */
+import { afterEach, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { scene, structured, whole, type Scene } from './support.js';
+
+let open: Scene | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+const drawn = (): string => `ghp_${randomBytes(18).toString('hex')}`;
+const source = (token: string): string => `export const token = '${token}';\nexport const port = 80;\n`;
+const job = (front: string): string => `---\n${front}\n---\n# Listen on port 8080\n\nSet the port.\n`;
+/** Answered where the token is seen. */
+const leak = (token: string) => ({ name: 'leak', match: { contains: token }, answer: 'seen' });
+const once = (name: string, answer: string) => ({ name, match: { times: 1 }, answer });
+const asked = (s: Scene): readonly (string | null)[] => s.rehearsal.requests().map(({ rule }) => rule);
+
+/** Files of the home that hold the text, by the first part of their path. */
+const holding = (s: Scene, text: string): readonly string[] => {
+  const found = execFileSync('sh', ['-c', 'grep -rlF -- "$0" . || true', text], { cwd: s.home, encoding: 'utf8' });
+  return [...new Set(found.split('\n').flatMap((path) => (path === '' ? [] : [path.split('/')[1] ?? ''])))].sort();
+};
+const nowhereElse = async (s: Scene, run: Awaited<ReturnType<Scene['start']>>, token: string): Promise<void> => {
+  const history = await s.emend.runs!.historyText({ workflowId: run.workflowId, runId: null });
+  expect(history.length).toBeGreaterThan(1000);
+  expect(history).not.toContain(token.slice(4, 20));
+  expect(JSON.stringify(await s.events(run))).not.toContain(token.slice(4, 20));
+  expect(s.workers().map((worker) => worker.said()).join('')).not.toContain(token.slice(4, 20));
+  // Whole files, and what a request hid: both are the store's own.
+  expect(holding(s, token).filter((place) => !['blobs', 'records'].includes(place))).toEqual([]);
+};
+
+test('the model copies a placeholder, the file gets its token back, and the token is nowhere else', async () => {
+  const token = drawn();
+  const s = (open = await scene({ 'a.ts': source(token), 'b.ts': `// ${token}\n` }, [
+    leak(token),
+    once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('80', '8080') })),
+  ]));
+  await s.worker();
+  const run = await s.start('job.md', job('target_files: [a.ts]\ncontext_files: [b.ts]\ncommit: true\napproval: auto'));
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+  expect(asked(s)).toEqual(['whole']);
+  expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
+  await nowhereElse(s, run, token);
+});
+
+test('a worker that dies before the answer is used: the next one puts the token back by what was recorded', async () => {
+  const token = drawn();
+  const s = (open = await scene({ 'a.ts': source(token) }, [
+    leak(token),
+    once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('80', '8080') })),
+  ]));
+  const first = await s.worker('proposeEdit:after:1');
+  const run = await s.start('job.md', job('target_files: [a.ts]\napproval: auto'));
+  await first.exited;
+  expect(first.fired()).toBe(true);
+  await s.worker();
+  expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+  expect(asked(s)).toEqual(['whole']);
+  expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
+});
+
+test('an edit that copies the token into another file asks a person under auto', async () => {
+  const token = drawn();
+  const s = (open = await scene({ 'a.ts': source(token), 'b.ts': 'export {};\n' }, [
+    leak(token),
+    once('copy', whole({ 'a.ts': source('{{secret:1}}').replace('80', '8080'), 'b.ts': "const t = '{{secret:1}}';\n" })),
+  ]));
+  await s.worker();
+  const run = await s.start('job.md', job('target_files: [a.ts, b.ts]\napproval: auto'));
+  const view = await s.settle(run);
+  expect(view.status.decision?.message).toContain('a person must look: secret in b.ts');
+  expect(view.proposal?.findings).toEqual([
+    {
+      guard: 'secret',
+      severity: 'ask',
+      path: 'b.ts',
+      lines: [1, 1],
+      message: 'Line 1 of b.ts holds a secret that stood elsewhere: it would be committed there.',
+    },
+  ]);
+  await nowhereElse(s, run, token);
+  await s.answer(run, 'skip', { files: ['b.ts'] });
+  expect(s.read('b.ts')).toBe('export {};\n');
+});
+
+test('a placeholder that the request did not have is refused, and the next answer is told so', async () => {
+  const token = drawn();
+  const s = (open = await scene({ 'a.ts': source(token) }, [
+    leak(token),
+    once('made up', whole({ 'a.ts': source('EMEND_SECRET_00000000_1') })),
+    {
+      name: 'told',
+      match: { contains: 'EMEND_SECRET_00000000_1, which stands for no secret of the files' },
+      answer: whole({ 'a.ts': source('{{secret:1}}').replace('80', '8080') }),
+    },
+  ]));
+  await s.worker();
+  const run = await s.start('job.md', job('target_files: [a.ts]\napproval: auto'));
+  expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+  expect(asked(s)).toEqual(['made up', 'told']);
+  expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
+});
+
+test('what a model makes up is hidden in events, history and the commit message', async () => {
+  const [token, other] = [drawn(), drawn()];
+  const block = (find: string, replace: string): string =>
+    `FILE a.ts {{nonce}}\nFIND\n${find}\nREPLACE\n${replace}\nEND\nEND FILE {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n`;
+  const s = (open = await scene({ 'a.ts': source(token) }, [
+    once('made up', structured([{ op: 'replace', path: 'a.ts', symbol: other, lines: ['x'] }])),
+    once('port', structured([{ op: 'replace', path: 'a.ts', from: '{{line:2}}', to: '{{line:2}}', lines: ['export const port = 8080;'] }])),
+    { name: 'more', match: {}, answer: block('x', 'y') },
+  ]));
+  await s.worker();
+  const commit = `Listen on 8080, not with ${other}`;
+  const run = await s.start('job.md', job(`format: structured-edit\ntarget_files: [a.ts]\ncommit: ${commit}\napproval: auto`));
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+  expect(asked(s)).toEqual(['made up', 'port']);
+  const refusals = (await s.events(run)).filter(({ type }) => type === 'answer_refused');
+  expect(JSON.stringify(refusals)).toMatch(/EMEND_SECRET_[0-9a-f]{8}_1/);
+  await nowhereElse(s, run, other);
+  expect(s.git('log', '-1', '--format=%B')).toMatch(/^Listen on 8080, not with EMEND_SECRET_[0-9a-f]{8}_1\n/);
+  expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
+});
+
+test('secrets: send', async () => {
+  const token = drawn();
+  const answer = whole({ 'a.ts': source(token).replace('80', '8080') });
+  const s = (open = await scene({ 'a.ts': source(token) }, [{ ...leak(token), answer }]));
+  await s.worker();
+  const run = await s.start('job.md', job('target_files: [a.ts]\napproval: auto\nsecrets: send'));
+  expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+  expect(asked(s)).toEqual(['leak']);
+  expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
+});
