@@ -24,7 +24,7 @@ const holding = (s: Scene, text: string): readonly string[] => {
   return [...new Set(found.split('\n').flatMap((path) => (path === '' ? [] : [path.split('/')[1] ?? ''])))].sort();
 };
 const nowhereElse = async (s: Scene, run: Awaited<ReturnType<Scene['start']>>, token: string): Promise<void> => {
-  const history = await s.emend.runs!.historyText({ workflowId: run.workflowId, runId: null });
+  const history = await s.emend.runs!.historyText({ workflowId: run.live!.workflowId, runId: null });
   expect(history.length).toBeGreaterThan(1000);
   expect(history).not.toContain(token.slice(4, 20));
   expect(JSON.stringify(await s.events(run))).not.toContain(token.slice(4, 20));
@@ -67,10 +67,10 @@ test('an edit that copies the token into another file asks a person under auto',
   const token = drawn();
   const s = (open = await scene({ 'a.ts': source(token), 'b.ts': 'export {};\n' }, [
     leak(token),
-    once('copy', whole({ 'a.ts': source('{{secret:1}}').replace('80', '8080'), 'b.ts': "const t = '{{secret:1}}';\n" })),
+    once('copy', whole({ 'b.ts': "const t = '{{secret:1}}';\n" })),
   ]));
   await s.worker();
-  const run = await s.start('job.md', job('target_files: [a.ts, b.ts]\napproval: auto'));
+  const run = await s.start('job.md', job('target_files: [b.ts]\ncontext_files: [a.ts]\napproval: auto'));
   const view = await s.settle(run);
   expect(view.status.decision?.message).toContain('a person must look: secret in b.ts');
   expect(view.proposal?.findings).toEqual([
@@ -83,7 +83,6 @@ test('an edit that copies the token into another file asks a person under auto',
     },
   ]);
   await nowhereElse(s, run, token);
-  await s.answer(run, 'skip', { files: ['b.ts'] });
   expect(s.read('b.ts')).toBe('export {};\n');
 });
 
@@ -100,19 +99,17 @@ test('a placeholder that the request did not have is refused, and the next answe
   ]));
   await s.worker();
   const run = await s.start('job.md', job('target_files: [a.ts]\napproval: auto'));
-  expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+  const view = await s.settle(run);
+  expect(view.status.decision).toBeNull();
   expect(asked(s)).toEqual(['made up', 'told']);
   expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
 });
 
 test('what a model makes up is hidden in events, history and the commit message', async () => {
   const [token, other] = [drawn(), drawn()];
-  const block = (find: string, replace: string): string =>
-    `FILE a.ts {{nonce}}\nFIND\n${find}\nREPLACE\n${replace}\nEND\nEND FILE {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n`;
   const s = (open = await scene({ 'a.ts': source(token) }, [
     once('made up', structured([{ op: 'replace', path: 'a.ts', symbol: other, lines: ['x'] }])),
     once('port', structured([{ op: 'replace', path: 'a.ts', from: '{{line:2}}', to: '{{line:2}}', lines: ['export const port = 8080;'] }])),
-    { name: 'more', match: {}, answer: block('x', 'y') },
   ]));
   await s.worker();
   const commit = `Listen on 8080, not with ${other}`;

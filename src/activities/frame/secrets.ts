@@ -137,7 +137,9 @@ async function secretsOf(
     secretsIn(ports, sourcesOf(shown), signal),
     ports.edits.run('secrets', texts, signal),
   ]);
-  const all = [...ofFiles, ...ofTexts.flat(), ...secretsOfEnvironment(process.env)];
+  // What an earlier request hid stands in a text as its placeholder, which looks drawn like any token.
+  const own = ofTexts.flat().filter((lines) => !lines.some(hidesSecret));
+  const all = [...ofFiles, ...own, ...secretsOfEnvironment(process.env)];
   return all.filter((secret) => occurs(secret, texts));
 }
 
@@ -162,12 +164,8 @@ export async function maskRequest(
   signal: AbortSignal,
 ): Promise<ModelRequest> {
   const blocks = [...request.system, ...request.messages.flatMap(({ content }) => content)];
-  const secrets = await secretsOf(
-    ports,
-    call.shown,
-    blocks.map(({ text }) => text),
-    signal,
-  );
+  const texts = blocks.map(({ text }) => text);
+  const secrets = await secretsOf(ports, call.shown, texts, signal);
   if (secrets.length === 0) return request;
   await ports.records.putIfAbsent(recordOf(call), { secrets });
   const vault = await vaultOf(ports, call.stepKey, secrets);
