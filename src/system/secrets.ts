@@ -99,7 +99,7 @@ export async function findSecrets(text: string): Promise<readonly Secret[]> {
   const add = (...lines: readonly string[]): void => void found.set(lines.join('\n'), lines);
   for (const { 0: value, index } of text.matchAll(TOKENS))
     if (!IN_WORD.test(text.charAt(index - 1)) && !STANDS_FOR_ONE.test(value)) add(value);
-  for (const [, value = ''] of text.matchAll(BOT)) if (looksDrawn(value)) add(value);
+  for (const [, value = ''] of text.matchAll(BOT)) if (bits(value) >= LEAST_BITS) add(value);
   for (const [, value = ''] of text.matchAll(WEBHOOK)) add(value);
   for (const [, value = ''] of text.matchAll(URL_PASSWORD)) if (isPassword(value)) add(value);
   for (const [, value = ''] of text.matchAll(BEARER)) if (looksDrawn(value)) add(value);

@@ -23,14 +23,24 @@ const holding = (s: Scene, text: string): readonly string[] => {
   const found = execFileSync('sh', ['-c', 'grep -rlF -- "$0" . || true', text], { cwd: s.home, encoding: 'utf8' });
   return [...new Set(found.split('\n').flatMap((path) => (path === '' ? [] : [path.split('/')[1] ?? ''])))].sort();
 };
-const nowhereElse = async (s: Scene, run: Awaited<ReturnType<Scene['start']>>, token: string): Promise<void> => {
+/** `own`: what the store keeps as it is: whole files, and what a request hid. */
+const nowhereElse = async (
+  s: Scene,
+  run: Awaited<ReturnType<Scene['start']>>,
+  token: string,
+  own = ['blobs', 'records'],
+): Promise<void> => {
   const history = await s.emend.runs!.historyText({ workflowId: run.live!.workflowId, runId: null });
   expect(history.length).toBeGreaterThan(1000);
   expect(history).not.toContain(token.slice(4, 20));
   expect(JSON.stringify(await s.events(run))).not.toContain(token.slice(4, 20));
-  expect(s.workers().map((worker) => worker.said()).join('')).not.toContain(token.slice(4, 20));
-  // Whole files, and what a request hid: both are the store's own.
-  expect(holding(s, token).filter((place) => !['blobs', 'records'].includes(place))).toEqual([]);
+  expect(
+    s
+      .workers()
+      .map((worker) => worker.said())
+      .join(''),
+  ).not.toContain(token.slice(4, 20));
+  expect(holding(s, token).filter((place) => !own.includes(place))).toEqual([]);
 };
 
 test('the model copies a placeholder, the file gets its token back, and the token is nowhere else', async () => {
@@ -108,17 +118,32 @@ test('a placeholder that the request did not have is refused, and the next answe
 test('what a model makes up is hidden in events, history and the commit message', async () => {
   const [token, other] = [drawn(), drawn()];
   const s = (open = await scene({ 'a.ts': source(token) }, [
-    once('made up', structured([{ op: 'replace', path: 'a.ts', symbol: other, lines: ['x'] }])),
-    once('port', structured([{ op: 'replace', path: 'a.ts', from: '{{line:2}}', to: '{{line:2}}', lines: ['export const port = 8080;'] }])),
+    once('made up', structured([{ type: 'delete', file_path: 'a.ts', at: { symbol: other } }])),
+    once(
+      'port',
+      structured([
+        {
+          type: 'replace',
+          file_path: 'a.ts',
+          start_line: '{{line:2}}',
+          end_line: '{{line:2}}',
+          content: 'export const port = 8080;\n',
+        },
+      ]),
+    ),
   ]));
   await s.worker();
   const commit = `Listen on 8080, not with ${other}`;
-  const run = await s.start('job.md', job(`format: structured-edit\ntarget_files: [a.ts]\ncommit: ${commit}\napproval: auto`));
+  const run = await s.start(
+    'job.md',
+    job(`format: structured-edit\ntarget_files: [a.ts]\ncommit: ${commit}\napproval: auto`),
+  );
   expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
   expect(asked(s)).toEqual(['made up', 'port']);
   const refusals = (await s.events(run)).filter(({ type }) => type === 'answer_refused');
   expect(JSON.stringify(refusals)).toMatch(/EMEND_SECRET_[0-9a-f]{8}_1/);
-  await nowhereElse(s, run, other);
+  // The journal has an answer as it came.
+  await nowhereElse(s, run, other, ['blobs', 'records', 'calls']);
   expect(s.git('log', '-1', '--format=%B')).toMatch(/^Listen on 8080, not with EMEND_SECRET_[0-9a-f]{8}_1\n/);
   expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
 });

@@ -1,5 +1,9 @@
-/** One suite for every format: the same edit said in any of them gives the same bytes, in every kind of file. */
+/**
+ * One suite for every format: the same edit said in any of them gives the same bytes, in every kind of file. It runs a second time with two
+ * secrets in every file, and answers that hold their placeholders.
+ */
 import { describe, expect, test } from '@jest/globals';
+import { Vault } from '../../src/activities/frame/secrets.js';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
 import { type AnswerFormat, DIALECTS, FORMATS } from '../../src/shared/formats.js';
@@ -17,18 +21,32 @@ interface Case {
   readonly edits: readonly LineEdit[];
   readonly expected: Uint8Array;
 }
+interface Written extends Omit<Case, 'base' | 'expected'> {
+  readonly encode: (text: string) => Uint8Array;
+  readonly base: string;
+  readonly expected: string;
+}
+/** One that JSON quotes otherwise, and one that it does not. */
+const SECRETS = ['7!"\\9/03#81', '59204871365'] as const;
+const vault = new Vault(
+  'key',
+  SECRETS.map((secret) => [secret]),
+);
+/** In files of four lines with one letter each: behind the first and the last. */
+const withSecrets = (text: string): string =>
+  text.replaceAll('a', `a${SECRETS[0]}`).replaceAll('d', `d${SECRETS[1]} ${SECRETS[0]}`);
+const asIs = (text: string): string => text;
+
 const abc = ['a', 'b', 'c', 'd'];
 const change: LineEdit[] = [{ from: 1, to: 2, lines: ['B', 'BB'] }];
+const held: LineEdit[] = [{ from: 1, to: 2, lines: ['Ba', 'Bd'] }];
 const end: LineEdit[] = [{ from: 4, to: 4, lines: ['e'] }];
-const text = (name: string, base: string, edits: LineEdit[], expected: string, lines = abc): Case => ({
-  name,
-  lines,
-  base: Buffer.from(base),
-  edits,
-  expected: Buffer.from(expected),
+const text = (name: string, base: string, edits: LineEdit[], expected: string): Written => ({
+  ...{ name, lines: abc, base, edits, expected },
+  encode: (written) => Buffer.from(written),
 });
 
-const CASES: readonly Case[] = [
+const WRITTEN: readonly Written[] = [
   text('LF', 'a\nb\nc\nd\n', change, 'a\nB\nBB\nc\nd\n'),
   text('CRLF', 'a\r\nb\r\nc\r\nd\r\n', change, 'a\r\nB\r\nBB\r\nc\r\nd\r\n'),
   text('CR only', 'a\rb\rc\rd\r', change, 'a\rB\rBB\rc\rd\r'),
@@ -38,6 +56,7 @@ const CASES: readonly Case[] = [
   text('append without final newline', 'a\r\nb\r\nc\r\nd', end, 'a\r\nb\r\nc\r\nd\r\ne'),
   text('append with final newline', 'a\nb\nc\nd\n', end, 'a\nb\nc\nd\ne\n'),
   text('delete the last line', 'a\nb\nc\nd', [{ from: 3, to: 4, lines: [] }], 'a\nb\nc'),
+  text('lines that hold what others hold', 'a\nb\nc\nd\n', held, 'a\nBa\nBd\nc\nd\n'),
   text('insert first', 'a\nb\nc\nd\n', [{ from: 0, to: 0, lines: ['0'] }], '0\na\nb\nc\nd\n'),
   text(
     'two edits',
@@ -48,23 +67,36 @@ const CASES: readonly Case[] = [
     ],
     'A\nb\nd\n',
   ),
-  { name: 'UTF-8 with BOM', lines: abc, base: bom('a\nb\nc\nd\n'), edits: change, expected: bom('a\nB\nBB\nc\nd\n') },
-  {
-    name: 'UTF-16 LE',
-    lines: abc,
-    base: utf16('a\r\nb\r\nc\r\nd'),
-    edits: change,
-    expected: utf16('a\r\nB\r\nBB\r\nc\r\nd'),
-  },
-  { name: 'UTF-16 BE', lines: abc, base: utf16be('a\nb\nc\nd\n'), edits: end, expected: utf16be('a\nb\nc\nd\ne\n') },
+  { ...text('UTF-8 with BOM', 'a\nb\nc\nd\n', change, 'a\nB\nBB\nc\nd\n'), encode: bom },
+  { ...text('UTF-16 LE', 'a\r\nb\r\nc\r\nd', change, 'a\r\nB\r\nBB\r\nc\r\nd'), encode: utf16 },
+  { ...text('UTF-16 BE', 'a\nb\nc\nd\n', end, 'a\nb\nc\nd\ne\n'), encode: utf16be },
   {
     name: 'neither UTF-8 nor UTF-16',
     lines: ['caf\u00e9', 'b', '\u00ff', 'd'],
-    base: latin1('caf\u00e9\nb\n\u00ff\nd\n'),
+    base: 'caf\u00e9\nb\n\u00ff\nd\n',
     edits: change,
-    expected: latin1('caf\u00e9\nB\nBB\n\u00ff\nd\n'),
+    expected: 'caf\u00e9\nB\nBB\n\u00ff\nd\n',
+    encode: latin1,
   },
 ];
+const casesOf = (of: (text: string) => string): readonly Case[] =>
+  WRITTEN.map(({ name, lines, base, edits, expected, encode }) => ({
+    name,
+    lines: lines.map(of),
+    base: encode(of(base)),
+    edits: edits.map((edit) => ({ ...edit, lines: edit.lines.map(of) })),
+    expected: encode(of(expected)),
+  }));
+
+const IN_JSON: readonly AnswerFormat[] = ['structured-edit', 'string-replace'];
+/** As it comes back from a model that saw placeholders. */
+const throughVault = (format: AnswerFormat, answer: string): string => {
+  const masked = vault.mask(answer);
+  for (const secret of SECRETS) expect(masked).not.toContain(secret.slice(-6));
+  const { text: restored, unknown } = vault.restore(masked, IN_JSON.includes(format));
+  expect(unknown).toEqual([]);
+  return restored;
+};
 
 const run = (
   format: AnswerFormat,
@@ -74,12 +106,21 @@ const run = (
 ): AnswerOutcome =>
   applyAnswer({
     format,
-    answer: SAY[format]('f.txt', c.lines, c.edits),
+    answer: throughVault(format, SAY[format]('f.txt', c.lines, c.edits)),
     files: new Map([['f.txt', { bytes: c.base, ...file }]]),
     options: { requireMarker: true, ...options },
   });
 
-describe.each([...FORMATS, ...DIALECTS])('%s', (format) => {
+const MADE = { 'as it is': asIs, 'with two secrets': withSecrets } as const;
+
+describe.each(
+  ([...FORMATS, ...DIALECTS] as const).flatMap((format) =>
+    (['as it is', 'with two secrets'] as const).map((made) => ({ format, made })),
+  ),
+)('$format, $made', ({ format, made }) => {
+  const of = MADE[made];
+  const CASES = casesOf(of);
+
   test.each(CASES)('$name', (c) => {
     const outcome = run(format, c, {}, { mode: 0o755 });
     if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
@@ -87,6 +128,16 @@ describe.each([...FORMATS, ...DIALECTS])('%s', (format) => {
     expect(file === 'absent' ? null : [...(file?.bytes ?? [])]).toEqual([...c.expected]);
     expect(file).toMatchObject({ mode: 0o755 });
     expect(outcome.tolerances).toEqual([]);
+  });
+
+  test('an answer with placeholders is what is judged', () => {
+    const said = SAY[format](
+      'f.txt',
+      abc.map(of),
+      held.map((edit) => ({ ...edit, lines: edit.lines.map(of) })),
+    );
+    const placeholders = new Set(vault.mask(said).match(/EMEND_SECRET_[0-9a-f]{8}_1/g));
+    expect(placeholders.size).toBe(made === 'as it is' ? 0 : SECRETS.length);
   });
 
   const [plain] = CASES as [Case];
@@ -154,7 +205,7 @@ describe.each([...FORMATS, ...DIALECTS])('%s', (format) => {
     const outcome = run(format, plain, { finalNewline: false });
     if (outcome.outcome !== 'edited') throw new Error(outcome.outcome);
     const file = outcome.files.get('f.txt');
-    expect(file !== 'absent' && Buffer.from(file?.bytes ?? []).toString()).toBe('a\nB\nBB\nc\nd');
+    expect(file !== 'absent' && Buffer.from(file?.bytes ?? []).toString()).toBe(of('a\nB\nBB\nc\nd'));
   });
 
   test('a refusal by the model is declined, an unknown end truncated', () => {

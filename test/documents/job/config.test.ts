@@ -32,6 +32,7 @@ describe('emend.yaml', () => {
       formatCommand: null,
       encodings: [],
       repair: true,
+      secrets: 'mask',
       requireCompleteSentinel: true,
       limits: {},
     });

@@ -105,6 +105,7 @@ describe('good job files', () => {
       model: 'claude-opus-4-5',
       finalNewline: true,
       repair: false,
+      secrets: 'send',
       limits: { maxTotalChunks: 20, budget_usd: 1.5 },
     });
     expect(lines).toMatchObject({
