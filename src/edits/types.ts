@@ -94,6 +94,9 @@ export interface Reason {
   readonly copy?: string;
 }
 
+/** The same of an edit whose place in the answer is not said yet. */
+export type Fault = Pick<Reason, 'code' | 'message' | 'copy'>;
+
 export interface UsedTolerance {
   readonly tolerance: Tolerance;
   readonly path: string;

@@ -27,24 +27,21 @@ export interface Claim {
   readonly after: readonly string[];
 }
 
-export const claimOf = (operation: Operation, count: number): Claim => {
-  const before = operation.before ?? [];
-  const after = operation.after ?? [];
-  const hasContext = before.length + after.length > 0;
-  if (operation.type === 'append' || operation.type === 'prepend') {
-    const from = operation.type === 'append' ? count : 0;
+export const claimOf = ({ type, lines, before, after }: Operation, count: number): Claim => {
+  if (lines === null) {
+    const from = type === 'append' ? count : 0;
     return { from, length: 0, checks: [], bareEnds: false, held: true, before, after };
   }
-  if (operation.type === 'insert') {
-    const { at } = operation;
+  const hasContext = before.length + after.length > 0;
+  const [start, end] = lines;
+  const from = start.line - 1;
+  if (type === 'insert') {
     // The line after the last one is named by no listing; its number alone says what is meant: the end.
-    const atEnd = at.line === count + 1;
-    const checks = at.check === null ? [] : [{ offset: 0, quoted: at }];
-    const told = checks.length > 0 || hasContext || atEnd;
-    return { from: at.line - 1, length: 0, checks, bareEnds: !told, held: told, before, after };
+    const checks = start.check === null ? [] : [{ offset: 0, quoted: start }];
+    const told = checks.length > 0 || hasContext || from === count;
+    return { from, length: 0, checks, bareEnds: !told, held: told, before, after };
   }
-  const { start, end } = operation;
-  const length = end.line - start.line + 1;
+  const length = end.line - from;
   const ends = [
     { offset: 0, quoted: start },
     { offset: length - 1, quoted: end },
@@ -53,7 +50,7 @@ export const claimOf = (operation: Operation, count: number): Claim => {
   const covered = hasContext || checks.length === 2 || (checks.length === 1 && length === 1);
   const startHeld = before.length > 0 || checks.some(({ offset }) => offset === 0);
   const endHeld = after.length > 0 || checks.some(({ offset }) => offset === length - 1);
-  return { from: start.line - 1, length, checks, bareEnds: !covered, held: startHeld && endHeld, before, after };
+  return { from, length, checks, bareEnds: !covered, held: startHeld && endHeld, before, after };
 };
 
 /** How alike all that is quoted is to what stands at `from`: the loosest level that a line of a context needs; null: it does not stand there. */

@@ -22,10 +22,11 @@ import { readNeedsLines } from './regions.js';
 import { lookUp } from '../../paths.js';
 import { readJson } from '../../text/json.js';
 import { type Placed, OperationLocator } from './locate.js';
-import { type AnyOperation, type Operation, readOperations } from './operations.js';
+import { type Operation, readOperations } from './operations.js';
 import { symbolPlacer } from './symbol.js';
 import type {
   ContextFile,
+  Fault,
   FormatContext,
   FormatModule,
   OfferedFile,
@@ -70,12 +71,12 @@ const jsonFault = (body: string, json: ReturnType<typeof readJson>): Reason => {
   };
 };
 
-const planAll = (operations: readonly AnyOperation[], summary: string | null, context: FormatContext): Reading => {
+const planAll = (operations: readonly Operation[], summary: string | null, context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
   const tolerances: UsedTolerance[] = [];
   const notes: Reason[] = [];
   const reasons: Reason[] = [];
-  const byPath = new Map<string, { file: ContextFile; operations: AnyOperation[] }>();
+  const byPath = new Map<string, { file: ContextFile; operations: Operation[] }>();
   for (const operation of operations) {
     const found = lookUp(operation.path, context, operation.index);
     if (!found.ok) {
@@ -93,19 +94,18 @@ const planAll = (operations: readonly AnyOperation[], summary: string | null, co
     const plain = marked ? own.map((operation) => withLines(operation, withoutTabMarks)) : own;
     const placed: Placed[] = [];
     const said = file.hasBom ? plain.map((op) => withLines(op, withoutBom)) : plain;
-    const byLines = said.filter((operation): operation is Operation => !('symbol' in operation));
+    const byLines = said.filter(({ symbol }) => symbol === null);
     const locator = new OperationLocator(lines, byLines, path, context.options);
     const bySymbol = symbolPlacer(file, path, context.options.syntax);
     for (const operation of said) {
       if (reasons.length >= OPERATION_REASONS_REPORTED) break;
-      const located = 'symbol' in operation ? bySymbol(operation) : locator.locate(operation);
-      const refusal = located.ok
-        ? (outside(located.placed, file, lines.length, path) ?? unseen(located.placed, file, path))
-        : located.reason;
-      if (refusal !== null) reasons.push(refusal);
-      else if (located.ok) {
-        placed.push(located.placed);
-        tolerances.push(...located.tolerances);
+      const { symbol, index } = operation;
+      const found = symbol === null ? locator.locate(operation) : bySymbol(operation, symbol);
+      const fault = 'code' in found ? found : (outside(found, file, lines.length, path) ?? unseen(found, file, path));
+      if (fault !== null) reasons.push({ ...fault, path, index });
+      else if (!('code' in found)) {
+        placed.push(found);
+        for (const tolerance of found.tolerances) tolerances.push({ tolerance, path, index, line: found.from + 1 });
       }
     }
     const overlaps = findOverlaps(placed, path);
@@ -117,39 +117,35 @@ const planAll = (operations: readonly AnyOperation[], summary: string | null, co
   return { kind: 'plans', plans, tolerances, notes, ...(summary === null ? {} : { summary }) };
 };
 
-const textsOf = (operation: AnyOperation): readonly string[] => [
-  ...(operation.before ?? []),
-  ...(operation.after ?? []),
-  ...('content' in operation ? operation.content : []),
-];
-const quotesTabMark = (operation: AnyOperation): boolean =>
-  textsOf(operation).some((line) => withoutTabMarks(line) !== line);
-const withLines = (operation: AnyOperation, plain: (line: string) => string): AnyOperation => {
-  const contexts = { before: operation.before?.map(plain) ?? null, after: operation.after?.map(plain) ?? null };
-  return operation.type === 'delete'
-    ? { ...operation, ...contexts }
-    : { ...operation, ...contexts, content: operation.content.map(plain) };
-};
+const quotesTabMark = ({ before, after, content }: Operation): boolean =>
+  [before, after, content].some((lines) => lines.some((line) => withoutTabMarks(line) !== line));
+const withLines = (operation: Operation, plain: (line: string) => string): Operation => ({
+  ...operation,
+  before: operation.before.map(plain),
+  after: operation.after.map(plain),
+  content: operation.content.map(plain),
+});
 
 /** An operation outside of the call's region belongs to another call. An insert at a border belongs to the region behind it. */
-const outside = ({ operation, from, to }: Placed, file: OfferedFile, count: number, path: string): Reason | null => {
+const outside = (placed: Placed, file: OfferedFile, count: number, path: string): Fault | null => {
   const { region } = file;
+  const { operation, from, to } = placed;
   if (region === undefined) return null;
   const [first, last] = region;
   const atEnd = from === count && last === count && operation.type !== 'prepend';
   const ok = from === to ? (first <= from + 1 && from + 1 <= last) || atEnd : first <= from + 1 && to <= last;
   const why = `lies outside of lines ${first} to ${last}, the part that this call is for. Leave it to the call for that part.`;
-  return ok ? null : unseenLines({ operation, from, to }, path, why);
+  return ok ? null : unseenLines(placed, path, why);
 };
 
-const unseenLines = ({ operation: { type, index }, from, to }: Placed, path: string, why: string): Reason => {
+const unseenLines = ({ operation: { type }, from, to }: Placed, path: string, why: string): Fault => {
   const what = to > from + 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
-  return { code: 'unseen_lines', path, index, message: `The ${type} touches ${what} of ${path}, which ${why}` };
+  return { code: 'unseen_lines', message: `The ${type} touches ${what} of ${path}, which ${why}` };
 };
 
 /** An operation on lines that the model was not shown is a guess. An insert needs a seen line on one of its sides. */
-const unseen = ({ operation, from, to }: Placed, file: OfferedFile, path: string): Reason | null => {
-  const { seen } = file;
+const unseen = (placed: Placed, { seen }: OfferedFile, path: string): Fault | null => {
+  const { operation, from, to } = placed;
   if (seen === undefined || operation.type === 'append' || operation.type === 'prepend') return null;
   const isSeen = (line: number): boolean => seen.some(([a, b]) => a <= line && line <= b);
   const ok =
@@ -159,7 +155,7 @@ const unseen = ({ operation, from, to }: Placed, file: OfferedFile, path: string
   if (ok) return null;
   const shown = seen.map(([a, b]) => (a === b ? `${a}` : `${a}-${b}`)).slice(0, 30);
   const why = `the listing did not show. Shown are the lines ${shown.join(', ')}. Edit only those.`;
-  return unseenLines({ operation, from, to }, path, why);
+  return unseenLines(placed, path, why);
 };
 
 const everySeen = (from: number, to: number, isSeen: (line: number) => boolean): boolean => {
@@ -168,7 +164,7 @@ const everySeen = (from: number, to: number, isSeen: (line: number) => boolean):
 };
 
 /** Prepends come before inserts at line 1, appends after inserts behind the last line; then the order of the answer. */
-const RANK: Readonly<Record<AnyOperation['type'], number>> = {
+const RANK: Readonly<Record<Operation['type'], number>> = {
   prepend: 0,
   insert: 1,
   append: 2,
@@ -201,7 +197,6 @@ const findOverlaps = (placed: readonly Placed[], path: string): Reason[] => {
 
 const compose = (placed: readonly Placed[]): readonly Change[] => {
   const list = new ChangeList();
-  for (const { operation, from, to } of inOrder(placed))
-    list.put(from, to, operation.type === 'delete' ? [] : operation.content);
+  for (const { operation, from, to } of inOrder(placed)) list.put(from, to, operation.content);
   return list.done();
 };

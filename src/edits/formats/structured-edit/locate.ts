@@ -11,18 +11,17 @@ import type { LineIndex } from '../../text/lines.js';
 import { checkAt } from '../../listing.js';
 import { describeNearest, differs, nearest } from '../../locate/nearest.js';
 import { type Claim, claimOf, matchesAt, matchesContext, DRIFT_LINES, ClaimFinder } from './claims.js';
-import type { AnyOperation, Operation } from './operations.js';
-import type { ApplyOptions, Reason, UsedTolerance } from '../../types.js';
+import type { Operation } from './operations.js';
+import type { ApplyOptions, Fault } from '../../types.js';
 
 /** An operation in its place: base lines [from, to) (0-based) become `content`; from === to for inserts. */
 export interface Placed {
-  readonly operation: AnyOperation;
+  readonly operation: Operation;
   readonly from: number;
   readonly to: number;
+  readonly tolerances: readonly Tolerance[];
 }
-export type Located =
-  | { readonly ok: true; readonly placed: Placed; readonly tolerances: readonly UsedTolerance[] }
-  | { readonly ok: false; readonly reason: Reason };
+export type Located = Placed | Fault;
 
 /** Finds operations in one file. `locate` is called with some of `operations`. */
 export class OperationLocator {
@@ -45,25 +44,17 @@ export class OperationLocator {
   locate(operation: Operation): Located {
     const [lines, path] = [this.#lines, this.#path];
     const claim = this.#claims.get(operation) ?? claimOf(operation, lines.length);
-    const at = { path, index: operation.index };
     const last = claim.from + claim.length;
     const limit = operation.type === 'insert' ? lines.length + 1 : lines.length;
-    if (last > lines.length)
-      return {
-        ok: false,
-        reason: {
-          code: 'out_of_range',
-          ...at,
-          message: `The ${operation.type} names ${claim.length > 1 ? `lines ${claim.from + 1} to ${last}` : `line ${Math.max(last, claim.from + 1)}`}; ${path} has ${lines.length} lines, so the last that may be named is ${limit}.`,
-        },
-      };
-    const tolerance = (name: Tolerance, from: number): UsedTolerance => ({ tolerance: name, ...at, line: from + 1 });
+    if (last > lines.length) {
+      const named = claim.length > 1 ? `lines ${claim.from + 1} to ${last}` : `line ${Math.max(last, claim.from + 1)}`;
+      const message = `The ${operation.type} names ${named}; ${path} has ${lines.length} lines, so the last that may be named is ${limit}.`;
+      return { code: 'out_of_range', message };
+    }
     const allowed = (name: Tolerance): boolean => toleranceOn(name, this.#options.tolerances);
-    const place = (from: number, tolerances: readonly UsedTolerance[]): Located => ({
-      ok: true,
-      placed: { operation, from, to: from + claim.length },
-      tolerances,
-    });
+    const place = (from: number, tolerances: readonly Tolerance[]): Located => {
+      return { operation, from, to: from + claim.length, tolerances };
+    };
 
     const level = matchesAt(claim, lines, claim.from);
     if (level !== null) {
@@ -72,14 +63,12 @@ export class OperationLocator {
         level === 'exact'
           ? level
           : levelsOn(this.#options.tolerances).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
-      if (used === undefined) return { ok: false, reason: mismatch(claim, operation, lines, { path }) };
-      const tolerances: UsedTolerance[] = used === 'exact' ? [] : [tolerance(used, claim.from)];
+      if (used === undefined) return mismatch(claim, operation, lines);
+      const tolerances = used === 'exact' ? [] : [used];
       const doubt = this.#doubt(claim);
       if (doubt === null) return place(claim.from, tolerances);
-      if (allowed('unchecked_lines'))
-        return place(claim.from, [...tolerances, tolerance('unchecked_lines', claim.from)]);
-      const message = `The ${operation.type} names line ${claim.from + 1} ${doubt}`;
-      return { ok: false, reason: { code: 'unchecked_lines', ...at, message } };
+      if (allowed('unchecked_lines')) return place(claim.from, [...tolerances, 'unchecked_lines']);
+      return { code: 'unchecked_lines', message: `The ${operation.type} names line ${claim.from + 1} ${doubt}` };
     }
     // Both ends of a file are where they are: what is said of them cannot mean another place.
     const drifted = operation.type === 'append' || operation.type === 'prepend' ? [] : this.#finder.otherPlaces(claim);
@@ -87,11 +76,10 @@ export class OperationLocator {
     const movable = !this.#known && allowed('line_drift') && !areChecked(claim, lines);
     if (movable && only !== undefined && drifted.length === 1 && Math.abs(only - claim.from) <= DRIFT_LINES) {
       // Parts that stand elsewhere too prove less.
-      if (this.#finder.isEachOnce(claim)) return place(only, [tolerance('line_drift', only)]);
-      if (allowed('unchecked_lines'))
-        return place(only, [tolerance('line_drift', only), tolerance('unchecked_lines', only)]);
+      if (this.#finder.isEachOnce(claim)) return place(only, ['line_drift']);
+      if (allowed('unchecked_lines')) return place(only, ['line_drift', 'unchecked_lines']);
     }
-    return { ok: false, reason: mismatch(claim, operation, lines, { path, drifted }) };
+    return mismatch(claim, operation, lines, drifted);
   }
 
   /** Why the number alone tells where, as the end of a sentence; null: what is quoted tells it. */
@@ -112,13 +100,7 @@ export class OperationLocator {
 const areChecked = ({ checks, from }: Claim, lines: LineIndex): boolean =>
   checks.length > 0 && checks.every(({ offset, quoted }) => checkAt(lines, from + offset + 1) === quoted.check);
 
-interface Missed {
-  readonly path: string;
-  readonly drifted?: readonly number[];
-}
-
-const mismatch = (claim: Claim, operation: Operation, lines: LineIndex, { path, drifted = [] }: Missed): Reason => {
-  const at = { path, index: operation.index };
+const mismatch = (claim: Claim, { type }: Operation, lines: LineIndex, drifted: readonly number[] = []): Fault => {
   const places = drifted.map((from) => from + 1);
   const repeated =
     places.length > 1
@@ -134,11 +116,8 @@ const mismatch = (claim: Claim, operation: Operation, lines: LineIndex, { path, 
       real === undefined
         ? 'there is no such line'
         : `that line is ${line}:${checkAt(lines, line) ?? ''}| ${quoted(real, 160)}`;
-    return {
-      code: 'check_mismatch',
-      ...at,
-      message: `The ${operation.type} quotes ${line}:${check ?? ''}, but ${found}.${repeated} Quote number and check of the line that you mean from the listing.`,
-    };
+    const message = `The ${type} quotes ${line}:${check ?? ''}, but ${found}.${repeated} Quote number and check of the line that you mean from the listing.`;
+    return { code: 'check_mismatch', message };
   }
   const beforeFails = matchesContext(claim.before, lines, claim.from - claim.before.length) !== 'exact';
   const [key, wanted, from] = beforeFails
@@ -151,9 +130,6 @@ const mismatch = (claim: Claim, operation: Operation, lines: LineIndex, { path, 
     found === undefined
       ? `expected ${quoted(expected, 160)} ${from + i < 0 ? 'before the first line' : 'after the last line'} of the file`
       : `line ${from + i + 1} differs in ${differs(expected, found)}: expected ${quoted(expected, 160)}, found ${quoted(found, 160)}`;
-  return {
-    code: 'context_mismatch',
-    ...at,
-    message: `\`${key}\` of the ${operation.type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated} Quote the adjacent lines exactly, or number and check from the listing.`,
-  };
+  const message = `\`${key}\` of the ${type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated} Quote the adjacent lines exactly, or number and check from the listing.`;
+  return { code: 'context_mismatch', message };
 };

@@ -11,14 +11,6 @@ export interface QuotedLine {
   readonly check: string | null;
 }
 
-interface Common {
-  /** 0-based place in the answer. */
-  readonly index: number;
-  readonly path: string;
-  /** Adjacent lines as the answer quotes them; null: not given. */
-  readonly before: readonly string[] | null;
-  readonly after: readonly string[] | null;
-}
 /** A definition as the answer names it (`structured-edit/symbol.ts`). */
 export interface SymbolPoint {
   readonly name: string;
@@ -27,29 +19,23 @@ export interface SymbolPoint {
   /** A line inside the definition that is meant, where several have the name. */
   readonly line: QuotedLine | null;
 }
-export type SymbolOperation =
-  | (Common & {
-      readonly type: 'insert' | 'replace';
-      readonly symbol: SymbolPoint;
-      readonly content: readonly string[];
-    })
-  | (Common & { readonly type: 'delete'; readonly symbol: SymbolPoint });
-export type AnyOperation = Operation | SymbolOperation;
-/** One that names lines. */
-export type Operation =
-  | (Common & { readonly type: 'insert'; readonly at: QuotedLine; readonly content: readonly string[] })
-  | (Common & {
-      readonly type: 'replace';
-      readonly start: QuotedLine;
-      readonly end: QuotedLine;
-      readonly content: readonly string[];
-    })
-  | (Common & { readonly type: 'delete'; readonly start: QuotedLine; readonly end: QuotedLine })
-  | (Common & { readonly type: 'append'; readonly content: readonly string[] })
-  | (Common & { readonly type: 'prepend'; readonly content: readonly string[] });
+export interface Operation {
+  /** 0-based place in the answer. */
+  readonly index: number;
+  readonly type: 'insert' | 'replace' | 'delete' | 'append' | 'prepend';
+  readonly path: string;
+  /** Adjacent lines as the answer quotes them; none where it does not. */
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  /** The first and the last line that it names, which for an insert are one; null: it names an end of the file, or a definition. */
+  readonly lines: readonly [start: QuotedLine, end: QuotedLine] | null;
+  readonly symbol: SymbolPoint | null;
+  /** None for a delete. */
+  readonly content: readonly string[];
+}
 
 export type OperationsRead =
-  | { readonly kind: 'operations'; readonly operations: readonly AnyOperation[]; readonly summary: string | null }
+  | { readonly kind: 'operations'; readonly operations: readonly Operation[]; readonly summary: string | null }
   /** `count`: operations that the answer holds, good ones too. */
   | { readonly kind: 'invalid'; readonly reasons: readonly Reason[]; readonly count: number };
 
@@ -128,7 +114,7 @@ export const readOperations = (value: Json): OperationsRead => {
   }
   if (operations.length > BOUNDS.maxAnswer_edits) return { kind: 'invalid', reasons: [tooManyEdits()], count: 0 };
 
-  const read: AnyOperation[] = [];
+  const read: Operation[] = [];
   const reasons: Reason[] = [];
   for (const [index, item] of operations.entries()) {
     try {
@@ -145,7 +131,7 @@ export const readOperations = (value: Json): OperationsRead => {
   return { kind: 'operations', operations: read, summary };
 };
 
-const readOperation = (item: Json, index: number): AnyOperation => {
+const readOperation = (item: Json, index: number): Operation => {
   if (!isJsonObject(item)) throw new Fault('wrong_type', 'The operation is not an object.');
   const { type } = item;
   if (typeof type !== 'string' || !Object.hasOwn(KEYS, type))
@@ -179,25 +165,21 @@ const readOperation = (item: Json, index: number): AnyOperation => {
   if (path === null || path === '') throw new Fault('missing_key', `The ${kind} operation needs \`file_path\`.`);
   const before = context(item, 'context_before');
   const after = context(item, 'context_after');
-  // Each object names all its keys: what is common to them, spread, takes ten times as long for ten thousand of them.
-  if (bySymbol) {
-    const symbol = symbolPoint(item.at ?? null, kind);
-    if (kind === 'delete') return { index, path, before, after, type: kind, symbol };
-    if (kind === 'insert' || kind === 'replace')
-      return { index, path, before, after, type: kind, symbol, content: content(item, kind) };
-  }
+  const symbol = bySymbol ? symbolPoint(item.at ?? null, kind) : null;
+  const lines = bySymbol ? null : linesOf(item, kind);
+  return { index, path, before, after, type: kind, lines, symbol, content: content(item, kind) };
+};
+
+const linesOf = (item: Fields, kind: Operation['type']): Operation['lines'] => {
+  if (kind === 'append' || kind === 'prepend') return null;
   if (kind === 'insert') {
     const at = quotedLine(item, 'line');
-    return { index, path, before, after, type: kind, at, content: content(item, kind) };
+    return [at, at];
   }
-  if (kind === 'append' || kind === 'prepend')
-    return { index, path, before, after, type: kind, content: content(item, kind) };
-  const start = quotedLine(item, 'start_line');
-  const end = quotedLine(item, 'end_line');
+  const [start, end] = [quotedLine(item, 'start_line'), quotedLine(item, 'end_line')];
   if (start.line > end.line)
     throw new Fault('wrong_range', `\`start_line\` ${start.line} lies after \`end_line\` ${end.line}.`);
-  if (kind === 'delete') return { index, path, before, after, type: kind, start, end };
-  return { index, path, before, after, type: kind, start, end, content: content(item, kind) };
+  return [start, end];
 };
 
 const symbolPoint = (at: Json, kind: Operation['type']): SymbolPoint => {
@@ -229,12 +211,10 @@ const text = (item: Fields, key: string): string | null => {
 };
 
 /** Adjacent lines; an empty string quotes nothing. */
-const context = (item: Fields, key: string): readonly string[] | null => {
-  const lines = answerLines(text(item, key) ?? '');
-  return lines.length > 0 ? lines : null;
-};
+const context = (item: Fields, key: string): readonly string[] => answerLines(text(item, key) ?? '');
 
 const content = (item: Fields, kind: Operation['type']): readonly string[] => {
+  if (kind === 'delete') return [];
   const value = text(item, 'content');
   if (value === null) throw new Fault('missing_key', `The ${kind} operation needs \`content\`.`);
   if (value === '' && kind !== 'replace')

@@ -12,9 +12,9 @@
 import { indexOf, type LineIndex, NO_LINES } from '../../text/lines.js';
 import { checkAt } from '../../listing.js';
 import type { Located } from './locate.js';
-import type { SymbolOperation } from './operations.js';
+import type { Operation, SymbolPoint } from './operations.js';
 import type { Outline, SymbolPlace, Syntax, SyntaxFault } from '../../syntax-port.js';
-import type { ContextFile, Reason } from '../../types.js';
+import type { ContextFile, Fault } from '../../types.js';
 
 const SYMBOL_CANDIDATES = 12; // bound: Symbols of a like name, named in a refusal.
 
@@ -25,51 +25,34 @@ export const symbolPlacer = (
   file: ContextFile,
   path: string,
   syntax: Syntax | undefined,
-): ((operation: SymbolOperation) => Located) => {
+): ((operation: Operation, symbol: SymbolPoint) => Located) => {
   const index = file.text === null ? NO_LINES : indexOf(file.text);
   let outline: Outline | null = null;
-  return (operation) => {
-    if (syntax === undefined)
-      return refuse(
-        operation,
-        path,
-        'symbol_unsupported',
-        `Places by symbol (\`at\`) need a syntax tree, and none is read here. ${INSTEAD}`,
-      );
+  return (operation, symbol) => {
+    if (syntax === undefined) {
+      const message = `Places by symbol (\`at\`) need a syntax tree, and none is read here. ${INSTEAD}`;
+      return { code: 'symbol_unsupported', message };
+    }
     outline ??= syntax.outline(path, index.all);
-    if (outline.kind === 'unread')
-      return refuse(
-        operation,
-        path,
-        outline.code,
-        `\`at\` cannot name ${JSON.stringify(operation.symbol.name)}: ${outline.why} ${INSTEAD}`,
-      );
-    const found = find(operation, path, index, outline);
-    return 'code' in found ? { ok: false, reason: found } : place(operation, path, found);
+    if (outline.kind === 'unread') {
+      const message = `\`at\` cannot name ${JSON.stringify(symbol.name)}: ${outline.why} ${INSTEAD}`;
+      return { code: outline.code, message };
+    }
+    const found = find(symbol, path, index, outline);
+    return 'code' in found ? found : place(operation, symbol, path, found);
   };
 };
-
-const refuse = (
-  { index }: SymbolOperation,
-  path: string,
-  code: string,
-  message: string,
-): Extract<Located, { ok: false }> => ({
-  ok: false,
-  reason: { code, path, index, message },
-});
 
 type Read = Extract<Outline, { kind: 'read' }>;
 
 /** The one definition that is meant, or why there is not exactly one. */
 const find = (
-  operation: SymbolOperation,
+  { name, line }: SymbolPoint,
   path: string,
   lines: LineIndex,
   { symbols, faults }: Read,
-): SymbolPlace | Reason => {
-  const { name, line } = operation.symbol;
-  const no = (code: string, message: string): Reason => refuse(operation, path, code, message).reason;
+): SymbolPlace | Fault => {
+  const no = (code: string, message: string): Fault => ({ code, message });
   const wanted = name.replaceAll('::', '.');
   const exact = symbols.filter(({ qualified }) => qualified === wanted);
   const named = exact.length > 0 ? exact : symbols.filter(({ qualified }) => qualified.endsWith(`.${wanted}`));
@@ -108,32 +91,19 @@ const mayHide = (fault: SyntaxFault, only: SymbolPlace, wanted: string, lines: L
   return lines.range(fault.from, fault.to + 1).some((line) => line.includes(last));
 };
 
-const place = (operation: SymbolOperation, path: string, symbol: SymbolPlace): Located => {
+const place = (operation: Operation, { position }: SymbolPoint, path: string, symbol: SymbolPlace): Located => {
   const { qualified, from, to, lead, bodyEnd } = symbol;
+  const where = `${qualified} (${linesOf(from, to)} of ${path})`;
   if (symbol.shares)
-    return refuse(
-      operation,
-      path,
-      'symbol_shares_line',
-      `${qualified} (${linesOf(from, to)} of ${path}) shares a line with other code. ${INSTEAD}`,
-    );
-  const at = (first: number, behind: number): Located => ({
-    ok: true,
-    placed: { operation, from: first, to: behind },
-    tolerances: [],
-  });
+    return { code: 'symbol_shares_line', message: `${where} shares a line with other code. ${INSTEAD}` };
+  const at = (first: number, behind: number): Located => ({ operation, from: first, to: behind, tolerances: [] });
   if (operation.type === 'replace') return at(from, to);
   if (operation.type === 'delete') return at(lead, to);
-  if (operation.symbol.position === 'before') return at(lead, lead);
-  if (operation.symbol.position === 'after') return at(to, to);
-  return bodyEnd === null
-    ? refuse(
-        operation,
-        path,
-        'symbol_without_body',
-        `${qualified} (${linesOf(from, to)} of ${path}) has no body with a closing line of its own, so nothing can be put at its end. Replace it.`,
-      )
-    : at(bodyEnd, bodyEnd);
+  if (position === 'before') return at(lead, lead);
+  if (position === 'after') return at(to, to);
+  if (bodyEnd !== null) return at(bodyEnd, bodyEnd);
+  const message = `${where} has no body with a closing line of its own, so nothing can be put at its end. Replace it.`;
+  return { code: 'symbol_without_body', message };
 };
 
 const linesOf = (from: number, to: number): string =>
