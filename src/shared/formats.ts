@@ -64,7 +64,11 @@ export const GUARDS = {
   secret: { default: 'ask', what: 'a secret in a place where it was not: of another file, or new' },
   shrinkage: { default: 'ask', what: 'more than half of a file gone' },
   conflict_markers: { default: 'ask', what: 'new conflict markers' },
-  lookalikes: { default: 'ask', what: 'new characters that hide or look like others; `note` for typographic ones' },
+  lookalikes: { default: 'note', what: 'new typographic characters that look like plain ones' },
+  unicode: {
+    default: 'ask',
+    what: 'new characters that are not shown or change the order in which text reads, and new words of mixed scripts',
+  },
   shebang: { default: 'ask', what: 'a `#!` line that is gone or no longer the first' },
   mode: { default: 'ask', what: 'a changed mode, a new executable file' },
   file_name: {

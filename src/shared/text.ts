@@ -33,3 +33,42 @@ export const count = (n: number, one: string, many = `${one}s`): string =>
 
 /** A name or path as file systems compare it that do not tell letter case (Windows, macOS) nor how accents are written (macOS). */
 export const foldedName = (name: string): string => name.normalize('NFC').toLowerCase();
+
+// What of a text nobody sees, or sees in another order than it is stored, by Unicode's own tables. Emoji need some of it.
+
+const PICTURE = '\\p{Extended_Pictographic}[\\uFE0E\\uFE0F\\p{Emoji_Modifier}]?';
+const EMOJI = `\\p{RGI_Emoji_Tag_Sequence}|\\p{Emoji_Keycap_Sequence}|${PICTURE}(?:\\u200D${PICTURE})*`;
+const UNSEEN = '\\p{Bidi_Control}\\p{Default_Ignorable_Code_Point}\\p{Cf}\\p{Zl}\\p{Zp}';
+const EMOJI_OR_UNSEEN = new RegExp(`${EMOJI}|([${UNSEEN}])`, 'gv');
+const EMOJI_OR_ESCAPED = new RegExp(`${EMOJI}|([${UNSEEN}[\\p{Cc}--[\\t\\n]]])`, 'gv');
+
+/** Bidirectional controls, zero-width, tag and other ignorable characters, and selectors outside emoji, in order. */
+export const unseenIn = (text: string): readonly string[] =>
+  [...text.matchAll(EMOJI_OR_UNSEEN)].flatMap(([, unseen]) => (unseen === undefined ? [] : [unseen]));
+
+/** A text in pieces, of which some stand for a character that must not be shown: `\u{202E}`, `\x1b` for a control character. */
+export const visiblePieces = (text: string): readonly { readonly text: string; readonly escaped: boolean }[] => {
+  const pieces: { text: string; escaped: boolean }[] = [];
+  let from = 0;
+  const upTo = (end: number): void => {
+    if (end > from) pieces.push({ text: text.slice(from, end), escaped: false });
+  };
+  for (const { 0: all, 1: hidden, index } of text.matchAll(EMOJI_OR_ESCAPED)) {
+    if (hidden === undefined) continue;
+    upTo(index);
+    pieces.push({ text: escapeOf(hidden), escaped: true });
+    from = index + all.length;
+  }
+  upTo(text.length);
+  return pieces;
+};
+const escapeOf = (character: string): string => {
+  const hex = (character.codePointAt(0) ?? 0).toString(16);
+  return /\p{Cc}/u.test(character) ? `\\x${hex.padStart(2, '0')}` : `\\u{${hex.toUpperCase()}}`;
+};
+
+/** Words of others as every face shows them: nothing in them moves a cursor, hides, or turns what is read. Tabs and line ends stay. */
+export const visible = (text: string): string =>
+  visiblePieces(text)
+    .map((piece) => piece.text)
+    .join('');

@@ -58,7 +58,7 @@ const result = (more: Partial<StepResult>): StepResult => ({
 
 describe('text of others', () => {
   test('cannot move the cursor, colour or reorder what is read', () => {
-    expect(plain('a\u001b[2Jb\r\u0007\u009b1m\u202ec\u2066')).toBe('a\\x1b[2Jb\\x0d\\x07\\x9b1m\\u{202e}c\\u{2066}');
+    expect(plain('a\u001b[2Jb\r\u0007\u009b1m\u202ec\u2066')).toBe('a\\x1b[2Jb\\x0d\\x07\\x9b1m\\u{202E}c\\u{2066}');
     expect(plain('tab\there\nnext ✓ é')).toBe('tab\there\nnext ✓ é');
     expect(folded('a long word', 6, 2)).toEqual(['a long', '  word']);
     expect(folded('https://example.org is long', 8, 2)).toEqual(['https://example.org', '  is', '  long']);

@@ -1,6 +1,7 @@
 /** What a run in GitHub Actions shows beside the files: findings of its proposal, what it waits for, how it failed. */
 import { type ResolvedRun, refreshRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
+import { plain } from '../render/text.js';
 import { shownKey } from '../../shared/ids.js';
 import type { Followed } from '../follow-run.js';
 import type { Session } from '../session.js';
@@ -30,7 +31,7 @@ export const annotationLine = ({ level, message, title, file, line, endLine }: A
   const properties = Object.entries({ file, line, endLine, title }).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${inProperty(String(value))}`],
   );
-  return `::${level} ${properties.join(',')}::${inMessage(message)}`;
+  return `::${level} ${properties.join(',')}::${inMessage(plain(message))}`;
 };
 
 const LEVELS: Record<Finding['severity'], Level> = { note: 'notice', ask: 'warning', refuse: 'error' };

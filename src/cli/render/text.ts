@@ -3,26 +3,9 @@ import { gitColors, gitPager, PAGER_ENV, type DiffColors } from '../git-settings
 import type { Io } from '../io.js';
 import { describeEvent } from '../../shared/event-text.js';
 import type { StepEvent } from '../../shared/events.js';
+import { visible as plain } from '../../shared/text.js';
 
-export { count } from '../../shared/text.js';
-
-const isUnsafe = (code: number): boolean =>
-  (code < 0x20 && code !== 0x09 && code !== 0x0a) ||
-  (code >= 0x7f && code < 0xa0) ||
-  // Bidirectional controls: they make a line read in another order than it is stored.
-  (code >= 0x202a && code <= 0x202e) ||
-  (code >= 0x2066 && code <= 0x2069);
-
-/** Control characters as `\xNN` or `\u{NNNN}`; tabs and line ends stay. */
-export const plain = (text: string): string => {
-  let shown = '';
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0;
-    const hex = code.toString(16);
-    shown += !isUnsafe(code) ? character : code < 0x100 ? `\\x${hex.padStart(2, '0')}` : `\\u{${hex}}`;
-  }
-  return shown;
-};
+export { count, visible as plain } from '../../shared/text.js';
 
 /** One line of at most `width` characters. */
 export const line = (text: string, width: number): string => {

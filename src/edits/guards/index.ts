@@ -6,6 +6,7 @@ import { type Text, indexOf, type LineIndex, NO_LINES } from '../text/lines.js';
 import type { Finding, GuardSettings } from '../../shared/formats.js';
 import type { Change } from '../text/changes.js';
 import { characterFindings, exampleFindings, nameFindings } from './lines.js';
+import { unicodeFindings, unicodeNames } from './unicode.js';
 import { doubledBlocks } from './doubled.js';
 import { doubledSymbols, lostSymbols, syntaxErrors, treesOf, type TreeView } from './syntax.js';
 import { type GuardView, eachNewLine, viewOf } from './view.js';
@@ -63,10 +64,11 @@ const namesOf = (files: readonly GuardedFile[], options: GuardOptions): Finding[
   const made = left.filter(isMade).map(({ path }) => path);
   if (made.length === 0) return [];
   const gone = new Set([...movedAway, ...files.flatMap(({ path, result }) => (result === null ? [path] : []))]);
-  return nameFindings(made, [
+  const there = [
     ...beside.filter((path) => !gone.has(path)),
     ...left.filter((file) => !isMade(file)).map(({ path }) => path),
-  ]);
+  ];
+  return [...nameFindings(made, there), ...unicodeNames(made)];
 };
 
 const findingsFor = (file: GuardedFile, { syntax, asked = '' }: GuardOptions, trees: TreeView[]): Finding[] => {
@@ -82,6 +84,7 @@ const findingsFor = (file: GuardedFile, { syntax, asked = '' }: GuardOptions, tr
     ...(file.rewritten === true ? distantRemovals(view) : []),
     ...conflictMarkers(view),
     ...characterFindings(view),
+    ...unicodeFindings(view),
     ...shebang(view),
     ...(syntax === undefined ? doubledBlocks(view) : withTrees(view, syntax, trees)),
   ];

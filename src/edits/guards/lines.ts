@@ -1,60 +1,27 @@
-/** New characters that look like others, or that hide: named with their place, because no reviewer sees them. */
+/** What guards look for in single lines and in names: typographic look-alikes, lines of the prompt's example, names that clash. */
 import type { Finding } from '../../shared/formats.js';
 import { type GuardView, eachNewLine, prefixes } from './view.js';
 import { foldLookalikes } from '../locate/nearest.js';
 import { characterName } from '../text/codec.js';
 import { foldedName } from '../../shared/text.js';
 
-/** Change the reading order or are not shown at all. */
-const HIDDEN = /[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
-/** A word of Latin letters with a Cyrillic or Greek one among them. */
-const MIXED_WORD = /(?=[\p{L}_]*\p{Script=Latin})[\p{L}_]*[\p{Script=Cyrillic}\p{Script=Greek}][\p{L}_]*/u;
-const FOREIGN_LETTER = /[\p{Script=Cyrillic}\p{Script=Greek}]/u;
-
-interface Sighting {
-  readonly severity: 'note' | 'ask';
-  readonly character: string;
-  readonly line: number;
-  readonly what: string;
-}
-
+/** New characters that look like plain ones, each told once. What hides is the guard `unicode`'s. */
 export const characterFindings = (view: GuardView): Finding[] => {
   const { path, base } = view;
-  const known = new Map<string, boolean>();
-  const had = (character: string): boolean => {
-    const told = known.get(character) ?? base.includes(character);
-    known.set(character, told);
-    return told;
-  };
-  const seen = new Map<string, Sighting>();
+  const seen = new Map<string, Finding | null>();
   eachNewLine(view, (line, at) => {
-    if (isAscii(line)) return;
-    for (const sighting of sightings(line, at + 1))
-      if (!seen.has(sighting.character) && !had(sighting.character)) seen.set(sighting.character, sighting);
+    for (const character of line.match(/\P{ASCII}/gu) ?? []) {
+      if (seen.has(character)) continue;
+      const plain = foldLookalikes(character);
+      const isNew = plain !== character && plain !== '' && !base.includes(character);
+      const message = `Line ${at + 1} of the new ${path} holds ${characterName(character)}, which looks like ${JSON.stringify(plain)}, which the file did not have.`;
+      seen.set(
+        character,
+        isNew ? { guard: 'lookalikes', severity: 'note', path, lines: [at + 1, at + 1], message } : null,
+      );
+    }
   });
-  return [...seen.values()].map(({ severity, character, line, what }) => {
-    const message = `Line ${line} of the new ${path} holds ${characterName(character)}, ${what}, which the file did not have.`;
-    return { guard: 'lookalikes', severity, path, lines: [line, line], message };
-  });
-};
-
-// eslint-disable-next-line no-control-regex -- ASCII includes the control characters
-const isAscii = (line: string): boolean => /^[\x00-\x7f]*$/.test(line);
-
-const sightings = (line: string, at: number): Sighting[] => {
-  const found: Sighting[] = [];
-  const tell = (severity: Sighting['severity'], character: string, what: string): void => {
-    found.push({ severity, character, line: at, what });
-  };
-  const mixed = FOREIGN_LETTER.exec(MIXED_WORD.exec(line)?.[0] ?? '')?.[0];
-  if (mixed !== undefined) tell('ask', mixed, 'a foreign letter inside a Latin word');
-  for (const character of line) {
-    if (character <= '\x7f') continue;
-    const plain = foldLookalikes(character);
-    if (HIDDEN.test(character)) tell('ask', character, 'which is not visible');
-    else if (plain !== character) tell('note', character, `which looks like ${JSON.stringify(plain)}`);
-  }
-  return found;
+  return [...seen.values()].filter((finding) => finding !== null);
 };
 
 /** The file that the examples of the prompts edit: a menu, which no task is about. A guard looks for its lines in results. */

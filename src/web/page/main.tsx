@@ -1,12 +1,22 @@
 /** The review page: lets in whoever comes with a token, then shows the list, a run, or its changes. */
-import { render } from 'preact';
+import { options, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { isLetIn, login, Refused } from './api.js';
+import { visible } from '../../shared/text.js';
 import { usePlace } from './hooks.js';
 import './style.css';
 import { LogIn, Shell } from './views/shell.js';
 import { RunPages } from './views/run-page.js';
 import { RunsPage } from './views/runs-page.js';
+
+// Every text node of the page and every attribute that is read comes by here: names, titles, notes and lines are words of others.
+const READ_ATTRIBUTES = ['title', 'aria-label', 'placeholder', 'alt'];
+options.vnode = (vnode: { type: unknown; props: unknown }) => {
+  if (typeof vnode.props === 'string') vnode.props = visible(vnode.props);
+  if (typeof vnode.type !== 'string') return;
+  const props = vnode.props as Record<string, unknown>;
+  for (const name of READ_ATTRIBUTES) if (typeof props[name] === 'string') props[name] = visible(props[name]);
+};
 
 type Entry = { readonly state: 'asking' | 'in' } | { readonly state: 'out'; readonly why: string | null };
 

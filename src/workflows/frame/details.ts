@@ -5,7 +5,7 @@ import { BOUNDS } from '../../shared/limits.js';
 import type { EventsQuery, StepResult, StepStatus } from '../../shared/run.js';
 import { type Problem, VERSION } from '../../shared/problems.js';
 import type { RunState } from './machine.js';
-import { short } from '../../shared/text.js';
+import { short, visible } from '../../shared/text.js';
 import { NO_USAGE } from '../../shared/usage.js';
 
 export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
@@ -62,12 +62,10 @@ export const eventsOf = (state: Pick<EventLog, 'events'>, query: EventsQuery | u
 
 /**
  * Words of others (paths, reasons, commands) as a code span, in which nothing is markup: no link, image, HTML or table column. What
- * could end the span, break the line or turn the direction of writing becomes a blank.
+ * could end the span or break the line becomes a blank, what hides or turns the direction of writing an escape.
  */
 export const plain = (text: string, chars = 300): string => {
-  const safe = short(text, chars)
-    .replace(/[`|\\\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, ' ')
-    .trim();
+  const safe = visible(short(text, chars).replace(/[`|\\\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')).trim();
   return safe === '' ? '' : `\`${safe}\``;
 };
 

@@ -33,8 +33,6 @@ describe('findings', () => {
       'x\nprice of coffee: 2.80\ny\nprice of coffee: 2.80\n',
       [],
     ],
-    ['a hidden character', 'a\n', 'a\nb\u202e\n', ['lookalikes ask 2-2']],
-    ['a foreign letter in a word', 'a\n', 'a\nlet p\u0430ss = 1\n', ['lookalikes ask 2-2']],
     ['a word in its own letters', 'a\n', 'a\n// \u043f\u0440\u0438\u0432\u0435\u0442\n', []],
     ['a curly quote', 'a\n', 'a\n\u2019\n', ['lookalikes note 2-2']],
     ['a curly quote that the file has', '\u2019 x\n', '\u2019 x\ny\u2019\n', []],

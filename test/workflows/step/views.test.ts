@@ -1,4 +1,5 @@
 /** What a person reads: details in the Temporal UI, status, ledger and events. */
+import { visible } from '../../../src/shared/text.js';
 import { describe, expect, test } from '@jest/globals';
 import { type PauseReason, ANSWERS_BY_REASON } from '../../../src/shared/decisions.js';
 import { readShortSignal } from '../../../src/workflows/frame/read-signal.js';
@@ -69,6 +70,7 @@ describe('details', () => {
     '**bold** _it_ https://evil.example',
     'a\u202Etxt.exe',
     'a\u2028# b',
+    'zero\u200b width \u{E0041}',
     '\u0007bell\u001b[31m',
   ];
   test.each(HOSTILE)('%j as path, reason, message and signal is text, not markup', (text) => {
@@ -82,8 +84,9 @@ describe('details', () => {
       // Outside code spans there are only our own words.
       const outside = line.replace(/`[^`]*`/g, '');
       expect(outside).not.toContain('`');
-      expect(outside).not.toMatch(/evil|onerror|bold|heading|item|bell|slash/);
-      expect(line).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069\u2028\u2029]/u);
+      expect(outside).not.toMatch(/evil|onerror|bold|heading|item|bell|slash|zero/);
+      expect(visible(line)).toBe(line);
+      expect(line).not.toContain('\t');
       if (line.startsWith('|')) expect(line.match(/\|/g)).toHaveLength(5);
     }
   });

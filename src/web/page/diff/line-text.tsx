@@ -1,6 +1,7 @@
 /** The text of a line: what changed within it marked, its words coloured, and never more of it than a screen can take. */
 import { useState } from 'preact/hooks';
 import { type DiffLine, stretchesOf, type Stretch } from '../model/diff.js';
+import { visiblePieces } from '../../../shared/text.js';
 import { coloured, type Token } from './colours.js';
 
 /** Of a longer line this much is drawn; the rest on request. */
@@ -61,9 +62,7 @@ interface PartProps {
 const Part = ({ part, search }: PartProps) => {
   const classes = [part.changed ? 'changed' : '', part.colour ?? ''].filter((name) => name !== '').join(' ');
   const pieces = found(part.text, search);
-  const inner = pieces.map((piece, i) =>
-    piece.hit ? <mark key={i}>{visible(piece.text)}</mark> : visible(piece.text),
-  );
+  const inner = pieces.map((piece, i) => (piece.hit ? <mark key={i}>{shown(piece.text)}</mark> : shown(piece.text)));
   return classes === '' ? <>{inner}</> : <span class={classes}>{inner}</span>;
 };
 
@@ -79,21 +78,13 @@ const found = (text: string, search: string): readonly { readonly text: string; 
   return [...pieces, { text: text.slice(at), hit: false }].filter((piece) => piece.text !== '');
 };
 
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const HIDDEN = /([\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff])/u;
-
-const visible = (text: string) =>
-  HIDDEN.test(text)
-    ? text
-        .split(new RegExp(HIDDEN.source, 'u'))
-        .map((piece, i) =>
-          i % 2 === 1 ? (
-            <span
-              key={i}
-              class="hidden-char"
-            >{`U+${(piece.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`}</span>
-          ) : (
-            piece
-          ),
-        )
-    : text;
+const shown = (text: string) =>
+  visiblePieces(text).map((piece, i) =>
+    piece.escaped ? (
+      <span key={i} class="hidden-char">
+        {piece.text}
+      </span>
+    ) : (
+      piece.text
+    ),
+  );

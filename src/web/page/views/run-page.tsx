@@ -5,6 +5,7 @@ import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
 import { formatText, sizeText } from '../../../shared/event-text.js';
 import type { LedgerRow, StepResult } from '../../../shared/run.js';
+import { visible } from '../../../shared/text.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
 import { EventList, count, shownKey, StateMark, usageText, LinkMark } from './parts.js';
 import { PlanParts } from './plan-parts.js';
@@ -219,7 +220,7 @@ export const RunPages = ({ place, onOut }: RunPagesProps) => {
   useOut(live, onOut);
   const title = view?.status.title ?? 'Run';
   useEffect(() => {
-    document.title = `${title} - Emend`;
+    document.title = visible(`${title} - Emend`);
     return () => {
       document.title = 'Emend';
     };
