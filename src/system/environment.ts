@@ -6,27 +6,50 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const SECRET_NAME =
   /^(ANTHROPIC_|AWS_.*KEY)|(^|_)(API_?KEY|TOKEN|AUTH_?TOKEN|PRIVATE_KEY|KEY_DATA|AUTH)$|AUTHTOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE/i;
-/** Ours and Temporal's settings: they name servers and stores that a test has no business with. */
-const OWN_NAME = /^(TEMPORAL_|EMEND_)/i;
 
-/** What is set of it. */
-export const definedOf = (env: Environment): Record<string, string> =>
-  Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+const definedOf = (env: Environment): [name: string, value: string][] =>
+  Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
 
-/** The environment without our keys, settings and anything that is named like a secret. */
-export function withoutSecrets(env: Environment): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined && !SECRET_NAME.test(name) && !OWN_NAME.test(name)) kept[name] = value;
-  }
-  return kept;
-}
+const TOOL_ROOTS =
+  'NVM_DIR|VOLTA_HOME|PNPM_HOME|BUN_INSTALL|DENO_DIR|PYENV_ROOT|VIRTUAL_ENV|CONDA_PREFIX|RUSTUP_HOME|CARGO_HOME|GOROOT|GOPATH|GOCACHE|' +
+  'GOMODCACHE|JAVA_HOME|MAVEN_HOME|GRADLE_HOME|GRADLE_USER_HOME|ANDROID_HOME|DOTNET_ROOT|RBENV_ROOT|GEM_HOME|ASDF_DIR|ASDF_DATA_DIR|MISE_DATA_DIR';
+/**
+ * The variables of ours that a child process gets, by what it is. A list of what may pass, as nobody can list the names of all secrets.
+ * docs/configuration.md has the table, test/system/environment.test.ts each kind of child.
+ */
+const PASSED = {
+  /** Every child. */
+  any: new RegExp(`^(PATH|HOME|LANG|LC_\\w+|TERM|TZ|CI|TMPDIR|${TOOL_ROOTS})$`),
+  /** Git: where its configuration is. What else a calling git set (we may run inside a hook) would lead to another repository or index. */
+  git: /^(XDG_CONFIG_HOME|GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|EXEC_PATH|TEMPLATE_DIR|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM))$/,
+  /** Git's configuration in variables: its values may hold a token. */
+  gitSettings: /^GIT_CONFIG_(PARAMETERS|COUNT|KEY_\d+|VALUE_\d+)$/,
+  /** What reaches a remote or signs. */
+  remote: /^(SSH_AUTH_SOCK|GIT_SSH\w*|GNUPGHOME|GPG_TTY|DBUS_\w+|\w+_PROXY|\w+_proxy|SSL_CERT_\w+)$/,
+  gh: /^(GH_\w+|GITHUB_TOKEN|XDG_CONFIG_HOME)$/,
+  pip: /^(PIP_\w+|XDG_CONFIG_HOME|XDG_CACHE_HOME|REQUESTS_CA_BUNDLE)$/,
+  /** Git, asked for the pager and editor of whoever sits at the terminal. */
+  terminal: /^(GIT_(EDITOR|PAGER)|EDITOR|VISUAL|PAGER)$/,
+} as const;
+export type ChildKind = Exclude<keyof typeof PASSED, 'any'>;
+
+/** What of `env` a child process of these kinds gets; `names`: variables that a person listed beside. */
+export const childEnvironment = (
+  env: Environment,
+  kinds: readonly ChildKind[] = [],
+  names: readonly string[] = [],
+): Record<string, string> => {
+  const passes = ['any' as const, ...kinds].map((kind) => PASSED[kind]);
+  return Object.fromEntries(
+    definedOf(env).filter(([name]) => names.includes(name) || passes.some((each) => each.test(name))),
+  );
+};
 
 /** `text` with the values of secret-named variables of `env` blanked, longest first. */
 export function redact(text: string, env: Environment): string {
-  const secrets = Object.entries(env)
-    .filter(([name, value]) => SECRET_NAME.test(name) && value !== undefined && value.length >= SECRET_CHARS)
-    .map(([, value]) => value ?? '')
+  const secrets = definedOf(env)
+    .filter(([name, value]) => SECRET_NAME.test(name) && value.length >= SECRET_CHARS)
+    .map(([, value]) => value)
     .sort((a, b) => b.length - a.length);
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
 }

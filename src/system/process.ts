@@ -1,6 +1,7 @@
 /** Which process did something, and whether it still lives: pids are used again, boots and start times are not. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
+import { childEnvironment } from './environment.js';
 import { realSys, type Sys } from './sys.js';
 import { orNull } from './durable.js';
 
@@ -26,7 +27,11 @@ const bootId = async (sys: Sys): Promise<string> =>
 /** Null where no such process runs (a dead one that nobody has waited for counts as gone). */
 const startedAt = async (sys: Sys, pid: number): Promise<string | null> => {
   if ((await bootId(sys)) === '-') {
-    const ps = await execa('ps', ['-o', 'lstart=', '-p', String(pid)], { reject: false, env: { LC_ALL: 'C' } });
+    const ps = await execa('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      reject: false,
+      extendEnv: false,
+      env: childEnvironment({ ...process.env, LC_ALL: 'C' }),
+    });
     return ps.exitCode === 0 && ps.stdout.trim() !== '' ? ps.stdout.trim() : null;
   }
   const stat = text(await orNull(sys.readFile(`/proc/${pid}/stat`), ['ENOENT', 'ESRCH', 'EACCES']));

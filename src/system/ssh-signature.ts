@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import { captureProcess, type ProcessOutput } from './capture.js';
-import { definedOf, withoutSecrets } from './environment.js';
+import { childEnvironment } from './environment.js';
 import { withScratch } from './scratch.js';
 import { timeFor } from './turns.js';
 
@@ -15,8 +15,7 @@ export type Verified = { readonly signer: string } | { readonly why: string };
 const keygen = (args: readonly string[], input: string, dir: string): Promise<ProcessOutput> =>
   captureProcess('ssh-keygen', args, {
     ...{ cwd: dir, input, timeout_ms: timeFor(KEYGEN_MS), max_bytes: KEYGEN_OUTPUT_BYTES },
-    // SSH_AUTH_SOCK stays: the agent signs.
-    env: { ...withoutSecrets(definedOf(process.env)), LC_ALL: 'C' },
+    env: { ...childEnvironment(process.env, ['remote']), LC_ALL: 'C' },
   });
 const whyNot = ({ stderr, failure }: ProcessOutput): string =>
   [failure ?? '', stderr.toString('utf8').trim().slice(-500)].filter((part) => part !== '').join('; ');

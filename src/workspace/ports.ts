@@ -160,6 +160,8 @@ export interface CommitRequest {
   /** ISO time used as author and committer date: the same input gives the same commit id. */
   readonly date: string;
   readonly hooks: boolean;
+  /** Names of variables of the worker's that hooks get. */
+  readonly env: readonly string[];
   readonly sign: boolean;
   /** Names of the apply records that the commit is made of: where one of them was rolled back meanwhile, nothing is committed. */
   readonly records?: readonly string[];

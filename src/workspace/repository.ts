@@ -107,6 +107,8 @@ export interface RemovedWorktree {
 export interface SetUp {
   /** Of `worktree.setup`: run with `sh -c` in the worktree's workspace. */
   readonly command: string;
+  /** Names of variables of the worker's that it gets. */
+  readonly env: readonly string[];
   readonly timeout_s: number;
   /** How long it waits for its turn. */
   readonly turn_ms: number;

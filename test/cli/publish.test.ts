@@ -1,6 +1,6 @@
 /** `--draft-pr` with the real `gh`, up to a stand-in for GitHub: what is asked of it, and what the person is told where it says no. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { connect, type AddressInfo } from 'node:net';
@@ -129,6 +129,21 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     await expect(published({ GH_ENTERPRISE_TOKEN: '' })).rejects.toMatchObject({
       problem: { message: expect.stringContaining('gh auth login') },
     });
+  });
+
+  test('with a pre-push hook, which may run what a model wrote: nothing is pushed, and the command to type is told', async () => {
+    writeFileSync(at('repo', '.git', 'hooks', 'pre-push'), `#!/bin/sh\ntouch ${at('hooked')}\n`, { mode: 0o755 });
+    execFileSync('git', ['-C', at('remote.git'), 'update-ref', '-d', `refs/heads/${BRANCH}`]);
+    await expect(published()).rejects.toMatchObject({
+      problem: {
+        message: 'There is a pre-push hook (.git/hooks/pre-push), which Emend does not run: nothing is pushed.',
+        next: expect.stringMatching(/^Push it yourself: git push origin [0-9a-f]{12}:refs.heads.emend.greet$/),
+      },
+    });
+    expect(execFileSync('git', ['-C', at('remote.git'), 'branch'], { encoding: 'utf8' })).toBe('');
+    git('push', '-q', 'origin', `HEAD:refs/heads/${BRANCH}`);
+    expect(existsSync(at('hooked'))).toBe(true);
+    rmSync(at('repo', '.git', 'hooks', 'pre-push'));
   });
 
   test('without gh: that there is none, and that the branch is pushed', async () => {

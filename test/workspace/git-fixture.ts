@@ -122,6 +122,7 @@ export async function requestFor(
     },
     date: '2026-01-02T03:04:05.678Z',
     hooks: false,
+    env: [],
     sign: false,
     ...more,
   };

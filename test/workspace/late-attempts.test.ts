@@ -224,6 +224,7 @@ describe('commit and rollback exclude each other', () => {
       lock,
       date: lock.takenAt,
       hooks: false,
+      env: [],
       sign: false,
       records: [record],
       ...(mayMove === undefined ? {} : { mayMove }),

@@ -35,12 +35,14 @@ export const prepareWorktree =
     // An attempt that stood still says nothing of the worktree.
     if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
     if (!made.ok) return { outcome: 'failed', why: made.problem.message };
-    const command = (await projectConfig(ports, workspace)).worktree?.setup;
+    const { worktree, env } = await projectConfig(ports, workspace);
+    const command = worktree?.setup;
     const ready = { outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
     if (command === undefined) return ready;
     assertCurrent();
     const how = {
       command,
+      env,
       timeout_s,
       turn_ms: ports.timings.commandTurn_ms,
       maxOutput_bytes,

@@ -136,13 +136,14 @@ async function land(
   scope: ActivityScope,
 ): Promise<Written> {
   const { stepKey, proposal } = request;
-  const { hooks, sign } = await projectConfig(ports, workspace);
+  const { hooks, env, sign } = await projectConfig(ports, workspace);
   const release = (): Promise<void> => ports.workspace.releaseLock(workspace, stepKey, lock.token);
   const committed = await ports.repository.commit(
     {
       ...{ stepKey, workspace, files: proposal.files, renames: [], lock, date: lock.takenAt },
       message,
       hooks,
+      env,
       sign,
       records: [recordName(stepKey, request.proposalId, request.decision)],
       mayMove: async () => {

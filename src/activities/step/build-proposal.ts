@@ -234,6 +234,7 @@ async function format(
       // The path is an argument of the shell's, never a part of the command's text.
       command: `set -- "$FORMAT_FILE"; ${command.replaceAll('{file}', '"$1"')}`,
       cwd: await workspace.root(snapshot.workspace),
+      env: snapshot.config.env,
       more: { FORMAT_FILE: file },
       timeout_s: STORE_BOUNDS.format_s,
       maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,

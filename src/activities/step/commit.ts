@@ -29,6 +29,7 @@ export const commit =
           lock: hold.lock,
           date: input.lock.takenAt,
           hooks: config.hooks,
+          env: config.env,
           sign: config.sign,
           records,
           mayMove: async () => {

@@ -7,6 +7,7 @@ import type { VerifyInput, VerifyResult } from '../../shared/proposal-activities
 import { commandTurn } from '../../system/turns.js';
 import type { ActivityScope } from '../frame/activity.js';
 import { putRefusal } from './refusals.js';
+import { projectConfig } from './snapshot.js';
 
 // Which commands verify a step. A found command is asked for once, and again when what defines it changes.
 
@@ -52,6 +53,7 @@ export const verify =
       signal: scope.signal,
     };
     const cwd = await ports.workspace.root(input.workspace);
+    const { env } = await projectConfig(ports, input.workspace);
     return commandTurn(turn, async () => {
       let output = '';
       let seconds = 0;
@@ -59,6 +61,7 @@ export const verify =
         const ran = await ports.commands.run({
           command,
           cwd,
+          env,
           // The limit is that of all the commands.
           timeout_s: Math.max(0, input.timeout_s - seconds),
           maxOutput_bytes: input.maxOutput_bytes,

@@ -1,4 +1,5 @@
 /** Reads a review policy and approves by it. */
+import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
@@ -14,12 +15,13 @@ import { createLocalRunner } from '../../workspace/commands/index.js';
 import type { Io } from '../io.js';
 import type { Session } from '../session.js';
 import { plain } from '../render/text.js';
+import { childEnvironment } from '../../system/environment.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
 import { evaluatePolicy, parsePolicy, ruleOf, type Policy } from '../../documents/job/index.js';
-import { git } from '../../workspace/git/index.js';
+import { git, gitLine } from '../../workspace/git/index.js';
 
 const NOTIFY_S = 30; // bound: A person's notify command.
 const NOTIFY_OUTPUT_BYTES = 4_096; // bound: Of its output this much is kept.
@@ -107,6 +109,7 @@ export const notify = async (
     const ran = await createLocalRunner(io.env).run({
       command,
       cwd: io.cwd,
+      env: [],
       more: about,
       timeout_s: NOTIFY_S,
       maxOutput_bytes: NOTIFY_OUTPUT_BYTES,
@@ -133,7 +136,7 @@ interface Ran {
   readonly output: string;
 }
 
-const gh = (args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Ran> =>
+const gh = (args: readonly string[], cwd: string, env: Record<string, string>): Promise<Ran> =>
   new Promise((resolve) => {
     execFile('gh', [...args], { cwd, env, timeout: PUBLISH_MS, encoding: 'utf8' }, (error, stdout, stderr) => {
       resolve({ ok: error === null, missing: error?.code === 'ENOENT', output: `${stdout}${stderr}`.trim() });
@@ -160,6 +163,10 @@ export const publish = async (
     return;
   }
   const again = `Push it yourself: git push ${remote} ${commit.slice(0, 12)}:refs/heads/${branch}`;
+  // A hook runs what lies in the workspace, which may be a model's; to push without it may be worse (git-lfs sends its files there).
+  const hook = await gitLine(['rev-parse', '--git-path', 'hooks/pre-push'], { cwd: workspace, hooks: true });
+  if (hook.ok && existsSync(resolve(workspace, hook.value)))
+    fail('git_failed', `There is a pre-push hook (${hook.value}), which Emend does not run: nothing is pushed.`, again);
   // Never forced: a branch that has gone on is a person's to look at.
   const args = ['push', remote, `${commit}:refs/heads/${branch}`];
   const pushed = await git(args, { cwd: workspace, timeout_ms: PUBLISH_MS });
@@ -168,8 +175,8 @@ export const publish = async (
   if (!pullRequest) return;
   const body = `Made by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
   const create = ['pr', 'create', '--draft', '--head', branch, '--title', title, '--body', body];
-  // gh needs its token; it is the person's tool and no model's.
-  const opened = await gh(create, workspace, { ...io.env, GH_PROMPT_DISABLED: '1' });
+  const env = { ...childEnvironment(io.env, ['gh', 'git', 'remote']), GH_PROMPT_DISABLED: '1' };
+  const opened = await gh(create, workspace, env);
   if (opened.missing)
     fail(
       'git_failed',

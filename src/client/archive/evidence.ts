@@ -56,9 +56,12 @@ const textOf = (data: string): string => Buffer.from(data, 'base64').toString('u
 
 // ------------------------------------------------------------------------------------------------------------ from the repository
 
+/** Whoever checks may have no working tree. */
+const BARE = ['-c', 'safe.bareRepository=all'];
+
 /** `object`: as git names it, `<commit>:<path>`. */
 const bytesOf = async (repository: string, object: string): Promise<Uint8Array | null> => {
-  const found = await git(['cat-file', 'blob', object], { cwd: repository, reading: true });
+  const found = await git([...BARE, 'cat-file', 'blob', object], { cwd: repository, reading: true });
   return found.ok ? found.value.bytes : null;
 };
 
@@ -66,7 +69,9 @@ const bytesOf = async (repository: string, object: string): Promise<Uint8Array |
 const committed = async (repository: string, commit: string) => {
   // The name is whoever's who wrote the file: it must be no option of git.
   const ask = async (...args: readonly string[]): Promise<string | null> => {
-    const said = /^[0-9a-f]{40,64}$/.test(commit) ? await git(args, { cwd: repository, reading: true }) : null;
+    const said = /^[0-9a-f]{40,64}$/.test(commit)
+      ? await git([...BARE, ...args], { cwd: repository, reading: true })
+      : null;
     return said?.ok === true ? said.value.text : null;
   };
   const base = (await ask('rev-parse', '--verify', `${commit}^`))?.trim() ?? null;

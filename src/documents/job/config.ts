@@ -88,6 +88,11 @@ const PLAN = {
   fallbackModel: text('the name of a model, as text that is not empty').optional(),
 };
 
+const VARIABLE = 'the name of a variable that commands may see: none of ANTHROPIC_…, EMEND_… and TEMPORAL_…';
+const variable = z
+  .string({ error: VARIABLE })
+  .regex(/^(?!(ANTHROPIC|EMEND|TEMPORAL)_)[A-Za-z_]\w*$/i, { error: VARIABLE });
+
 const SETUP = 'a command, as text that is not empty';
 
 const SHAPE = {
@@ -113,6 +118,7 @@ const SHAPE = {
   test,
   commit: flag,
   hooks: flag,
+  env: z.array(variable, { error: 'a list of names of variables' }),
   sign: flag,
   approval,
   approvers: filePath,
@@ -174,6 +180,7 @@ function filledIn(settings: Settings): ProjectConfig {
     test: settings.test ?? null,
     commit: settings.commit ?? null,
     hooks: settings.hooks ?? true,
+    env: settings.env ?? [],
     sign: settings.sign ?? false,
     approval: settings.approval ?? 'ask',
     approvers,

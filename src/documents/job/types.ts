@@ -75,6 +75,8 @@ export interface ProjectConfig {
   readonly test: readonly string[] | 'auto' | null;
   readonly commit: boolean | null;
   readonly hooks: boolean;
+  /** Names of variables of the worker's environment that commands get beside the usual ones. */
+  readonly env: readonly string[];
   readonly sign: boolean;
   readonly approval: 'ask' | 'auto';
   /** Workspace-relative path of an OpenSSH `allowed_signers` file; null: decisions need no signature. */

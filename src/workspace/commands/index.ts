@@ -1,8 +1,8 @@
 /** Runs a command that a person wrote (a job's, a plan's or the project's tests). Never one that came from a model. */
-import { redact, withoutSecrets, type Environment } from '../../system/environment.js';
+import { childEnvironment, redact, type Environment } from '../../system/environment.js';
 import { runProcess, type ProcessOutcome } from '../../system/process-group.js';
 
-export { redact, withoutSecrets } from '../../system/environment.js';
+export { redact } from '../../system/environment.js';
 export { classifyFailure } from './classify.js';
 export { discoverTestCommand } from './discover.js';
 
@@ -13,8 +13,10 @@ export interface CommandRequest {
   readonly timeout_s: number;
   /** Kept output: its head and its end. */
   readonly maxOutput_bytes: number;
-  /** Beside what the runner's own environment says. */
-  readonly more?: Environment;
+  /** Names of variables of the runner's environment that it gets beside those that every command gets. */
+  readonly env: readonly string[];
+  /** Variables of its own. */
+  readonly more?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   /** Called every `beat_ms` (default 5,000) with the seconds so far. */
   readonly onHeartbeat?: (seconds: number) => void;
@@ -29,13 +31,13 @@ export interface CommandRunner {
 }
 
 /**
- * Runs commands on this machine, each in a process group of its own. Of `env` they see no secrets and none of our own settings; their
- * kept output holds no value of a secret-named variable.
+ * Runs commands on this machine, each in a process group of its own. Their kept output holds no value of a secret-named variable of
+ * `env`.
  */
 export const createLocalRunner = (env: Environment): CommandRunner => ({
-  run: async ({ command, more = {}, ...rest }) => {
-    const all = { ...env, ...more };
-    const ran = await runProcess({ ...rest, file: '/bin/sh', args: ['-c', command], env: withoutSecrets(all) });
-    return { ...ran, output: redact(ran.output, all) };
+  run: async ({ command, env: names, more = {}, ...rest }) => {
+    const given = { ...childEnvironment(env, [], names), ...more };
+    const ran = await runProcess({ ...rest, file: '/bin/sh', args: ['-c', command], env: given });
+    return { ...ran, output: redact(ran.output, env) };
   },
 });

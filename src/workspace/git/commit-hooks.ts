@@ -15,23 +15,26 @@ export interface HookSettings {
   readonly index: string;
   readonly timeout_s: number;
   readonly signal?: AbortSignal;
+  /** Names of variables that they get beside what a command gets. */
+  readonly env: readonly string[];
 }
 
 /**
- * Might `pre-commit` or `commit-msg` run here? False only where neither file exists and the configuration names no hook (newer gits
- * read `hook.*`): that spares a shell and a git for each.
+ * Might one of these hooks run here? False only where no file of them exists and the configuration names no hook (newer gits read
+ * `hook.*`): that spares a shell and a git for each.
  */
 export async function mayHaveHooks(
   { root, gitDir }: Pick<GitRepository, 'root' | 'gitDir'>,
   settings: ReadonlyMap<string, string>,
+  hooks: readonly string[],
 ): Promise<boolean> {
   if ([...settings.keys()].some((key) => key.startsWith('hook.'))) return true;
   // A linked worktree has the hooks of its repository, and a configured place may begin with `~`: git knows.
   const isUsual = gitDir === join(root, '.git') && !settings.has('core.hookspath');
   const dir = isUsual
     ? join(gitDir, 'hooks')
-    : valueOf(await gitLine(['rev-parse', '--git-path', 'hooks'], { cwd: root, reading: true }));
-  for (const hook of ['pre-commit', 'commit-msg']) {
+    : valueOf(await gitLine(['rev-parse', '--git-path', 'hooks'], { cwd: root, reading: true, hooks: true }));
+  for (const hook of hooks) {
     const found = await lstat(resolve(root, dir, hook)).then(
       () => true,
       (error: unknown) => errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR',
@@ -50,6 +53,7 @@ export async function runHook(
   const ran = await gitGroup(['hook', 'run', '--ignore-missing', hook, ...(args.length > 0 ? ['--', ...args] : [])], {
     cwd: settings.root,
     env: { GIT_INDEX_FILE: settings.index },
+    hook: { names: settings.env },
     timeout_s: settings.timeout_s,
     maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
     ...(settings.signal === undefined ? {} : { signal: settings.signal }),
@@ -137,7 +141,7 @@ export async function commitOfStep(
 /** What a commit takes from git's configuration: who signs, hooks. The last value of each name (in lower case, as git prints it) counts. */
 export async function commitSettings(root: string): Promise<ReadonlyMap<string, string>> {
   const args = ['config', '-z', '--get-regexp', '^(user\\.(name|email)|core\\.hookspath|hook\\..*)$'];
-  const listed = valueOf(await git(args, { cwd: root, accept: [0, 1], reading: true }));
+  const listed = valueOf(await git(args, { cwd: root, accept: [0, 1], reading: true, hooks: true }));
   return new Map(
     fieldsOf(listed).map((field) => {
       const end = field.indexOf('\n');

@@ -49,6 +49,7 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
           root: repository.root,
           index: join(scratch, 'index'),
           timeout_s: hookTimeout_s,
+          env: request.env,
           ...(signal === undefined ? {} : { signal }),
         };
         return await commitIn({ repository, request, blobs, scratch, hooks, turn_ms, wait_ms: lockWait_ms });
@@ -94,7 +95,7 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
 
   let message = await withTrailer(root, request.message, request.stepKey);
   const settings = await commitSettings(root);
-  if (request.hooks && (await mayHaveHooks(repository, settings))) {
+  if (request.hooks && (await mayHaveHooks(repository, settings, ['pre-commit', 'commit-msg']))) {
     const { signal, timeout_s } = work.hooks;
     const turn = { wait_ms: work.turn_ms, work_ms: 2 * timeout_s * 1000, signal };
     const checked = await commandTurn(turn, () => runHooks(work, built.tree, message));

@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 
 import { problem, ProblemError } from '../../shared/problems.js';
 import { captureProcess } from '../../system/capture.js';
-import { definedOf, withoutSecrets, type Environment } from '../../system/environment.js';
+import { childEnvironment, type Environment } from '../../system/environment.js';
 import { runProcess, type ProcessOutcome, type ProcessRequest } from '../../system/process-group.js';
 import { timeFor } from '../../system/turns.js';
 import type { Result } from '../ports.js';
@@ -26,8 +26,10 @@ export interface GitCall {
   readonly noLiteral?: boolean;
   /** Default: `git_ms`. */
   readonly timeout_ms?: number;
-  /** The whole environment: for questions about a person's own settings and their git. */
+  /** Whose pager, editor and other settings are asked for; default: nobody is there. */
   readonly environment?: Environment;
+  /** Where the person's own hooks are looked for or run. */
+  readonly hooks?: true;
 }
 export interface GitOutput {
   readonly code: number;
@@ -36,36 +38,48 @@ export interface GitOutput {
   readonly text: string;
 }
 
-/** Variables of a calling git (we may run inside a hook) would point us at another repository or index. Configuration stays. */
-const KEPT_GIT_NAMES = /^GIT_(CONFIG|EXEC_PATH$|TEMPLATE_DIR$|CEILING_DIRECTORIES$|DISCOVERY_ACROSS_FILESYSTEM$)/;
-
 /** No prompt (of git, a helper with a window, or ssh), no editor, no pager: nobody is there to answer. */
 const NOBODY_THERE = {
   ...{ GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', SSH_ASKPASS_REQUIRE: 'never' },
   ...{ GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':', GIT_PAGER: 'cat' },
 };
-/** A file-system monitor is a program of its own that may hang, and answers from memory. */
-const ALWAYS = ['-c', 'core.fsmonitor=false'];
+/**
+ * Git runs no program that a repository's configuration names: a file-system monitor, a hook, a check of each signature that a log shows.
+ * A directory that looks like a bare repository is none: its files, and with them its configuration, may be a model's.
+ */
+const ALWAYS = ['core.fsmonitor=false', 'log.showSignature=false', 'safe.bareRepository=explicit'].flatMap(
+  (setting) => ['-c', setting],
+);
+const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null'];
 
-/** The environment of every git process and hook: no secrets, no prompts, English messages. */
-function gitEnvironment(added: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const inherited = Object.entries(withoutSecrets(process.env)).filter(
-    ([name]) => !name.startsWith('GIT_') || KEPT_GIT_NAMES.test(name),
-  );
-  return { ...Object.fromEntries(inherited), ...NOBODY_THERE, LC_ALL: 'C', ...added };
-}
+/** These sign, speak to a remote, or fetch what a partial clone or git-lfs left there. */
+const REMOTE = /^(commit-tree|push|cat-file|merge-tree|write-tree|worktree|read-tree|ls-tree|diff-tree)$/;
+
+const gitVariables = (args: readonly string[]): Record<string, string> =>
+  childEnvironment(process.env, ['git', 'gitSettings', ...(REMOTE.test(commandOf(args)) ? (['remote'] as const) : [])]);
+
+/** No prompts, English messages. */
+const gitEnvironment = (
+  given: Readonly<Record<string, string>>,
+  added: Readonly<Record<string, string>> = {},
+): Record<string, string> => ({ ...given, ...NOBODY_THERE, LC_ALL: 'C', ...added });
 
 /** Runs git; paths among `args` are taken literally. A failure is a `git_failed` that names the command, with git's message. */
 export async function git(args: readonly string[], call: GitCall): Promise<Result<GitOutput>> {
   const run = await captureProcess(
     'git',
-    [...(call.noLiteral ? [] : ['--literal-pathspecs']), ...ALWAYS, '-c', 'core.quotepath=off', ...args],
+    [
+      ...(call.noLiteral ? [] : ['--literal-pathspecs']),
+      ...ALWAYS,
+      ...(call.hooks ? [] : NO_HOOKS),
+      ...['-c', 'core.quotepath=off', ...args],
+    ],
     {
       cwd: call.cwd,
       env:
         call.environment === undefined
-          ? gitEnvironment({ ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env })
-          : definedOf(call.environment),
+          ? gitEnvironment(gitVariables(args), { ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env })
+          : childEnvironment(call.environment, ['git', 'gitSettings', 'terminal']),
       timeout_ms: timeFor(call.timeout_ms ?? GIT_MS),
       max_bytes: GIT_OUTPUT_BYTES,
       ...(call.input === undefined ? {} : { input: call.input }),
@@ -90,15 +104,25 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
   };
 }
 
+interface GroupCall extends Omit<ProcessRequest, 'file' | 'args' | 'env'>, Pick<GitCall, 'env'> {
+  /** It runs a hook, which gets what a command gets of our environment, and the variables of these names. */
+  readonly hook?: { readonly names: readonly string[] };
+}
+
 /**
  * Git in a process group that dies with us, however we die: for what runs a person's programs or fills a directory, and so must not go
  * on beside a retry.
  */
-export const gitGroup = (
-  args: readonly string[],
-  { env, ...call }: Omit<ProcessRequest, 'file' | 'args' | 'env'> & Pick<GitCall, 'env'>,
-): Promise<ProcessOutcome> =>
-  runProcess({ ...call, file: 'git', args: [...ALWAYS, ...args], env: gitEnvironment(env) });
+export const gitGroup = (args: readonly string[], { env, hook, ...call }: GroupCall): Promise<ProcessOutcome> =>
+  runProcess({
+    ...call,
+    file: 'git',
+    args: [...ALWAYS, ...(hook === undefined ? NO_HOOKS : []), ...args],
+    env: gitEnvironment(
+      hook === undefined ? gitVariables(args) : childEnvironment(process.env, ['git'], hook.names),
+      env,
+    ),
+  });
 
 /** As `git`, the text without its last line end. */
 export async function gitLine(args: readonly string[], call: GitCall): Promise<Result<string>> {
@@ -180,7 +204,8 @@ async function headInParts(call: GitCall): Promise<Head> {
 async function repositoryInParts(call: GitCall): Promise<GitRepository | null> {
   const top = await gitLine(['rev-parse', '--show-toplevel'], call);
   if (!top.ok) {
-    if (/not a git repository|must be run in a work tree/.test(top.problem.message)) return null;
+    if (/not a git repository|must be run in a work tree|cannot use bare repository/.test(top.problem.message))
+      return null;
     throw new ProblemError(top.problem);
   }
   const [gitDir, prefix, head, root] = await Promise.all([

@@ -32,9 +32,12 @@ export async function planWorktree(path: string, { plan, name, workspace, base }
   };
 }
 
+/** Git takes a directory without a working tree for a repository only where it is told so. */
+const inCommon = (commonDir: string) => ({ cwd: commonDir, env: { GIT_DIR: commonDir } });
+
 export const tipOf = async ({ commonDir, branch }: Worktree): Promise<string | null> => {
   const args = ['rev-parse', '--quiet', '--verify', `${branch}^{commit}`];
-  const found = valueOf(await git(args, { cwd: commonDir, reading: true, accept: [0, 1] }));
+  const found = valueOf(await git(args, { ...inCommon(commonDir), reading: true, accept: [0, 1] }));
   return found.code === 0 ? found.text.trim() : null;
 };
 
@@ -42,16 +45,14 @@ export async function makeBranch(worktree: Worktree): Promise<void> {
   const { branch, base, commonDir } = worktree;
   if ((await tipOf(worktree)) !== null) return;
   const args = ['update-ref', '-m', 'emend: a phase begins', branch, base, '0'.repeat(base.length)];
-  const moved = await git(args, { cwd: commonDir });
+  const moved = await git(args, inCommon(commonDir));
   // Another attempt may have made it this moment.
   if (!moved.ok && (await tipOf(worktree)) === null) throw new ProblemError(moved.problem);
 }
 
-/** In a process group of its own that dies with us: a retry must not work beside it. No hook runs: nothing was committed or merged. */
+/** In a process group of its own that dies with us: a retry must not work beside it. */
 export async function addWorktree({ path, branch, commonDir }: Worktree, signal?: AbortSignal): Promise<void> {
   const args = [
-    '-c',
-    'core.hooksPath=/dev/null',
     'worktree',
     'add',
     '--quiet',
@@ -61,7 +62,7 @@ export async function addWorktree({ path, branch, commonDir }: Worktree, signal?
     branch.slice('refs/heads/'.length),
   ];
   const ran = await gitGroup(args, {
-    cwd: commonDir,
+    ...inCommon(commonDir),
     timeout_s: STORE_BOUNDS.worktreeAdd_s,
     maxOutput_bytes: WORKTREE_OUTPUT_BYTES,
     ...(signal === undefined ? {} : { signal }),
@@ -110,16 +111,16 @@ export async function keepUnmerged(worktree: Worktree): Promise<{ dropped: strin
   // Without a branch it was removed before, and its result lost.
   const tip = (await tipOf(worktree)) ?? (await tipOf({ ...worktree, branch: kept }));
   if (tip === null) return { dropped: null, kept: null };
-  const call = { cwd: commonDir, reading: true };
+  const call = { ...inCommon(commonDir), reading: true };
   const others = [branch, kept].map((ref) => `--exclude=${ref}`);
   // Its own HEAD holds nothing: it goes with the worktree.
   const args = ['rev-list', '--max-count=1', '--single-worktree', tip, '--not', ...others, '--all', 'HEAD', '--'];
   if (valueOf(await gitLine(args, call)) === '') return { dropped: null, kept: null };
-  valueOf(await git(['update-ref', '-m', 'emend: not merged', kept, tip], { cwd: commonDir }));
+  valueOf(await git(['update-ref', '-m', 'emend: not merged', kept, tip], inCommon(commonDir)));
   return { dropped: tip, kept };
 }
 
 export async function dropBranch(worktree: Worktree): Promise<void> {
   const tip = await tipOf(worktree);
-  if (tip !== null) valueOf(await git(['update-ref', '-d', worktree.branch, tip], { cwd: worktree.commonDir }));
+  if (tip !== null) valueOf(await git(['update-ref', '-d', worktree.branch, tip], inCommon(worktree.commonDir)));
 }

@@ -35,7 +35,9 @@ test('a message is tidied as git stripspace does it', () => {
 
 const mayHave = async (at: string): Promise<boolean> => {
   const repository = await repositoryOf(at);
-  return repository !== null && mayHaveHooks(repository, await commitSettings(repository.root));
+  return (
+    repository !== null && mayHaveHooks(repository, await commitSettings(repository.root), ['pre-commit', 'commit-msg'])
+  );
 };
 
 test('hooks are found where git looks for them: in the repository, from a linked worktree, at a configured place', async () => {

@@ -1,10 +1,13 @@
-import { mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { execa } from 'execa';
 
 import { ProblemError } from '../../../src/shared/problems.js';
+import { dirtyPaths } from '../../../src/workspace/git/entries.js';
 import { git, repositoryOf } from '../../../src/workspace/git/git.js';
 import { isolateGit, Repo } from '../git-fixture.js';
 
@@ -75,4 +78,106 @@ test('output and input are bytes', async () => {
   if (!id.ok) throw new Error(id.problem.message);
   const back = await git(['cat-file', 'blob', id.value.text.trim()], { cwd: repo.dir, reading: true });
   expect(back.ok && [...back.value.bytes]).toEqual([...bytes]);
+});
+
+describe("no program of a repository's configuration is run", () => {
+  const canary = (): string => join(repo.dir, 'ran');
+  const ran = async (): Promise<boolean> => {
+    const there = existsSync(canary());
+    await rm(canary(), { force: true });
+    return there;
+  };
+  /** A program that says that it ran, and does what git wants of it. */
+  const program = async (path: string, then = 'exit 1'): Promise<string> => {
+    await repo.write(path, `#!/bin/sh\ntouch "${canary()}"\n${then}\n`, 0o755);
+    return `'${join(repo.dir, path)}'`;
+  };
+  const update = ['update-ref', 'refs/heads/side', 'HEAD'];
+  const index = async (): Promise<string[]> => {
+    const blob = await repo.line('hash-object', '-w', 'f');
+    return ['update-index', '--add', '--cacheinfo', `100644,${blob},g`];
+  };
+
+  beforeEach(async () => {
+    await repo.write('f', '1\n');
+    await repo.commitAll();
+  });
+
+  const ROWS: readonly (readonly [string, () => Promise<string[]>])[] = [
+    [
+      'a file-system monitor',
+      async () => {
+        await repo.git('config', 'core.fsmonitor', await program('monitor'));
+        return ['status', '--porcelain'];
+      },
+    ],
+    ['a hook on refs', async () => (await program('.git/hooks/reference-transaction', 'exit 0'), update)],
+    ['a hook on the index', async () => (await program('.git/hooks/post-index-change'), index())],
+    [
+      'hooks in the workspace',
+      async () => {
+        await program('hooks/reference-transaction', 'exit 0');
+        await repo.git('config', 'core.hooksPath', 'hooks');
+        return update;
+      },
+    ],
+    [
+      'a checker of signatures',
+      async () => {
+        const signed = (await repo.git('cat-file', 'commit', 'HEAD')).replace(
+          '\n\n',
+          '\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\n\n',
+        );
+        await repo.write('signed', signed);
+        await repo.git('update-ref', 'HEAD', await repo.line('hash-object', '-t', 'commit', '-w', 'signed'));
+        await program('gpg');
+        await repo.git('config', 'gpg.program', join(repo.dir, 'gpg'));
+        await repo.git('config', 'log.showSignature', 'true');
+        return ['log', '-1', '--format=%B'];
+      },
+    ],
+  ];
+  test.each(ROWS)('%s', async (_what, make) => {
+    const args = await make();
+    await git(args, { cwd: repo.dir });
+    expect(await ran()).toBe(false);
+    // Git by itself runs it.
+    await repo.git(...args).catch(() => undefined);
+    expect(await ran()).toBe(true);
+  });
+
+  test('a monitor of a repository that took the place of a submodule', async () => {
+    await mkdir(join(repo.dir, 'sub'));
+    const inner = await Repo.make({ dir: join(repo.dir, 'sub') });
+    await inner.write('x', '1\n');
+    const head = await inner.commitAll();
+    await repo.git('update-index', '--add', '--cacheinfo', `160000,${head},sub`);
+    await repo.git('commit', '-q', '-m', 'submodule');
+    await inner.git('config', 'core.fsmonitor', await program('monitor'));
+    expect(await dirtyPaths(repo.dir, ['f', 'sub', 'sub/x'])).toEqual([]);
+    expect(await ran()).toBe(false);
+    await repo.git('status', '--porcelain');
+    expect(await ran()).toBe(true);
+  });
+
+  test('a filter of a directory that looks like a bare repository', async () => {
+    const filter = await program('filter', 'cat');
+    for (const [path, text] of [
+      ...[
+        ['HEAD', 'ref: refs/heads/main\n'],
+        ['objects/x', ''],
+        ['refs/x', ''],
+        ['.gitattributes', '* filter=x\n'],
+      ],
+      ['config', `[core]\n\tbare = false\n\tworktree = .\n[filter "x"]\n\tclean = ${filter}\n\trequired = true\n`],
+    ] as const)
+      await repo.write(`below/${path}`, text);
+    const below = join(repo.dir, 'below');
+    expect(await repositoryOf(below)).toBeNull();
+    const args = ['hash-object', '--path=f', '--stdin'];
+    await git(args, { cwd: below, input: 'x' });
+    expect(await ran()).toBe(false);
+    await execa('git', args, { cwd: below, input: 'x' });
+    expect(await ran()).toBe(true);
+  });
 });

@@ -324,7 +324,10 @@ describe('a maker that is stopped, given up and wakes up late', () => {
 });
 
 describe('worktree.setup', () => {
-  const how = { timeout_s: 20, turn_ms: 20_000, maxOutput_bytes: 4096, commands: createLocalRunner(process.env) };
+  const how = {
+    ...{ env: [], timeout_s: 20, turn_ms: 20_000, maxOutput_bytes: 4096 },
+    commands: createLocalRunner(process.env),
+  };
   test('runs in the worktree until it has succeeded once', async () => {
     const tree = await make();
     const command = 'echo run >> count; test "$(wc -l < count)" -ge 2';
