@@ -1,6 +1,6 @@
 /** Reads a review policy and approves by it. */
-import { realpath } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
