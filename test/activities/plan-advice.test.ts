@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import { debugPhase, scorePhase } from '../../src/activities/plan/plan-call.js';
 import { proposeReplan } from '../../src/activities/plan/replan.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
@@ -10,6 +11,7 @@ import { parseConfig } from '../../src/documents/job/config.js';
 import { resolveLimits } from '../../src/documents/job/limits.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { createRecordStore } from '../../src/stores/directory/records.js';
 import type { BlobStore } from '../../src/stores/ports.js';
 import type { Rehearsal } from '../../src/model/rehearsal/server.js';
 import { journalAt, rule, withDir, withRehearsal } from '../model/support.js';
@@ -42,7 +44,8 @@ const withScene = (rules: Rules, use: (scene: Scene) => Promise<void>, secondSco
         { text: 'read the table', done: false, depth: 0 },
       ];
       const asked = { objective: null, prerequisites: [], tasks, text: HOSTILE, files: [] };
-      const dependencies = { blobs, archive, journal, timings: { secondScore_ms } } as unknown as ActivityPorts;
+      const own = { edits: createEditRunner(), records: createRecordStore({ dir: join(dir, 'records') }) };
+      const dependencies = { ...own, blobs, archive, journal, timings: { secondScore_ms } } as unknown as ActivityPorts;
       await use({
         ...{ dependencies, blobs, rehearsal },
         base: {

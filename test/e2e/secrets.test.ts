@@ -10,7 +10,7 @@ afterEach(async () => {
   open = null;
 });
 
-const drawn = (): string => `ghp_${randomBytes(18).toString('hex')}`;
+const madeUp = (): string => `ghp_${randomBytes(18).toString('hex')}`;
 const source = (token: string): string => `export const token = '${token}';\nexport const port = 80;\n`;
 const job = (front: string): string => `---\n${front}\n---\n# Listen on port 8080\n\nSet the port.\n`;
 /** Answered where the token is seen. */
@@ -44,7 +44,7 @@ const nowhereElse = async (
 };
 
 test('the model copies a placeholder, the file gets its token back, and the token is nowhere else', async () => {
-  const token = drawn();
+  const token = madeUp();
   const s = (open = await scene({ 'a.ts': source(token), 'b.ts': `// ${token}\n` }, [
     leak(token),
     once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('80', '8080') })),
@@ -58,7 +58,7 @@ test('the model copies a placeholder, the file gets its token back, and the toke
 });
 
 test('a worker that dies before the answer is used: the next one puts the token back by what was recorded', async () => {
-  const token = drawn();
+  const token = madeUp();
   const s = (open = await scene({ 'a.ts': source(token) }, [
     leak(token),
     once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('80', '8080') })),
@@ -74,7 +74,7 @@ test('a worker that dies before the answer is used: the next one puts the token 
 });
 
 test('an edit that copies the token into another file asks a person under auto', async () => {
-  const token = drawn();
+  const token = madeUp();
   const s = (open = await scene({ 'a.ts': source(token), 'b.ts': 'export {};\n' }, [
     leak(token),
     once('copy', whole({ 'b.ts': "const t = '{{secret:1}}';\n" })),
@@ -97,7 +97,7 @@ test('an edit that copies the token into another file asks a person under auto',
 });
 
 test('a placeholder that the request did not have is refused, and the next answer is told so', async () => {
-  const token = drawn();
+  const token = madeUp();
   const s = (open = await scene({ 'a.ts': source(token) }, [
     leak(token),
     once('made up', whole({ 'a.ts': source('EMEND_SECRET_00000000_1') })),
@@ -116,7 +116,7 @@ test('a placeholder that the request did not have is refused, and the next answe
 });
 
 test('what a model makes up is hidden in events, history and the commit message', async () => {
-  const [token, other] = [drawn(), drawn()];
+  const [token, other] = [madeUp(), madeUp()];
   const s = (open = await scene({ 'a.ts': source(token) }, [
     once('made up', structured([{ type: 'delete', file_path: 'a.ts', at: { symbol: other } }])),
     once(
@@ -149,7 +149,7 @@ test('what a model makes up is hidden in events, history and the commit message'
 });
 
 test('secrets: send', async () => {
-  const token = drawn();
+  const token = madeUp();
   const answer = whole({ 'a.ts': source(token).replace('80', '8080') });
   const s = (open = await scene({ 'a.ts': source(token) }, [{ ...leak(token), answer }]));
   await s.worker();

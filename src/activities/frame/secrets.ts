@@ -12,7 +12,7 @@ import { secretsOfEnvironment, type Secret } from '../../system/secrets.js';
 import type { ActivityPorts } from './ports.js';
 
 const REMEMBERED_FILES = 10_000; // bound: Files whose secrets a worker remembers: each is looked through once.
-const HASH_DIGITS = 8;
+const HASH_DIGITS = 8; // bound: Of the hash in a placeholder: two secrets of a run hardly ever share it.
 const SHORTEST_CHARS = 6; // bound: What is shorter holds no secret, nor a line of one.
 
 /** Files that a run shows, as its snapshot has them. */

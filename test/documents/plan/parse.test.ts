@@ -31,6 +31,14 @@ describe('every construct', () => {
     expect(parsePlan(`${front}${EVERYTHING}`, 'p.md').repair).toBe(repair);
   });
 
+  test.each([
+    ['---\nsecrets: send\n---\n', true],
+    ['---\nsecrets: mask\n---\n', false],
+    ['secrets: send\n\n', false],
+  ])('%j before the title: secrets are sent: %s', (front, sends) => {
+    expect(parsePlan(`${front}${EVERYTHING}`, 'p.md').sendsSecrets).toBe(sends);
+  });
+
   test('objective over lines, dependencies, time, prerequisites', () => {
     expect(first?.objective).toBe('Lay the ground for everything.');
     expect(plan.phases.map(({ dependencies }) => dependencies?.on)).toEqual([[], [1], [1]]);

@@ -48,7 +48,7 @@ const ports = () => {
 const STEP = '0'.repeat(32);
 
 /** The request for an edit of this file, as it is before it is masked and as it is sent. */
-export async function requestFor(path: string, text: string, format: Format) {
+async function requestFor(path: string, text: string, format: Format) {
   const own = ports();
   const bytes = Buffer.from(text);
   const decoded = decodeFile(bytes);
