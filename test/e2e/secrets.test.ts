@@ -47,13 +47,13 @@ test('the model copies a placeholder, the file gets its token back, and the toke
   const token = madeUp();
   const s = (open = await scene({ 'a.ts': source(token), 'b.ts': `// ${token}\n` }, [
     leak(token),
-    once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('80', '8080') })),
+    once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('= 80;', '= 8080;') })),
   ]));
   await s.worker();
   const run = await s.start('job.md', job('target_files: [a.ts]\ncontext_files: [b.ts]\ncommit: true\napproval: auto'));
   expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
   expect(asked(s)).toEqual(['whole']);
-  expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
+  expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
   await nowhereElse(s, run, token);
 });
 
@@ -61,7 +61,7 @@ test('a worker that dies before the answer is used: the next one puts the token 
   const token = madeUp();
   const s = (open = await scene({ 'a.ts': source(token) }, [
     leak(token),
-    once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('80', '8080') })),
+    once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('= 80;', '= 8080;') })),
   ]));
   const first = await s.worker('proposeEdit:after:1');
   const run = await s.start('job.md', job('target_files: [a.ts]\napproval: auto'));
@@ -70,7 +70,7 @@ test('a worker that dies before the answer is used: the next one puts the token 
   await s.worker();
   expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
   expect(asked(s)).toEqual(['whole']);
-  expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
+  expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
 });
 
 test('an edit that copies the token into another file asks a person under auto', async () => {
@@ -104,7 +104,7 @@ test('a placeholder that the request did not have is refused, and the next answe
     {
       name: 'told',
       match: { contains: 'EMEND_SECRET_00000000_1, which stands for no secret of the files' },
-      answer: whole({ 'a.ts': source('{{secret:1}}').replace('80', '8080') }),
+      answer: whole({ 'a.ts': source('{{secret:1}}').replace('= 80;', '= 8080;') }),
     },
   ]));
   await s.worker();
@@ -112,7 +112,7 @@ test('a placeholder that the request did not have is refused, and the next answe
   const view = await s.settle(run);
   expect(view.status.decision).toBeNull();
   expect(asked(s)).toEqual(['made up', 'told']);
-  expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
+  expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
 });
 
 test('what a model makes up is hidden in events, history and the commit message', async () => {
@@ -145,16 +145,16 @@ test('what a model makes up is hidden in events, history and the commit message'
   // The journal has an answer as it came.
   await nowhereElse(s, run, other, ['blobs', 'records', 'calls']);
   expect(s.git('log', '-1', '--format=%B')).toMatch(/^Listen on 8080, not with EMEND_SECRET_[0-9a-f]{8}_1\n/);
-  expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
+  expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
 });
 
 test('secrets: send', async () => {
   const token = madeUp();
-  const answer = whole({ 'a.ts': source(token).replace('80', '8080') });
+  const answer = whole({ 'a.ts': source(token).replace('= 80;', '= 8080;') });
   const s = (open = await scene({ 'a.ts': source(token) }, [{ ...leak(token), answer }]));
   await s.worker();
   const run = await s.start('job.md', job('target_files: [a.ts]\napproval: auto\nsecrets: send'));
   expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
   expect(asked(s)).toEqual(['leak']);
-  expect(s.read('a.ts')).toBe(source(token).replace('80', '8080'));
+  expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
 });
