@@ -2,7 +2,7 @@
 import type { AnswerFormat } from '../shared/formats.js';
 import { quoted } from '../shared/text.js';
 import { CUT_INSIDE_FENCE, Fences, isBareFence, openingFence } from './text/fence.js';
-import type { Reason } from './types.js';
+import type { Reading, Reason } from './types.js';
 
 /** The line that each text format begins with; a diff without its `---` and `+++` names no file. */
 const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
@@ -83,10 +83,9 @@ export class Outside {
     return this.#lines.some(({ text }) => text !== BODY && openingFence(text) === null);
   }
   /** Why an answer of so many edits cannot be used: it ends inside a fence, or holds another edit outside of all bodies. */
-  fault(edits: number): { readonly open: boolean; readonly reason: Reason } | null {
-    if (this.fences.isCut) return { open: true, reason: CUT_INSIDE_FENCE };
-    const reason = edits === 0 ? null : this.stray(edits);
-    return reason && { open: false, reason };
+  fault(edits: number): Reading | null {
+    const reason = this.fences.isCut ? CUT_INSIDE_FENCE : edits === 0 ? null : this.stray(edits);
+    return reason && { kind: 'invalid', open: this.fences.isCut, reasons: [reason] };
   }
   /** What looks like an edit, as a reason to refuse the answer whole; `index`: the number of edits before it. */
   stray(index: number): Reason | null {

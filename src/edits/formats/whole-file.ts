@@ -27,47 +27,38 @@ interface Entry {
   /** Its last line closed the fence that the entry stands in, and is left out. */
   readonly unfenced?: boolean;
 }
-type Parsed =
-  | { readonly ok: true; readonly entries: readonly Entry[]; readonly notes: readonly Reason[] }
-  | { readonly ok: false; readonly open: boolean; readonly reason: Reason };
+interface Parsed {
+  readonly entries: readonly Entry[];
+  readonly notes: readonly Reason[];
+}
 
 export const wholeFile: FormatModule = {
   format: 'whole-file',
   read: (body, context) => {
-    const parsed = parse(answerIndex(body), context.options.nonce);
-    if (!parsed.ok) {
-      const { open, reason } = parsed;
-      const reading: Reading =
-        reason.code === 'marker_in_body'
-          ? { kind: 'refused', reasons: [reason] }
-          : { kind: 'invalid', open, reasons: [reason] };
-      return { reading, files: 0, edits: 0 };
-    }
+    const parsed = parse(body, context.options.nonce);
+    if ('kind' in parsed) return { reading: parsed, files: 0, edits: 0 };
     const count = parsed.entries.length;
-    return { reading: plan(parsed.entries, parsed.notes, context), files: count, edits: count };
+    return { reading: plan(parsed, context), files: count, edits: count };
   },
 };
 
-/** What lines of the grammar begin with: most lines of a body need not be looked at. */
-const [LETTER_D, LETTER_E, LETTER_F] = [0x44, 0x45, 0x46];
-const mayMark = (lines: LineIndex, at: number): boolean => {
-  const code = lines.firstCode(at);
-  return code === LETTER_F || code === LETTER_E || code === LETTER_D;
-};
+/** The lines in a body that may be of the grammar; no others are looked at. */
+const MARKS = /\n(?:END FILE|FILE |DELETE |EMEND-COMPLETE)[^\n]*/g;
+const nextLine = (text: string, from: number): number => text.indexOf('\n', from) + 1 || text.length;
 
-const parse = (lines: LineIndex, nonce: string | undefined): Parsed => {
+const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
   const entries: Entry[] = [];
   const notes: Reason[] = [];
-  const bad = (code: string, message: string, open = false): Parsed => ({
-    ok: false,
-    open,
-    reason: { code, index: entries.length, message },
+  const bad = (code: string, message: string, open = false): Reading => ({
+    ...(code === 'marker_in_body' ? { kind: 'refused' } : { kind: 'invalid', open }),
+    reasons: [{ code, index: entries.length, message }],
   });
   const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
   const outside = new Outside();
-  let at = 0;
-  while (at < lines.length) {
-    const line = lines.line(at) ?? '';
+  for (let [from, at] = [0, 0]; from < answer.length; at += 1) {
+    const next = nextLine(answer, from);
+    const line = answer.slice(from, next).replace(/\r?\n$/, '');
+    from = next;
     const isFence = outside.take(at, line);
     const header = readHeader(line, nonce);
     if (header === null) {
@@ -75,36 +66,33 @@ const parse = (lines: LineIndex, nonce: string | undefined): Parsed => {
         return bad('marker_in_body', inBody(entries.at(-1), line));
       if (!isFence && line.trim() !== '' && entries.length > 0)
         notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was left out.` });
-      at += 1;
       continue;
     }
     outside.belongs(at);
-    at += 1;
     if (header.kind === 'delete') {
       entries.push({ ...header, body: NO_LINES });
       continue;
     }
-    const from = at;
-    for (; at < lines.length; at += 1) {
-      if (!mayMark(lines, at)) continue;
-      const inner = lines.line(at) ?? '';
+    MARKS.lastIndex = from - 1;
+    let mark = MARKS.exec(answer);
+    for (; mark !== null; mark = MARKS.exec(answer)) {
+      const inner = mark[0].slice(1).replace(/\r$/, '');
       if (isEnd(inner)) break;
       if (nonce !== undefined && readHeader(inner, nonce) !== null)
         return bad('end_missing', `${header.path} has no line \`END FILE ${nonce}\` before the next file begins.`);
       if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner))
         return bad('marker_in_body', inBody(header, inner));
     }
-    if (at >= lines.length) return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
-    const body = lines.slice(from, at);
+    if (mark === null) return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
+    const body = answerIndex(answer.slice(from, mark.index + 1));
     const inner = outside.fences.closeIn(body);
     entries.push({ ...header, body: inner, unfenced: inner !== body });
-    at += 1;
+    at += body.length + 1;
+    from = nextLine(answer, mark.index + 1);
   }
-  const fault = outside.fault(entries.length);
-  if (fault !== null) return { ok: false, ...fault };
-  if (entries.length === 0)
-    return bad('no_edits', `The answer holds no \`FILE <path>${nonce === undefined ? '' : ` ${nonce}`}\` line.`);
-  return { ok: true, entries, notes: notes.slice(0, 3) };
+  if (entries.length > 0) return outside.fault(entries.length) ?? { entries, notes: notes.slice(0, 3) };
+  const wanted = `FILE <path>${nonce === undefined ? '' : ` ${nonce}`}`;
+  return outside.fault(0) ?? bad('no_edits', `The answer holds no \`${wanted}\` line.`);
 };
 
 const inBody = (file: Pick<Entry, 'path'> | undefined, line: string): string =>
@@ -119,7 +107,7 @@ const readHeader = (line: string, nonce: string | undefined): { kind: 'file' | '
   return match[2].endsWith(` ${nonce}`) ? { kind, path: match[2].slice(0, -nonce.length - 1).trim() } : null;
 };
 
-const plan = (entries: readonly Entry[], notes: readonly Reason[], context: FormatContext): Reading => {
+const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
   const reasons: Reason[] = [];
   const tolerances: UsedTolerance[] = [];

@@ -129,11 +129,6 @@ export class ByteText implements Text, LineIndex {
     while (lines < most && lines < this.length - at && this.start(at + lines + 1) <= start + same) lines += 1;
     return Math.max(0, lines - 1);
   }
-  firstCode(at: number): number {
-    if (at < 0 || at >= this.length) return -1;
-    const start = this.start(at);
-    return start < this.textEnd(at) ? (this.#bytes[start] ?? -1) : -1;
-  }
   isBlank(at: number): boolean {
     if (at < 0 || at >= this.length) return true;
     const end = this.textEnd(at);

@@ -76,8 +76,6 @@ export interface LineIndex {
   isLine(at: number, other: LineIndex, otherAt: number): boolean;
   /** So many of the `most` lines from `at` on are the same as those of another text from `otherAt` on; more may be. Absent: not known. */
   surelySame?(at: number, other: LineIndex, otherAt: number, most: number): number;
-  /** The code of the first character of line `at` where that is ASCII; something else, or -1, where it is not or there is none. */
-  firstCode(at: number): number;
   /** Does line `at` hold nothing but white space? Also where there is none. */
   isBlank(at: number): boolean;
   /** The end of line `at` as it stands; '' for a last line without one, and outside. */
@@ -122,10 +120,6 @@ class StringLines implements LineIndex {
   isLine(at: number, other: LineIndex, otherAt: number): boolean {
     const line = this.all[at];
     return line !== undefined && other.is(otherAt, line);
-  }
-  firstCode(at: number): number {
-    const line = this.all[at] ?? '';
-    return line === '' ? -1 : line.charCodeAt(0);
   }
   isBlank(at: number): boolean {
     return (this.all[at] ?? '').trim() === '';

@@ -16,9 +16,6 @@ const both = (text: string) => {
   return [ByteText.of(bytes, 0, 'utf8'), indexOf(splitLines(text))] as const;
 };
 
-/** The code of a line's first character, -1 where that is not ASCII or there is none. */
-const asciiOf = (line = ''): number => (line !== '' && line.charCodeAt(0) < 128 ? line.charCodeAt(0) : -1);
-
 describe('an index over bytes', () => {
   test('says of each line what strings say', () => {
     fc.assert(
@@ -66,8 +63,6 @@ describe('an index over bytes', () => {
         const [bytes, strings] = both(parts.join(''));
         const [otherBytes, otherStrings] = both((isSame ? parts : others).join(''));
         for (let at = -1; at <= bytes.length; at += 1) {
-          for (const code of [bytes.firstCode(at), strings.firstCode(at)])
-            expect(code < 128 ? code : -1).toBe(asciiOf(strings.line(at)));
           for (let otherAt = -1; otherAt <= otherBytes.length; otherAt += 1) {
             const line = strings.line(at);
             const equal = line !== undefined && line === otherStrings.line(otherAt);

@@ -12,7 +12,7 @@
  * file. `a/` or `b/` before a path is passed over where only what follows is a file.
  * Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent. Edits, for the marker: chunks; Add and Delete count as one.
  */
-import { type Chunk, type ParsedPatch, type PatchedFile, parsePatch } from './parse.js';
+import { type Chunk, type PatchedFile, PatchReader } from './parse.js';
 import { changesPlan, type FilePlan } from '../../text/changes.js';
 import { indexOf, type LineIndex } from '../../text/lines.js';
 import { LineChain, type Places } from '../../locate/line-chain.js';
@@ -27,13 +27,14 @@ import { composeHunks } from '../unified-diff/index.js';
 export const beginPatch: FormatModule = {
   format: 'begin-patch',
   read: (body, context) => {
-    const parsed = parsePatch(body);
-    if ('kind' in parsed) return { reading: parsed, files: 0, edits: 0 };
-    return { reading: readFiles(parsed, context), files: parsed.files.length, edits: parsed.edits };
+    const reader = new PatchReader(body, context);
+    const fault = reader.parse();
+    if (fault !== null) return { reading: fault, files: 0, edits: 0 };
+    return { reading: readFiles(reader, context), files: reader.files.length, edits: reader.edits };
   },
 };
 
-const readFiles = ({ files, notes }: ParsedPatch, context: FormatContext): Reading => {
+const readFiles = ({ files, notes }: PatchReader, context: FormatContext): Reading => {
   const planner = new Planner(context);
   const reasons = files.flatMap((file) => planner.add(file));
   const { plans, tolerances } = planner;

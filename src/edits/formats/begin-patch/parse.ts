@@ -1,7 +1,7 @@
 /** From a `*** Begin Patch` answer to its files and chunks; grammar at the head of `begin-patch/index.ts`. */
-import { Outside } from '../../detect.js';
 import type { HunkLine } from '../unified-diff/hunk.js';
-import type { Reading, Reason } from '../../types.js';
+import { AnswerReader } from '../reader.js';
+import type { Reading } from '../../types.js';
 
 /** Adjacent lines of a file: what stands there (` `, `-`) and what comes (`+`). */
 export interface Chunk {
@@ -21,12 +21,6 @@ export interface PatchedFile {
   /** Number of the file's first edit in the answer. */
   readonly index: number;
 }
-export interface ParsedPatch {
-  readonly files: readonly PatchedFile[];
-  readonly edits: number;
-  readonly notes: readonly Reason[];
-}
-
 const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*\S)\s*$/;
 const MOVE = /^\*\*\* Move to: (.*\S)\s*$/;
 /** Lines that only a patch has; an item of prose begins with "- ". */
@@ -34,45 +28,65 @@ const OF_A_PATCH = /^(?:[+@]|-(?! )|\*\*\* )/;
 const HEREDOC_END = /^\w{1,20}["')]*\s*$/;
 const END_OF_FILE = /^\*\*\* End of File\s*$/;
 
-/** The patch, or why the answer holds none. */
-export const parsePatch = (body: string): ParsedPatch | Reading => {
-  const lines = body.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
-  const files: PatchedFile[] = [];
-  let edits = 0;
-  let at = 0;
-  const invalid = (code: string, message: string, open = false): Reading => ({
-    kind: 'invalid',
-    open,
-    reasons: [{ code, index: edits, message }],
-  });
-  const stray = (open = at >= lines.length - 1): Reading => {
-    const line = JSON.stringify((lines[at] ?? '').slice(0, 120));
-    const message = `Line ${at + 1} of the answer, ${line}, belongs to no chunk. Every line starts with a blank, \`+\`, \`-\` or \`@@\`.`;
-    return invalid('stray_line', message, open);
-  };
-  const outside = new Outside();
-  while (at < lines.length && (outside.take(at, lines[at] ?? '') || lines[at]?.trim() === '')) at += 1;
-  if (!/^\*\*\* Begin Patch\s*$/.test(lines[at] ?? ''))
-    return invalid('no_edits', 'The answer holds no line `*** Begin Patch`.');
-  outside.belongs(at);
-  for (at += 1; ;) {
-    const line = lines[at];
-    if (line === undefined)
-      return invalid('open_block', 'The answer ends without its line `*** End Patch`. Send the whole patch.', true);
-    if (/^\*\*\* End Patch\s*$/.test(line)) break;
-    const [, verb, path] = HEADER.exec(line) ?? [];
-    if (path === undefined) {
-      if (line.trim() !== '') return stray();
-      at += 1;
-      continue;
+export class PatchReader extends AnswerReader {
+  readonly files: PatchedFile[] = [];
+  edits = 0;
+  protected readonly whole = 'patch';
+  #part: 'before' | 'inside' | 'behind' = 'before';
+
+  protected one(line: string): Reading | null {
+    if (this.#part === 'inside') return this.#inside(line);
+    if (this.#part === 'behind' && OF_A_PATCH.test(line)) return this.#stray(false);
+    if (this.#part === 'behind') {
+      if (!HEREDOC_END.test(line)) this.outside.take(this.at, line);
+    } else if (!this.outside.take(this.at, line) && line.trim() !== '') {
+      if (!/^\*\*\* Begin Patch\s*$/.test(line)) return this.#none();
+      this.outside.belongs(this.at);
+      this.#part = 'inside';
     }
-    const kind = verb === 'Add' ? 'add' : verb === 'Delete' ? 'delete' : 'update';
-    at += 1;
-    const moveTo = kind === 'update' ? (MOVE.exec(lines[at] ?? '')?.[1] ?? null) : null;
-    if (moveTo !== null) at += 1;
+    this.at += 1;
+    return null;
+  }
+
+  protected override atEnd(): Reading | null {
+    if (this.#part === 'before') return this.#none();
+    if (this.#part === 'inside')
+      return this.invalid(
+        'open_block',
+        'The answer ends without its line `*** End Patch`. Send the whole patch.',
+        true,
+      );
+    const fault = super.atEnd();
+    if (fault !== null || this.files.length > 0) return fault;
+    return this.invalid('no_edits', 'The patch names no file.');
+  }
+
+  #none(): Reading {
+    return this.invalid('no_edits', 'The answer holds no line `*** Begin Patch`.');
+  }
+  #stray(open = this.isLast): Reading {
+    const rule = 'Every line starts with a blank, `+`, `-` or `@@`.';
+    return this.invalid('stray_line', `${this.said()}, belongs to no chunk. ${rule}`, open);
+  }
+
+  #inside(line: string): Reading | null {
+    const [, verb, path] = HEADER.exec(line) ?? [];
+    const isEnd = /^\*\*\* End Patch\s*$/.test(line);
+    if (!isEnd && path === undefined && line.trim() !== '') return this.#stray();
+    if (isEnd) this.#part = 'behind';
+    this.at += 1;
+    return path === undefined
+      ? null
+      : this.#file(verb === 'Add' ? 'add' : verb === 'Delete' ? 'delete' : 'update', path);
+  }
+
+  /** The lines behind a file's header. */
+  #file(kind: PatchedFile['kind'], path: string): Reading | null {
+    const moveTo = kind === 'update' ? (MOVE.exec(this.line())?.[1] ?? null) : null;
+    if (moveTo !== null) this.at += 1;
     const all: Chunk[] = [];
-    for (; at < lines.length && !/^\*\*\* (?!End of File)/.test(lines[at] ?? ''); at += 1)
-      if (!take(all, lines[at] ?? '', at)) return stray();
+    for (; this.at < this.lines.length && !/^\*\*\* (?!End of File)/.test(this.line()); this.at += 1)
+      if (!take(all, this.line(), this.at)) return this.#stray();
     // Blank lines without a sign at a chunk's end only separate.
     for (const chunk of all) while (chunk.lines.at(-1)?.unsigned === true) chunk.lines.pop();
     const chunks = all.filter((chunk) => chunk.lines.length > 0 || chunk.above.length > 0);
@@ -81,22 +95,14 @@ export const parsePatch = (body: string): ParsedPatch | Reading => {
     );
     if (wrong !== undefined) {
       const why = kind === 'add' ? 'adds a file, so each of its lines starts with `+`' : 'has no lines';
-      return invalid('stray_line', `The chunk at line ${wrong.answerLine} of the answer ${why}.`);
+      return this.invalid('stray_line', `The chunk at line ${wrong.answerLine} of the answer ${why}.`);
     }
-    for (const [i, chunk] of chunks.entries()) chunk.index = edits + i;
-    files.push({ kind, path, moveTo, chunks, index: edits });
-    edits += kind === 'update' ? chunks.length : 1;
+    for (const [i, chunk] of chunks.entries()) chunk.index = this.edits + i;
+    this.files.push({ kind, path, moveTo, chunks, index: this.edits });
+    this.edits += kind === 'update' ? chunks.length : 1;
+    return null;
   }
-  for (at += 1; at < lines.length; at += 1) {
-    const line = lines[at] ?? '';
-    if (OF_A_PATCH.test(line)) return stray(false);
-    if (!HEREDOC_END.test(line)) outside.take(at, line);
-  }
-  const fault = outside.fault(edits);
-  if (fault !== null) return { kind: 'invalid', open: fault.open, reasons: [fault.reason] };
-  const notes = outside.hasProse ? [{ code: 'prose', message: 'Text around the patch was passed over.' }] : [];
-  return files.length > 0 ? { files, edits, notes } : invalid('no_edits', 'The patch names no file.');
-};
+}
 
 /** Adds a line to the last chunk, or begins one; false: it is none of a chunk's. */
 const take = (chunks: Chunk[], line: string, at: number): boolean => {

@@ -41,7 +41,9 @@ const formatOf = (
 ): FormatModule => ({
   format,
   read: (body, context) => {
-    const { blocks, notes, fault } = new Reader(body, context).parse();
+    const reader = new Reader(body, context);
+    const fault = reader.parse();
+    const { blocks, notes } = reader;
     const { groups, reasons } = groupByFile(blocks, context);
     const unknown: Reading | null = reasons.length > 0 ? { kind: 'refused', reasons } : null;
     const reading = fault ?? unknown ?? readGroups(groups, notes, context, words);

@@ -1,8 +1,7 @@
 /** From an answer to its blocks, in the two grammars at the head of `index.ts`. Nothing here looks into a file. */
-import { quoted } from '../../../shared/text.js';
-import { Outside } from '../../detect.js';
 import { namedPath } from '../../paths.js';
-import type { FormatContext, Reading, Reason } from '../../types.js';
+import { AnswerReader } from '../reader.js';
+import type { Reading } from '../../types.js';
 
 const READINGS_TRIED = 8; // bound: More `REPLACE:` lines than this in one body are not tried one by one.
 const DIVIDERS = 100; // bound: Dividers of a block that are tried: each is a reading of its own, with its own copy of the lines.
@@ -22,48 +21,22 @@ export interface Block {
   /** 1-based line of the answer where the block begins. */
   readonly answerLine: number;
 }
-export interface ParsedBlocks {
-  readonly blocks: readonly Block[];
-  readonly notes: readonly Reason[];
-  /** Why none of them is used. */
-  readonly fault: Reading | null;
-}
-
 /** What both grammars have in common. */
-abstract class BlockReader {
-  protected readonly lines: readonly string[];
-  protected readonly context: FormatContext;
-  protected readonly blocks: Block[] = [];
-  protected readonly outside = new Outside();
-  protected at = 0;
+abstract class BlockReader extends AnswerReader {
+  readonly blocks: Block[] = [];
+  protected readonly whole = 'blocks';
   /** The file that was named last. */
   protected path: string | null = null;
-
-  constructor(body: string, context: FormatContext) {
-    this.lines = body.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
-    this.context = context;
-  }
-
-  parse(): ParsedBlocks {
-    let fault: Reading | null = null;
-    while (fault === null && this.at < this.lines.length) fault = this.one(this.lines[this.at] ?? '');
-    fault ??= this.atEnd();
-    const notes = this.hasProse() ? [{ code: 'prose', message: 'Text around the blocks was passed over.' }] : [];
-    return { blocks: this.blocks, notes, fault };
-  }
-
   /** What the answer does not hold, where it holds no block. */
   protected abstract readonly none: string;
-  /** Reads what begins at the present line, and goes on behind it. */
-  protected abstract one(line: string): Reading | null;
-  protected hasProse(): boolean {
-    return this.outside.hasProse;
-  }
 
-  protected atEnd(): Reading | null {
-    const fault = this.outside.fault(this.blocks.length);
-    if (fault !== null) return { kind: 'invalid', open: fault.open, reasons: [fault.reason] };
-    return this.blocks.length > 0 ? null : this.invalid('no_edits', `The answer holds no block: no line ${this.none}.`);
+  get edits(): number {
+    return this.blocks.length;
+  }
+  protected override atEnd(): Reading | null {
+    const fault = super.atEnd();
+    if (fault !== null || this.edits > 0) return fault;
+    return this.invalid('no_edits', `The answer holds no block: no line ${this.none}.`);
   }
 
   /** Adds the block that begins at the present line; its text is [from, end), divided at one of `dividers`. */
@@ -73,10 +46,6 @@ abstract class BlockReader {
     blocks.push({ ...said, index: blocks.length, readings, answerLine: this.at + 1 });
     this.outside.belongs(this.at);
     this.at = end + 1;
-  }
-
-  protected invalid(code: string, message: string, open = false): Reading {
-    return { kind: 'invalid', open, reasons: [{ code, index: this.blocks.length, message }] };
   }
 }
 
@@ -128,7 +97,7 @@ export class FindReader extends BlockReader {
       this.#waiting = true;
       this.outside.belongs(this.at);
     } else if (REPLACE.test(line) || ANY_END.test(line)) return this.#astray();
-    else if (isProse && this.#waiting) return this.#broken('no_find', `${this.#line()}, should be \`FIND:\`.`);
+    else if (isProse && this.#waiting) return this.#broken('no_find', `${this.said()}, should be \`FIND:\`.`);
     else if (!this.#waiting) {
       this.path = namedPath(line, files) ?? this.path;
       if (isProse && !this.#ended && this.blocks.length > 0) this.#proseAt ??= this.at;
@@ -170,24 +139,20 @@ export class FindReader extends BlockReader {
     return null;
   }
 
-  #line(at = this.at): string {
-    return `Line ${at + 1} of the answer, ${quoted(this.lines[at] ?? '', 120)}`;
-  }
   #astray(): Reading {
-    const message = `${this.#line()}, stands outside of every block.`;
+    const message = `${this.said()}, stands outside of every block.`;
     if (this.blocks.length === 0 || this.#nonce !== undefined) return this.#broken('stray_line', message);
     return this.#ambiguous(`${message} The END before it may have been a line of the text.`);
   }
   #inBody(at: number): Reading {
-    return this.#ambiguous(`${this.#line(at)}, stands inside a block and looks like a marker.`);
+    return this.#ambiguous(`${this.said(at)}, stands inside a block and looks like a marker.`);
   }
   #ambiguous(what: string): Reading {
     const message = `${what} It is not clear where the block ends. Choose FIND and REPLACE so that no such line is in them, and close every block.`;
     return { kind: 'refused', reasons: [{ code: 'marker_in_body', index: this.blocks.length, message }] };
   }
-  /** The last line may be cut. */
   #broken(code: string, message: string): Reading {
-    return this.invalid(code, message, this.at >= this.lines.length - 1);
+    return this.invalid(code, message, this.isLast);
   }
 }
 
@@ -205,7 +170,7 @@ export class SearchReader extends BlockReader {
   #prose = false;
 
   /** Lines that name a file are none. */
-  protected override hasProse(): boolean {
+  protected override get hasProse(): boolean {
     return this.#prose;
   }
 

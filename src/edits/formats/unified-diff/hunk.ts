@@ -1,12 +1,7 @@
 /** One hunk of a unified diff: how far it reaches, and its lines. The place in the file is found elsewhere (`unified-diff/locate.ts`). */
 import { closesFence, type Fence } from '../../text/fence.js';
+import type { AnswerReader } from '../reader.js';
 import { withoutBom } from '../../text/to-splices.js';
-
-export interface AnswerLine {
-  readonly text: string;
-  /** The line ended in CRLF; a CR before a missing line end belongs to the text. */
-  readonly returned: boolean;
-}
 
 export interface HunkLine {
   readonly sign: ' ' | '-' | '+';
@@ -72,12 +67,14 @@ export const isPrelude = (line: string): boolean => /^(?:diff -|Index: )/.test(l
 const isHard = (line: string): boolean =>
   line.startsWith('@@') ? isHunkHeader(line) : !/^[-+ ]/.test(line) && isPrelude(line);
 /** Also the pair of lines that begins a file without `diff --git`; inside the counts they are a removed `-- x` and an added `++ y`. */
-const isSoft = (lines: readonly AnswerLine[], at: number): boolean =>
-  (lines[at]?.text.startsWith('--- ') ?? false) &&
-  (lines[at + 1]?.text.startsWith('+++ ') ?? false) &&
-  isHunkHeader(lines[at + 2]?.text ?? '');
+const isSoft = (lines: readonly string[], at: number): boolean =>
+  (lines[at]?.startsWith('--- ') ?? false) &&
+  (lines[at + 1]?.startsWith('+++ ') ?? false) &&
+  isHunkHeader(lines[at + 2] ?? '');
 
 const signed = (line: string): boolean => /^[ +\-\\]/.test(line);
+
+type Answer = Pick<AnswerReader, 'lines' | 'returned'>;
 
 export type ReadHunk =
   | { readonly ok: true; readonly hunk: Hunk; readonly next: number }
@@ -88,18 +85,19 @@ export type ReadHunk =
  * The hunk whose header is line `at`. `fence`: the one round the diff, where there is one. `whole`: the answer
  * is known not to be cut; otherwise a last hunk with fewer lines than its header states is taken for a cut one.
  */
-export const readHunk = (lines: readonly AnswerLine[], at: number, fence: Fence | null, whole: boolean): ReadHunk => {
-  const stated = HEADER.exec(lines[at]?.text ?? '');
+export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole: boolean): ReadHunk => {
+  const { lines } = answer;
+  const stated = HEADER.exec(lines[at] ?? '');
   const [, oldStart = '', oldN, newStart = '', newN] = stated ?? [];
   const ends = (i: number): boolean => {
     const line = lines[i];
-    if (line === undefined || isHard(line.text)) return true;
+    if (line === undefined || isHard(line)) return true;
     // A fence with a blank before it is a context line.
-    return fence !== null && line.text.startsWith(fence.mark) && closesFence(line.text, fence);
+    return fence !== null && line.startsWith(fence.mark) && closesFence(line, fence);
   };
   const said = { oldCount: Number(oldN ?? 1), newCount: Number(newN ?? 1) };
   const end = (stated && endByCounts(lines, at + 1, said, ends)) ?? endByShape(lines, at + 1, ends);
-  const body = toHunkLines(lines, at + 1, end);
+  const body = toHunkLines(answer, at + 1, end);
   if ('code' in body) return { ok: false, open: false, ...body };
   let [oldLines, newLines] = [0, 0];
   for (const { sign } of body) {
@@ -108,7 +106,7 @@ export const readHunk = (lines: readonly AnswerLine[], at: number, fence: Fence 
   }
   const { oldCount, newCount } = stated ? said : { oldCount: oldLines, newCount: newLines };
   if (!whole && (oldLines < oldCount || newLines < newCount) && restIsBlank(lines, end)) {
-    const message = `The hunk "${lines[at]?.text ?? ''}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with counts that fit.`;
+    const message = `The hunk "${lines[at] ?? ''}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with counts that fit.`;
     return { ok: false, open: true, code: 'cut_hunk', message };
   }
   // Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands.
@@ -129,14 +127,14 @@ export const readHunk = (lines: readonly AnswerLine[], at: number, fence: Fence 
   };
 };
 
-const restIsBlank = (lines: readonly AnswerLine[], from: number): boolean => {
-  for (let i = from; i < lines.length; i++) if (lines[i]?.text !== '') return false;
+const restIsBlank = (lines: readonly string[], from: number): boolean => {
+  for (let i = from; i < lines.length; i++) if (lines[i] !== '') return false;
   return true;
 };
 
 /** Where the hunk ends if its counts are right, or null: they run into something else, or lines of a hunk still follow. */
 const endByCounts = (
-  lines: readonly AnswerLine[],
+  lines: readonly string[],
   from: number,
   { oldCount, newCount }: Pick<Hunk, 'oldCount' | 'newCount'>,
   ends: (i: number) => boolean,
@@ -146,40 +144,39 @@ const endByCounts = (
   let newLeft = newCount;
   while (oldLeft > 0 || newLeft > 0) {
     if (ends(i)) return null;
-    const line = lines[i++]?.text ?? '';
+    const line = lines[i++] ?? '';
     if (isNoNewline(line)) continue;
     if (!line.startsWith('+')) oldLeft--;
     if (!line.startsWith('-')) newLeft--;
     if (oldLeft < 0 || newLeft < 0) return null;
   }
-  if (isNoNewline(lines[i]?.text ?? '')) i++;
+  if (isNoNewline(lines[i] ?? '')) i++;
   let after = i;
-  while (!ends(after) && lines[after]?.text === '') after++;
-  return ends(after) || isSoft(lines, after) || !signed(lines[after]?.text ?? '') || isSignature(lines, after)
-    ? i
-    : null;
+  while (!ends(after) && lines[after] === '') after++;
+  return ends(after) || isSoft(lines, after) || !signed(lines[after] ?? '') || isSignature(lines, after) ? i : null;
 };
 
 /** `git format-patch` ends a mail with `-- ` and git's version. */
-export const isSignature = (lines: readonly AnswerLine[], at: number): boolean =>
-  /^-- ?$/.test(lines[at]?.text ?? '') && /^\d+\.\d+/.test(lines[at + 1]?.text ?? '');
+export const isSignature = (lines: readonly string[], at: number): boolean =>
+  /^-- ?$/.test(lines[at] ?? '') && /^\d+\.\d+/.test(lines[at + 1] ?? '');
 
 /** Where the hunk ends by what its lines look like; blank lines before that point separate, they are no context. */
-const endByShape = (lines: readonly AnswerLine[], from: number, ends: (i: number) => boolean): number => {
+const endByShape = (lines: readonly string[], from: number, ends: (i: number) => boolean): number => {
   let i = from;
   while (!ends(i) && !isSoft(lines, i)) i++;
-  while (i > from && lines[i - 1]?.text === '') i--;
+  while (i > from && lines[i - 1] === '') i--;
   return i;
 };
 
 const toHunkLines = (
-  lines: readonly AnswerLine[],
+  { lines, returned: returns }: Answer,
   from: number,
   to: number,
 ): HunkLine[] | { readonly code: string; readonly message: string } => {
   const result: HunkLine[] = [];
   for (let i = from; i < to; i++) {
-    const { text: raw, returned } = lines[i] ?? { text: '', returned: false };
+    const raw = lines[i] ?? '';
+    const returned = returns[i] === 1;
     if (isNoNewline(raw)) {
       const before = result.at(-1);
       if (before === undefined || before.noNewline)
@@ -190,7 +187,7 @@ const toHunkLines = (
     const unsigned = !/^[ +-]/.test(raw);
     const sign = unsigned ? ' ' : (raw[0] as HunkLine['sign']);
     // A CR right before the missing line end is part of the line: only the diff's own LF was taken off.
-    const keepsReturn = returned && isNoNewline(lines[i + 1]?.text ?? '') && lines[i + 1]?.returned === false;
+    const keepsReturn = returned && isNoNewline(lines[i + 1] ?? '') && returns[i + 1] !== 1;
     const text = (unsigned ? raw : raw.slice(1)) + (keepsReturn ? '\r' : '');
     result.push({ sign, text, raw, unsigned, returned: returned && !keepsReturn, noNewline: false });
   }

@@ -30,7 +30,7 @@ import { exactBase } from '../../text/to-splices.js';
 import { carryLines, isKnownBase, toleranceOn } from '../../locate/likeness.js';
 import { type Change, ChangeList, changesFrom, changesPlan, type FilePlan } from '../../text/changes.js';
 import { type Located, HunkLocator } from './locate.js';
-import { type FileDiff, parseDiff, reversed } from './parse.js';
+import { DiffReader, type FileDiff, reversed } from './parse.js';
 import { type Target, targetOf } from './target.js';
 import { haveNothingInCommon, lineOrigins } from '../../text/line-diff.js';
 import type { ToleranceSettings } from '../../../shared/formats.js';
@@ -42,17 +42,13 @@ const DIFF_REASONS_REPORTED = 10; // bound: Refusals told of one file of a diff;
 export const unifiedDiff: FormatModule = {
   format: 'unified-diff',
   read(body, context) {
-    const [only, ...others] = context.files.keys();
-    const parsed = parseDiff(body, { whole: context.whole ?? false, only: others.length === 0 ? only : undefined });
-    const edits = parsed.files.reduce((sum, file) => sum + file.hunks.length, 0);
-    const reading: Reading = parsed.ok
-      ? readFiles(parsed.files, parsed.notes, context)
-      : { kind: 'invalid', open: parsed.open, reasons: [parsed.reason] };
-    return { reading, files: parsed.files.length, edits };
+    const reader = new DiffReader(body, context);
+    const reading = reader.parse() ?? readFiles(reader, context);
+    return { reading, files: reader.files.length, edits: reader.edits };
   },
 };
 
-const readFiles = (files: readonly FileDiff[], notes: readonly Reason[], context: FormatContext): Reading => {
+const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Reading => {
   const plans: FilePlan[] = [];
   const tolerances: UsedTolerance[] = [];
   const reasons: Reason[] = [];

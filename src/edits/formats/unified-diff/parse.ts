@@ -1,11 +1,10 @@
 /** From an answer to the files and hunks of a diff; grammar at the head of `unified-diff.ts`. Nothing here looks at a file. */
-import { quoted } from '../../../shared/text.js';
 import { readExtendedHeader, type FileHeader } from './target.js';
-import { type AnswerLine, type Hunk, isHunkHeader, isPrelude, isSignature, readHunk } from './hunk.js';
+import { type Hunk, isHunkHeader, isPrelude, isSignature, readHunk } from './hunk.js';
 import { readGitLine, readStamped } from './names.js';
-import { Outside } from '../../detect.js';
 import { closesFence, CUT_INSIDE_FENCE } from '../../text/fence.js';
-import type { Reason } from '../../types.js';
+import { AnswerReader } from '../reader.js';
+import type { FormatContext, Reading } from '../../types.js';
 
 export interface FileDiff extends FileHeader {
   readonly hunks: Hunk[];
@@ -34,105 +33,71 @@ export const reversed = (file: FileDiff): FileDiff => ({
   })),
 });
 
-export type ParsedDiff =
-  | { readonly ok: true; readonly files: readonly FileDiff[]; readonly notes: readonly Reason[] }
-  | { readonly ok: false; readonly open: boolean; readonly files: readonly FileDiff[]; readonly reason: Reason };
-
 const BINARY = 'Binary patches are not supported: only text files can be edited.';
 const COMBINED = 'Combined diffs of merges are not supported. Send a diff against the file as it was shown.';
 
-interface ParseOptions {
-  /** The body is known not to be cut off, so that a slip at its end is not taken for a cut. */
-  readonly whole: boolean;
-  /** The file that hunks without a header mean; undefined: several, or none, are offered. */
-  readonly only: string | undefined;
-}
-
-export const parseDiff = (body: string, options: ParseOptions): ParsedDiff => {
-  const parser = new DiffParser(body, options);
-  const failure = parser.parse();
-  const { files, prose } = parser;
-  if (failure) return { ok: false, files, ...failure };
-  const notes = prose ? [{ code: 'prose', message: 'Text around the diff was passed over.' }] : [];
-  return { ok: true, files, notes };
-};
-
-interface Failure {
-  readonly open: boolean;
-  readonly reason: Reason;
-}
-
-class DiffParser {
+export class DiffReader extends AnswerReader {
   readonly files: FileDiff[] = [];
-  prose = false;
-  readonly #lines: readonly AnswerLine[];
-  readonly #whole: boolean;
-  readonly #only: string | undefined;
+  protected readonly whole = 'diff';
   /** A line that promises the names of a file stands before here. */
   #promised = false;
-  #at = 0;
   #hunks = 0;
   /** The last hunk's counts were right. */
   #counted = true;
-  readonly #outside = new Outside();
+  #prose = false;
   /** The lines after the last closing fence are prose. */
   #inProse = false;
   /** What stood between the last hunk or header and here: prose must be set apart from hunks, or it could be a damaged line. */
   #gap: 'none' | 'blank' | 'fence' = 'none';
 
-  constructor(body: string, { whole, only }: ParseOptions) {
-    const lines = body.split('\n');
-    if (lines.at(-1) === '') lines.pop();
-    this.#lines = lines.map((line) =>
-      line.endsWith('\r') ? { text: line.slice(0, -1), returned: true } : { text: line, returned: false },
-    );
-    this.#whole = whole;
-    this.#only = only;
+  constructor(body: string, context: FormatContext) {
+    super(body.endsWith('\n') ? body.slice(0, -1) : body, context);
   }
 
-  parse(): Failure | null {
-    while (this.#at < this.#lines.length) {
-      const failure = this.#one();
-      if (failure) return failure;
-    }
+  get edits(): number {
+    return this.#hunks;
+  }
+  protected override get hasProse(): boolean {
+    return this.#prose;
+  }
+
+  protected override atEnd(): Reading | null {
     // Behind a hunk with wrong counts a fence may have been a line of it.
-    if (this.#outside.fences.open !== null && !this.#counted) return { open: true, reason: CUT_INSIDE_FENCE };
-    const fault = this.#outside.fault(this.#hunks || this.files.length);
+    if (this.outside.fences.open !== null && !this.#counted)
+      return { kind: 'invalid', open: true, reasons: [CUT_INSIDE_FENCE] };
+    const fault = this.outside.fault(this.#hunks || this.files.length);
     if (fault) return fault;
     if (this.files.length === 0)
-      return this.#fail(
+      return this.invalid(
         'no_edits',
         'The answer holds no diff: no line starts with `diff --git`, or with `---` before one with `+++`.',
-        false,
       );
     return this.#unfinished();
   }
 
-  /** Reads whatever begins at the present line. */
-  #one(): Failure | null {
-    const text = this.#text();
-    const isFence = this.#outside.take(this.#at, text);
+  protected one(text: string): Reading | null {
+    const isFence = this.outside.take(this.at, text);
     if (/^diff --(git|cc|combined) /.test(text)) return this.#fileHeader(text);
-    if (text.startsWith('--- ') && this.#text(1).startsWith('+++ '))
-      return this.#names({ hunks: [], answerLine: this.#at + 1 });
+    if (text.startsWith('--- ') && this.line(1).startsWith('+++ '))
+      return this.#names({ hunks: [], answerLine: this.at + 1 });
     if (isHunkHeader(text)) return this.#withoutNames();
-    if (text.startsWith('@@')) return this.#badHunkHeader(text);
+    if (text.startsWith('@@')) return this.#badHunkHeader();
     if (isPrelude(text)) {
       this.#promised = true;
-      this.#pass('fence', /^={20,}$/.test(this.#text(1)) ? 2 : 1);
+      this.#pass('fence', /^={20,}$/.test(this.line(1)) ? 2 : 1);
     } else if (text === '') this.#pass('blank', 1);
-    else if (isFence) this.#pass(this.#outside.fences.open === null ? 'fence' : 'blank', 1);
-    else if (isSignature(this.#lines, this.#at)) this.#pass('fence', 2);
+    else if (isFence) this.#pass(this.outside.fences.open === null ? 'fence' : 'blank', 1);
+    else if (isSignature(this.lines, this.at)) this.#pass('fence', 2);
     else return this.#stray(text);
     return null;
   }
 
   #pass(gap: 'blank' | 'fence', lines: number): void {
     if (this.#gap !== 'fence') this.#gap = gap;
-    this.#at += lines;
+    this.at += lines;
   }
 
-  #stray(text: string): Failure | null {
+  #stray(text: string): Reading | null {
     const last = this.files.at(-1);
     const isUnsigned = !/^[ +\-\\]/.test(text);
     const apart =
@@ -141,38 +106,38 @@ class DiffParser {
     if ((last !== undefined && !apart) || header)
       return this.#fail(
         'stray_line',
-        `${this.#here(true)}, ${quoted(text, 120)}, belongs to no hunk. Every line of a hunk starts with a blank, \`+\` or \`-\`, and the counts of its header cover it.`,
+        `${this.said()}, belongs to no hunk. Every line of a hunk starts with a blank, \`+\` or \`-\`, and the counts of its header cover it.`,
       );
-    this.prose = this.#inProse = true;
-    this.#at++;
+    this.#prose = this.#inProse = true;
+    this.at++;
     return null;
   }
 
   /** Hunks of the one file that is offered; behind prose they go on with it. */
-  #withoutNames(): Failure | null {
-    const only = this.#only;
-    if (only === undefined || this.#promised)
+  #withoutNames(): Reading | null {
+    const [only, ...others] = this.context.files.keys();
+    if (only === undefined || others.length > 0 || this.#promised)
       return this.#fail(
         'hunk_without_file',
-        `The hunk at ${this.#here()} belongs to no file: put \`--- a/path\` and \`+++ b/path\` before it.`,
+        `The hunk at line ${this.at + 1} of the answer belongs to no file: put \`--- a/path\` and \`+++ b/path\` before it.`,
       );
-    const file = this.files.at(-1) ?? { hunks: [], answerLine: this.#at + 1, from: only, to: only };
+    const file = this.files.at(-1) ?? { hunks: [], answerLine: this.at + 1, from: only, to: only };
     if (this.files.length === 0) this.#add(file);
-    else this.#outside.belongs(this.#at);
+    else this.outside.belongs(this.at);
     return this.#hunksOf(file);
   }
 
   /** `diff --git` and the lines up to the first hunk. */
-  #fileHeader(text: string): Failure | null {
-    const file: FileDiff = { hunks: [], answerLine: this.#at + 1 };
+  #fileHeader(text: string): Reading | null {
+    const file: FileDiff = { hunks: [], answerLine: this.at + 1 };
     if (/^diff --(cc|combined) /.test(text)) return this.#unsupported(file, 'combined_diff', COMBINED);
     const git = readGitLine(text.slice('diff --git '.length));
     if (git) file.git = git;
-    for (this.#at++; ; this.#at++) {
-      const line = this.#text();
+    for (this.at++; ; this.at++) {
+      const line = this.line();
       if (line === 'GIT binary patch' || /^Binary files .* differ$/.test(line))
         return this.#unsupported(file, 'binary_patch', BINARY);
-      if (line.startsWith('--- ') && this.#text(1).startsWith('+++ ')) return this.#names(file);
+      if (line.startsWith('--- ') && this.line(1).startsWith('+++ ')) return this.#names(file);
       if (!readExtendedHeader(line, file)) break;
     }
     this.#add(file);
@@ -180,14 +145,14 @@ class DiffParser {
   }
 
   /** `---`, `+++` and the hunks after them. */
-  #names(file: FileDiff): Failure | null {
-    const [from, to] = [readStamped(this.#text().slice(4)), readStamped(this.#text(1).slice(4))];
+  #names(file: FileDiff): Reading | null {
+    const [from, to] = [readStamped(this.line().slice(4)), readStamped(this.line(1).slice(4))];
     this.#add(file);
     if (from === null || to === null)
-      return this.#fail('bad_header', `The file names at ${this.#here()} cannot be read.`);
+      return this.#fail('bad_header', `The file names at line ${this.at + 1} of the answer cannot be read.`);
     file.from = from.name === '/dev/null' ? null : from.name;
     file.to = to.name === '/dev/null' ? null : to.name;
-    this.#at += 2;
+    this.at += 2;
     const failure = this.#hunksOf(file);
     const [hunk] = file.hunks;
     if (file.hunks.length === 1 && from.isAbsent && hunk?.oldCount === 0) file.created = true;
@@ -195,53 +160,52 @@ class DiffParser {
     return failure;
   }
 
-  #hunksOf(file: FileDiff): Failure | null {
-    while (isHunkHeader(this.#text())) {
-      const read = readHunk(this.#lines, this.#at, this.#outside.fences.open, this.#whole);
-      if (!read.ok) return this.#fail(read.code, read.message, read.open);
+  #hunksOf(file: FileDiff): Reading | null {
+    while (isHunkHeader(this.line())) {
+      const read = readHunk(this, this.at, this.outside.fences.open, this.context.whole === true);
+      if (!read.ok) return this.invalid(read.code, read.message, read.open);
       file.hunks.push(read.hunk);
       this.#hunks++;
       this.#counted = read.hunk.oldLines === read.hunk.oldCount && read.hunk.newLines === read.hunk.newCount;
-      this.#at = read.next;
+      this.at = read.next;
       this.#gap = 'none';
       this.#skipBlankBeforeHunk();
     }
     if (file.hunks.length > 0) return null;
-    const text = this.#text();
-    return this.#at >= this.#lines.length ? this.#unfinished() : this.#badHunkHeader(text);
+    return this.at >= this.lines.length ? this.#unfinished() : this.#badHunkHeader();
   }
 
   #skipBlankBeforeHunk(): void {
-    let next = this.#at;
-    while (next < this.#lines.length && this.#lines[next]?.text === '') next++;
-    if (isHunkHeader(this.#lines[next]?.text ?? '')) this.#at = next;
+    let next = this.at;
+    while (next < this.lines.length && this.lines[next] === '') next++;
+    if (isHunkHeader(this.lines[next] ?? '')) this.at = next;
   }
 
   /** Skips to the next file: what this one does is refused by name, once the rest is read. */
   #unsupported(file: FileDiff, code: string, message: string): null {
     this.#add(file);
     file.unsupported ??= { code, message };
-    do this.#at++;
+    do this.at++;
     while (
-      this.#at < this.#lines.length &&
-      !this.#text().startsWith('diff --') &&
-      !(this.#outside.fences.open && closesFence(this.#text(), this.#outside.fences.open))
+      this.at < this.lines.length &&
+      !this.line().startsWith('diff --') &&
+      !(this.outside.fences.open && closesFence(this.line(), this.outside.fences.open))
     );
     return null;
   }
 
   #add(file: FileDiff): void {
     this.files.push(file);
-    this.#outside.belongs(file.answerLine - 1);
+    this.outside.belongs(file.answerLine - 1);
     this.#inProse = false;
     this.#promised = false;
     this.#gap = 'none';
   }
 
   /** A last header that promises more than it brings: a cut answer. */
-  #unfinished(): Failure | null {
+  #unfinished(): Reading | null {
     const last = this.files.at(-1);
-    if (this.#promised) return this.#fail('bare_header', 'No names and hunks follow the last header line.', true);
+    if (this.#promised) return this.invalid('bare_header', 'No names and hunks follow the last header line.', true);
     if (last === undefined || last.hunks.length > 0 || last.unsupported) return null;
     const { rename } = last;
     const complete =
@@ -251,28 +215,17 @@ class DiffParser {
         : last.newMode !== undefined || last.deleted === true);
     return complete
       ? null
-      : this.#fail(
+      : this.invalid(
           'bare_header',
           `No hunk follows the file header at line ${last.answerLine} of the answer.`,
-          this.#at >= this.#lines.length,
+          this.at >= this.lines.length,
         );
   }
 
-  #badHunkHeader(text: string): Failure {
-    return this.#fail(
-      'bad_hunk_header',
-      `${this.#here(true)}, ${quoted(text, 120)}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`,
-    );
+  #badHunkHeader(): Reading {
+    return this.#fail('bad_hunk_header', `${this.said()}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`);
   }
-
-  /** `open`: by default whether this is the last line, which may be cut. */
-  #fail(code: string, message: string, open = this.#at >= this.#lines.length - 1): Failure {
-    return { open, reason: { code, index: this.#hunks, message } };
-  }
-  #here(capital = false): string {
-    return `${capital ? 'Line' : 'line'} ${this.#at + 1} of the answer`;
-  }
-  #text(ahead = 0): string {
-    return this.#lines[this.#at + ahead]?.text ?? '';
+  #fail(code: string, message: string): Reading {
+    return this.invalid(code, message, this.isLast);
   }
 }

@@ -48,7 +48,7 @@ describe('an answer that is no patch', () => {
 
   test('a stray line is told by number, and cut where it is long', () => {
     const message = say.firstMessage('begin-patch', patch('*** Update File: f', '-b', 'x'.repeat(300)), { f: 'b\n' });
-    expect(message).toContain(`Line 4 of the answer, "${'x'.repeat(120)}", belongs`);
+    expect(message).toContain(`Line 4 of the answer, "${'x'.repeat(120)}…", belongs`);
   });
 });
 

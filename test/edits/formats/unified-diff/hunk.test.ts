@@ -4,8 +4,10 @@ import { openingFence } from '../../../../src/edits/text/fence.js';
 import { isSignature, readHunk } from '../../../../src/edits/formats/unified-diff/hunk.js';
 
 /** Lines by `|`; a `~` at the end of one stands for CRLF. */
-const linesOf = (text: string) =>
-  text.split('|').map((line) => ({ text: line.replace(/~$/, ''), returned: line.endsWith('~') }));
+const linesOf = (text: string) => ({
+  lines: text.split('|').map((line) => line.replace(/~$/, '')),
+  returned: text.split('|').map((line) => Number(line.endsWith('~'))),
+});
 /** Its lines joined by `|` and the index of the line after it, or the code. */
 const read = (text: string, { fence = null as string | null, whole = true } = {}) => {
   const found = readHunk(linesOf(text), 0, openingFence(fence ?? undefined), whole);
@@ -110,5 +112,5 @@ test.each([
   ['-- |2', false],
   ['-- ', false],
 ])('a signature: %j', (text, expected) => {
-  expect(isSignature(linesOf(text), 0)).toBe(expected);
+  expect(isSignature(linesOf(text).lines, 0)).toBe(expected);
 });
