@@ -10,13 +10,19 @@
 import { BODY, detectFormat, openingOf, Outside, withoutIndent } from './detect.js';
 import { closesFence, type Fence, isBareFence } from './text/fence.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './text/json.js';
-import type { Reason, MarkedBody } from './types.js';
+import type { Reason } from './types.js';
 import type { AnswerFormat } from '../shared/formats.js';
 
 export const JSON_CANDIDATES = 20; // bound: Places where a JSON object may begin: prose before it may hold braces of its own.
 const MARKER_TAIL_CHARS = 1_000; // bound: Of an answer's end this much is looked through for its marker.
 
-export interface FoundMarker extends MarkedBody {
+/** The body of an answer after its marker was looked for. */
+export interface FoundMarker {
+  readonly body: string;
+  /** `right`: present, with the right nonce. */
+  readonly marker: 'right' | 'missing' | 'wrong';
+  /** Files and edits that the marker counts, where it does; a reader whose counts differ answers `invalid` (`marker_counts`). */
+  readonly counts?: { readonly files: number; readonly edits: number };
   /** A fence round the answer was opened and not closed. */
   readonly openFence: boolean;
   /** What looks like an edit and stands before the answer. */

@@ -12,10 +12,10 @@ export interface ChangedFile {
   /** Null: the file is deleted. */
   readonly result: Uint8Array | null;
   /** POSIX mode bits; git knows executable or not. */
-  readonly baseMode?: number;
-  readonly resultMode?: number;
+  readonly baseMode?: number | undefined;
+  readonly resultMode?: number | undefined;
   /** Configured encoding, for a file that is not UTF-8. */
-  readonly encoding?: string;
+  readonly encoding?: string | undefined;
 }
 
 /** A file as it was offered to the model. */
@@ -181,15 +181,6 @@ export type Reading =
       /** No edit: the model asks for lines that it was not shown (`structured-edit/regions.ts`). */
       readonly needs?: NonNullable<NotEdited['needs']>;
     };
-
-/** The body of an answer after its marker was looked for (`marker.ts`). */
-export interface MarkedBody {
-  readonly body: string;
-  /** `right`: present, with the right nonce and counts; `none`: the format asks for none here. */
-  readonly marker: 'right' | 'missing' | 'wrong';
-  /** Files and edits that the marker counts, where it does; a reader whose counts differ answers `invalid` (`marker_counts`). */
-  readonly counts?: { readonly files: number; readonly edits: number };
-}
 
 /** An offered file as the formats see it. */
 export interface ContextFile extends OfferedFile {

@@ -16,7 +16,7 @@ import { carryLines, isKnownBase, toleranceOn } from '../locate/likeness.js';
 import { copyOf, describeNearest, foldLookalikes, nearest, sameEnds } from '../locate/nearest.js';
 import { isJsonObject, type Json, PATH_NAMES, readJson } from '../text/json.js';
 import { lineOrigins } from '../text/line-diff.js';
-import { answerLines } from '../text/codec.js';
+import { answerIndex, answerLines } from '../text/codec.js';
 import type { ApplyOptions, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
 
 export const STRING_EDITS = 1_000; // bound: Edits of one string-replace answer: each passes over the text once more.
@@ -145,7 +145,7 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
   reasons.push(...unsure.filter(({ path }) => (drafts.get(path ?? '')?.made.length ?? 0) > 0));
   if (reasons.length > 0) return { kind: 'refused', reasons };
   const plans = [...drafts].flatMap(([path, { text, made }]): FilePlan[] =>
-    text === null || made.length === 0 ? [] : [{ kind: 'lines', path, lines: answerLines(text) }],
+    text === null || made.length === 0 ? [] : [{ kind: 'lines', path, result: answerIndex(text) }],
   );
   return { kind: 'plans', plans, tolerances, notes };
 };

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { LinesPlan } from '../../../src/edits/text/changes.js';
 import { exactBase, quotesItsBom, type SpliceOptions, spliced } from '../../../src/edits/text/to-splices.js';
 import { applySplices } from '../../../src/edits/text/splices.js';
+import { indexOfLines } from '../../../src/edits/text/lines.js';
 import { decodeFile } from '../../../src/edits/text/codec.js';
 
 const run = (
@@ -13,7 +14,7 @@ const run = (
   const bytes = base === null ? null : Buffer.from(base);
   const decoded = bytes === null ? null : decodeFile(bytes);
   const from = decoded?.ok === true ? decoded : null;
-  return spliced(from, { kind: 'lines', path: 'f', lines, ...more }, options);
+  return spliced(from, { kind: 'lines', path: 'f', result: indexOfLines(lines), ...more }, options);
 };
 const textOf = (...args: Parameters<typeof run>): string => {
   const resolved = run(...args);

@@ -14,9 +14,9 @@
  * the one that is meant where several have the name. Lines are 1-based, ranges inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
  * replace or delete that starts there; appends last.
  */
-import { type Text, indexOf, NO_LINES } from '../../text/lines.js';
+import { indexOf, NO_LINES } from '../../text/lines.js';
 import { withoutBom } from '../../text/to-splices.js';
-import { type Change, ChangeList, changesPlan, type FilePlan } from '../../text/changes.js';
+import { type Change, ChangeList, type FilePlan } from '../../text/changes.js';
 import { marksTabs, withoutTabMarks } from '../../listing.js';
 import { readNeedsLines } from './regions.js';
 import { lookUp } from '../../paths.js';
@@ -36,8 +36,6 @@ import type {
 } from '../../types.js';
 
 const OPERATION_REASONS_REPORTED = 20; // bound: Refusals told of one structured edit.
-
-const NO_TEXT: Text = { lines: [], ends: [] };
 
 const invalid = (reasons: readonly Reason[], open = false): Reading => ({ kind: 'invalid', open, reasons });
 
@@ -110,7 +108,7 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
     }
     const overlaps = findOverlaps(placed, path);
     reasons.push(...overlaps);
-    if (reasons.length === 0) plans.push(changesPlan(path, file.text ?? NO_TEXT, compose(placed)));
+    if (reasons.length === 0) plans.push({ kind: 'lines', path, changes: compose(placed) });
   }
   if (reasons.length > 0) return { kind: 'refused', reasons };
   if (operations.length === 0) notes.push({ code: 'no_edits', message: 'The answer holds no operation.' });

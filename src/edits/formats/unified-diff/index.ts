@@ -28,7 +28,7 @@ import { type Text, indexOf, type LineIndex } from '../../text/lines.js';
 import type { SpliceBase } from '../../text/codec.js';
 import { exactBase } from '../../text/to-splices.js';
 import { carryLines, isKnownBase, toleranceOn } from '../../locate/likeness.js';
-import { type Change, ChangeList, changesFrom, changesPlan, type FilePlan } from '../../text/changes.js';
+import { type Change, ChangeList, changesFrom, type FilePlan } from '../../text/changes.js';
 import { type Located, HunkLocator } from './locate.js';
 import { DiffReader, type FileDiff, reversed } from './parse.js';
 import { type Target, targetOf } from './target.js';
@@ -218,19 +218,13 @@ const planFile = (
   }
   const plans: FilePlan[] = target.from === undefined ? [] : [{ kind: 'move', from: target.from, path }];
   if (found.located.length > 0 || target.kind === 'create' || target.mode !== undefined)
-    plans.push(
-      changesPlan(path, found.exact?.text ?? text, result.changes, {
-        finalNewline: result.finalNewline,
-        mode: target.mode,
-        exact: found.exact,
-      }),
-    );
+    plans.push({ kind: 'lines', path, ...result, mode: target.mode, exact: found.exact });
   return { plans };
 };
 
 interface Composed {
   readonly changes: readonly Change[];
-  readonly finalNewline?: boolean;
+  readonly finalNewline: boolean | undefined;
 }
 
 /** What the hunks change. Context, and lines that a hunk removes and adds again, keep their base lines. */
@@ -261,7 +255,7 @@ export const composeHunks = (
     flush();
     ending = newEnding(hunk.lines) ?? ending;
   }
-  return { changes: list.done(), ...(ending === undefined ? {} : { finalNewline: ending }) };
+  return { changes: list.done(), finalNewline: ending };
 };
 
 /** The base lines from `from` on, quoted as `old`, become `now`; what both have in common stays. */

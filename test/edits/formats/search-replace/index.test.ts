@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { searchReplace } from '../../../../src/edits/formats/search-replace/index.js';
 import type { ApplyOptions } from '../../../../src/edits/types.js';
-import { contextOf, readOne, summary, whyNot } from '../../locate-support.js';
+import { contextOf, readOne, summary, whyNot, linesOf } from '../../locate-support.js';
 
 interface Case {
   readonly name: string;
@@ -19,7 +19,7 @@ const marked = (find: string, replace: string, path = 'f'): string =>
   block(find, replace, { path, end: `END ${NONCE}` });
 
 const run = ({ answer, files = { f: 'a\nb\nc\nd\n' }, options }: Case): string =>
-  summary(readOne(searchReplace, answer, contextOf(files, options)));
+  summary(readOne(searchReplace, answer, contextOf(files, options)), files);
 
 const applied: Case[] = [
   { name: 'one block', answer: block('b\n', 'B\n'), expected: 'f=a|B|c|d' },
@@ -458,6 +458,8 @@ describe('search-replace', () => {
     const reading = readOne(searchReplace, answer.join(''), contextOf({ f: `${base.join('\n')}\n` }));
     if (reading.kind !== 'plans') throw new Error(whyNot(reading));
     const [plan] = reading.plans;
-    expect(plan?.kind === 'lines' && plan.lines.filter((l) => l.startsWith('new ')).length).toBe(1000);
+    expect(
+      plan?.kind === 'lines' && linesOf(plan, `${base.join('\n')}\n`).filter((l) => l.startsWith('new ')).length,
+    ).toBe(1000);
   });
 });
