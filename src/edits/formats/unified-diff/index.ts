@@ -57,11 +57,12 @@ const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Readin
   const exact = files.some(({ hunks }) => hunks.some(({ lines }) => lines.some(holdsReturn)));
   for (const file of files) {
     const target = targetOf(file, context, index, taken);
-    if (target.ok) {
-      const made = planFile({ ...file, first: index }, target.target, { context, exact }, tolerances);
+    if ('code' in target) reasons.push(target);
+    else {
+      const made = planFile({ ...file, first: index }, target, { context, exact }, tolerances);
       if (Array.isArray(made)) reasons.push(...made);
       else plans.push(...made.plans);
-    } else reasons.push(target.reason);
+    }
     index += file.hunks.length;
   }
   if (reasons.length === 0) return { kind: 'plans', plans, tolerances, notes };
@@ -85,9 +86,9 @@ const areApplied = (files: readonly FileDiff[], context: FormatContext, exact: b
     // Nothing proves that a file is gone.
     return (
       file.hunks.length > 0 &&
-      target.ok &&
-      target.target.kind !== 'create' &&
-      !Array.isArray(planFile(turned, target.target, back, []))
+      !('code' in target) &&
+      target.kind !== 'create' &&
+      !Array.isArray(planFile(turned, target, back, []))
     );
   });
 };
@@ -117,11 +118,8 @@ const find = ({ text, hunks, first, tolerances, known }: Wanted): Found => {
   for (const [i, hunk] of hunks.entries()) {
     if (reasons.length >= DIFF_REASONS_REPORTED) break;
     const location = locator.locate(hunk);
-    if (location.ok) located.push(location.located);
-    else {
-      const { code, message, copy } = location;
-      reasons.push({ code, index: first + i, message, ...(copy === undefined ? {} : { copy }) });
-    }
+    if ('code' in location) reasons.push({ ...location, index: first + i });
+    else located.push(location);
   }
   return { index: indexOf(text), located, reasons };
 };
