@@ -197,6 +197,8 @@ export interface FormatContext {
   readonly options: ApplyOptions;
   /** The completeness marker was right: the body is known to be whole, so wrong counts at its end are a slip, not a cut. */
   readonly whole?: boolean;
+  /** Lines of the answer before the body. */
+  readonly linesBefore?: number | undefined;
 }
 
 /** One module per format, the same function in each; one contract suite runs against all. */
