@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { LinesPlan } from '../../../src/edits/text/changes.js';
+import type { Change, LinesPlan } from '../../../src/edits/text/changes.js';
 import { exactBase, quotesItsBom, type SpliceOptions, spliced } from '../../../src/edits/text/to-splices.js';
 import { applySplices } from '../../../src/edits/text/splices.js';
 import { indexOfLines } from '../../../src/edits/text/lines.js';
@@ -102,11 +102,11 @@ describe('line ends, and the end of the file', () => {
     expect(applySplices(base, resolved.splices)).toEqual(resolved.bytes);
   });
 
-  test.each<[string, LinesPlan['changes']]>([
+  test.each<[string, readonly Change[]]>([
     ['none', []],
     ['of the first line', [{ from: 0, to: 1, lines: ['x'] }]],
     ['with a mark in another line', [{ from: 1, to: 2, lines: ['\ufeffx'] }]],
-  ])('changes that the format knows are taken as they are: %s', (_name, changes = []) => {
+  ])('changes that the format knows are taken as they are: %s', (_name, changes) => {
     const resolved = run('\ufeffa\nb\n', ['not looked at'], { changes });
     expect(resolved.ok && resolved.changes).toBe(changes);
   });
