@@ -113,7 +113,11 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
 const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatContext['files']) => {
   const found = findMarker(format, answer, options.nonce);
   const whole = found.marker === 'right' && !found.openFence;
-  return { found, readBy: (by: ApplyOptions) => MODULES[format].read(found.body, { files, options: by, whole }) };
+  const { body, linesBefore } = found;
+  return {
+    found,
+    readBy: (by: ApplyOptions) => MODULES[format].read(body, { files, options: by, whole, linesBefore }),
+  };
 };
 
 /** Each reason that is told, with the files that may be meant. */

@@ -71,9 +71,9 @@ export const compose = (
           path,
           base: base?.bytes ?? null,
           result: change?.bytes ?? null,
-          ...(base?.mode === undefined ? {} : { baseMode: base.mode }),
-          ...(change?.mode === undefined ? {} : { resultMode: change.mode }),
-          ...(base?.encoding === undefined ? {} : { encoding: base.encoding }),
+          baseMode: base?.mode,
+          resultMode: change?.mode,
+          encoding: base?.encoding,
           ...made.get(path),
         };
       }),

@@ -10,13 +10,21 @@
 import { BODY, detectFormat, openingOf, Outside, withoutIndent } from './detect.js';
 import { closesFence, type Fence, isBareFence } from './text/fence.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './text/json.js';
-import type { Reason, MarkedBody } from './types.js';
+import type { Reason } from './types.js';
 import type { AnswerFormat } from '../shared/formats.js';
 
 export const JSON_CANDIDATES = 20; // bound: Places where a JSON object may begin: prose before it may hold braces of its own.
 const MARKER_TAIL_CHARS = 1_000; // bound: Of an answer's end this much is looked through for its marker.
 
-export interface FoundMarker extends MarkedBody {
+/** The body of an answer after its marker was looked for. */
+export interface FoundMarker {
+  readonly body: string;
+  /** Lines of the answer that stand before the body and were taken off. */
+  readonly linesBefore?: number;
+  /** `right`: present, with the right nonce. */
+  readonly marker: 'right' | 'missing' | 'wrong';
+  /** Files and edits that the marker counts, where it does; a reader whose counts differ answers `invalid` (`marker_counts`). */
+  readonly counts?: { readonly files: number; readonly edits: number };
   /** A fence round the answer was opened and not closed. */
   readonly openFence: boolean;
   /** What looks like an edit and stands before the answer. */
@@ -85,9 +93,18 @@ const choose = (answer: string): Candidate | null => {
   if (last === undefined) return other;
   const candidate = cut(answer, last.from, last.read, edits);
   if (edits.length === 0) return candidate;
-  const list = [...edits, last].map(({ from, read }) => answer.slice(from, read.end));
-  return { ...candidate, body: `[${list.join(',')}]${candidate.body.slice(last.read.end - last.from)}` };
+  const [first = last] = edits;
+  let [list, at] = ['', first.from];
+  for (const { from, read } of [...edits, last]) {
+    list += `${list === '' ? '[' : ','}${lineEnds(answer.slice(at, from))}${answer.slice(from, read.end)}`;
+    at = read.end;
+  }
+  const rest = candidate.body.slice(last.read.end - last.from);
+  return { ...candidate, linesBefore: lineEnds(answer.slice(0, first.from)).length, body: `${list}]${rest}` };
 };
+
+/** As many line ends as the text has. */
+const lineEnds = (text: string): string => '\n'.repeat(text.split('\n').length - 1);
 
 const startFrom = (answer: string, from: number): number => {
   JSON_START.lastIndex = from;
@@ -99,8 +116,8 @@ const startFrom = (answer: string, from: number): number => {
 const between = (answer: string, from: number, edits: readonly Edit[]): string => {
   let [text, at] = ['', 0];
   for (const edit of edits) {
-    const lines = answer.slice(edit.from, edit.read.end).split('\n').length - 1;
-    text += answer.slice(at, edit.from).replace(/[ \t]+$/, '') + BODY + '\n'.repeat(lines);
+    text +=
+      answer.slice(at, edit.from).replace(/[ \t]+$/, '') + BODY + lineEnds(answer.slice(edit.from, edit.read.end));
     at = edit.read.end;
   }
   return text + answer.slice(at, from);
@@ -126,7 +143,7 @@ const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[
   if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the JSON object was left out.' });
   if (ended && prose.trim() !== '')
     notes.push({ code: 'prose_after', message: 'Text after the JSON object was left out.' });
-  return { body, openFence, notes, stray, read, ended };
+  return { body, linesBefore: lineEnds(answer.slice(0, from)).length, openFence, notes, stray, read, ended };
 };
 
 const markerFault = (value: Json, nonce: string | undefined): 'missing' | 'wrong' | null => {

@@ -12,10 +12,10 @@ export interface ChangedFile {
   /** Null: the file is deleted. */
   readonly result: Uint8Array | null;
   /** POSIX mode bits; git knows executable or not. */
-  readonly baseMode?: number;
-  readonly resultMode?: number;
+  readonly baseMode?: number | undefined;
+  readonly resultMode?: number | undefined;
   /** Configured encoding, for a file that is not UTF-8. */
-  readonly encoding?: string;
+  readonly encoding?: string | undefined;
 }
 
 /** A file as it was offered to the model. */
@@ -182,15 +182,6 @@ export type Reading =
       readonly needs?: NonNullable<NotEdited['needs']>;
     };
 
-/** The body of an answer after its marker was looked for (`marker.ts`). */
-export interface MarkedBody {
-  readonly body: string;
-  /** `right`: present, with the right nonce and counts; `none`: the format asks for none here. */
-  readonly marker: 'right' | 'missing' | 'wrong';
-  /** Files and edits that the marker counts, where it does; a reader whose counts differ answers `invalid` (`marker_counts`). */
-  readonly counts?: { readonly files: number; readonly edits: number };
-}
-
 /** An offered file as the formats see it. */
 export interface ContextFile extends OfferedFile {
   /** Null: the file does not exist yet, or (beside bytes) cannot be read as text. */
@@ -206,6 +197,8 @@ export interface FormatContext {
   readonly options: ApplyOptions;
   /** The completeness marker was right: the body is known to be whole, so wrong counts at its end are a slip, not a cut. */
   readonly whole?: boolean;
+  /** Lines of the answer before the body. */
+  readonly linesBefore?: number | undefined;
 }
 
 /** One module per format, the same function in each; one contract suite runs against all. */

@@ -1,5 +1,6 @@
 /** What the tests of the locating formats share: contexts, true edits, results. */
-import { splitLines, type Text } from '../../src/edits/text/lines.js';
+import { expand, type LinesPlan } from '../../src/edits/text/changes.js';
+import { indexOf, splitLines, type Text } from '../../src/edits/text/lines.js';
 import fc from 'fast-check';
 import type { ApplyOptions, FormatContext, FormatModule, Reading } from '../../src/edits/types.js';
 
@@ -18,8 +19,12 @@ export const contextOf = (
   ...(whole === undefined ? {} : { whole }),
 });
 
+/** The lines that a plan makes of a base. */
+export const linesOf = (plan: LinesPlan, base: string): readonly string[] =>
+  'changes' in plan ? expand(indexOf(plan.exact?.text ?? splitLines(base)), plan.changes) : plan.result.all;
+
 /** A reading in one line per plan, as tables compare it: lines joined with `|`. */
-export const summary = (reading: Reading): string => {
+export const summary = (reading: Reading, files: Readonly<Record<string, string | null>>): string => {
   if (reading.kind === 'invalid')
     return `invalid${reading.open ? ' open' : ''}: ${reading.reasons.map((r) => r.code).join(' ')}`;
   if (reading.kind === 'refused') return `refused: ${reading.reasons.map((r) => r.code).join(' ')}`;
@@ -27,8 +32,10 @@ export const summary = (reading: Reading): string => {
     if (plan.kind === 'delete') return `delete ${plan.path}`;
     if (plan.kind === 'move') return `move ${plan.from} ${plan.path}`;
     const mode = plan.mode === undefined ? '' : ` mode ${plan.mode.toString(8)}`;
+    const from = reading.plans.find((other) => other.kind === 'move' && other.path === plan.path) as
+      { from: string } | undefined;
     const end = plan.finalNewline === undefined ? '' : ` end ${plan.finalNewline}`;
-    return `${plan.path}=${plan.lines.join('|')}${mode}${end}`;
+    return `${plan.path}=${linesOf(plan, files[from?.from ?? plan.path] ?? '').join('|')}${mode}${end}`;
   });
   const tolerances = reading.tolerances.map((r) => r.tolerance);
   return [...plans, ...(tolerances.length > 0 ? [`[${tolerances.join(' ')}]`] : [])].join('; ');

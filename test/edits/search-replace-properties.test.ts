@@ -4,7 +4,7 @@ import { lineOrigins } from '../../src/edits/text/line-diff.js';
 import { searchReplace } from '../../src/edits/formats/search-replace/index.js';
 import type { Reading } from '../../src/edits/types.js';
 import { fuzz } from '../support/fuzz.js';
-import { contextOf, summary, trueEdit, type TrueEdit } from './locate-support.js';
+import { contextOf, summary, trueEdit, type TrueEdit, linesOf } from './locate-support.js';
 
 const NONCE = 'k3f9q2';
 
@@ -56,11 +56,11 @@ const read = (body: string, edit: TrueEdit): Reading =>
   searchReplace.read(body, contextOf({ f: edit.before }, { nonce: NONCE })).reading;
 const isTrue = (reading: Reading, edit: TrueEdit): boolean => {
   const plan = reading.kind === 'plans' ? reading.plans[0] : undefined;
-  return plan?.kind === 'lines' && plan.lines.join('\n') === edit.result.join('\n');
+  return plan?.kind === 'lines' && linesOf(plan, edit.before).join('\n') === edit.result.join('\n');
 };
 const trueOrNone = (reading: Reading, edit: TrueEdit, body: string): void => {
   if (reading.kind === 'plans' && !isTrue(reading, edit))
-    throw new Error(`${summary(reading)}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
+    throw new Error(`${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
 };
 
 const cases = fc
@@ -93,7 +93,7 @@ describe('search-replace, random files and edits', () => {
         const body = answerOf(changes, true);
         const reading = read(body, edit);
         if (!isTrue(reading, edit))
-          throw new Error(`${summary(reading)}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
+          throw new Error(`${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
       }),
       fuzz('hinted blocks'),
     );

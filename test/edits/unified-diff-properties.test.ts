@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { Reading } from '../../src/edits/types.js';
 import { unifiedDiff } from '../../src/edits/formats/unified-diff/index.js';
 import { fuzz } from '../support/fuzz.js';
-import { contextOf, summary, trueEdit, type TrueEdit } from './locate-support.js';
+import { contextOf, summary, trueEdit, type TrueEdit, linesOf } from './locate-support.js';
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@$/;
 
@@ -42,7 +42,8 @@ const isTrue = (reading: Reading, edit: TrueEdit): boolean => {
     const resolved = spliced(null, plan);
     return resolved.ok && Buffer.from(resolved.bytes).toString() === edit.after;
   }
-  return plan.lines.length === edit.result.length && plan.lines.every((text, i) => text === edit.result[i]);
+  const lines = linesOf(plan, edit.before);
+  return lines.length === edit.result.length && lines.every((text, i) => text === edit.result[i]);
 };
 
 const read = (body: string, edit: TrueEdit, whole?: boolean): Reading =>
@@ -50,7 +51,7 @@ const read = (body: string, edit: TrueEdit, whole?: boolean): Reading =>
 const trueOrNone = (body: string, edit: TrueEdit): void => {
   const reading = read(body, edit);
   if (reading.kind === 'plans' && !isTrue(reading, edit))
-    throw new Error(`${summary(reading)}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
+    throw new Error(`${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
 };
 
 const edits = fc.tuple(trueEdit, fc.integer({ min: 1, max: 4 }));
@@ -67,7 +68,8 @@ describe('unified-diff, random files and edits', () => {
     fc.assert(
       fc.property(edits, ([edit, context]) => {
         const reading = read(diffOf(edit, context), edit);
-        if (!isTrue(reading, edit)) throw new Error(`${summary(reading)}\nnot\n${edit.result.join('|')}`);
+        if (!isTrue(reading, edit))
+          throw new Error(`${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}`);
         const [had, has] = [edit.before.endsWith('\n'), edit.after.endsWith('\n')];
         if (linesPlan(reading)?.exact === undefined) expect(linesPlan(reading)?.finalNewline ?? had).toBe(has);
       }),
@@ -127,7 +129,7 @@ describe('unified-diff, random files and edits', () => {
           if (reading.kind !== 'plans') return;
           if (reading.tolerances.some((r) => r.tolerance === 'counts')) used++;
           if (!isTrue(reading, edit))
-            throw new Error(`${summary(reading)}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
+            throw new Error(`${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
         },
       ),
       fuzz('wrong counts'),

@@ -14,10 +14,11 @@ import type { Tolerance, ToleranceSettings } from '../../shared/formats.js';
 import { lookUp } from '../paths.js';
 import { carryLines, isKnownBase, toleranceOn } from '../locate/likeness.js';
 import { copyOf, describeNearest, foldLookalikes, nearest, sameEnds } from '../locate/nearest.js';
-import { isJsonObject, type Json, PATH_NAMES, readJson } from '../text/json.js';
+import { isJsonObject, type Json, PATH_NAMES } from '../text/json.js';
 import { lineOrigins } from '../text/line-diff.js';
-import { answerLines } from '../text/codec.js';
-import type { ApplyOptions, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
+import { answerIndex, answerLines } from '../text/codec.js';
+import { readJsonAnswer } from './json.js';
+import type { ApplyOptions, Fault, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
 
 export const STRING_EDITS = 1_000; // bound: Edits of one string-replace answer: each passes over the text once more.
 export const LOOSE_STRINGS = 100; // bound: Strings of an answer that are looked for by a tolerance: each costs a pass over the file.
@@ -42,10 +43,14 @@ interface StringEdit {
 export const stringReplace: FormatModule = {
   format: 'string-replace',
   read: (body, context) => {
-    const edits = readEdits(body);
-    if ('kind' in edits) return { reading: edits, files: 0, edits: 0 };
-    const files = new Set(edits.map((edit) => edit.path)).size;
-    return { reading: applyAll(edits, context), files, edits: edits.length };
+    const answer = readJsonAnswer(body, context);
+    if ('kind' in answer) return { reading: answer, files: 0, edits: 0 };
+    const items: Json[] = [];
+    const edits = readEdits(answer.parts, items);
+    const counts = 'kind' in edits ? [] : edits;
+    const reading = 'kind' in edits ? edits : applyAll(edits, context);
+    const files = new Set(counts.map(({ path }) => path)).size;
+    return { reading: answer.withLines(reading, 'Edit', items), files, edits: counts.length };
   },
 };
 
@@ -68,53 +73,37 @@ const invalid = (code: string, message: string, index?: number): Reading => ({
   reasons: [{ code, ...(index === undefined ? {} : { index }), message }],
 });
 
-const readEdits = (body: string): readonly StringEdit[] | Reading => {
-  const json = readJson(body);
-  if (json.kind === 'open') {
-    const message = `The JSON ends inside a ${json.inside}. Send the whole answer.`;
-    return { kind: 'invalid', open: true, reasons: [{ code: `cut_inside_${json.inside}`, message }] };
-  }
-  if (json.kind === 'broken') return invalid('not_json', `The answer is not one JSON object: ${json.message}.`);
-  if (body.slice(json.end).trim() !== '') return invalid('not_json', 'Text follows after the JSON object.');
-  const parts = Array.isArray(json.value) ? (json.value as readonly Json[]).flat() : [json.value];
+/** Each part is an edit, or a file's edits. `items` takes what the answer says as edits, well or not. */
+const readEdits = (parts: readonly Json[], items: Json[]): readonly StringEdit[] | Reading => {
   const edits: StringEdit[] = [];
-  for (const part of parts.map(renamed)) {
-    const read = readPart(part, edits.length);
-    if ('kind' in read) return read;
-    edits.push(...read);
+  for (const part of parts) {
+    const value = renamed(part);
+    if (!isJsonObject(value)) return invalid('not_an_object', 'The answer is not a JSON object, nor a list of them.');
+    const isList = 'edits' in value;
+    const own: Json = isList ? (value.edits ?? null) : [part];
+    if (!Array.isArray(own)) return invalid('no_operations', '`edits` is not an array.');
+    for (const item of own as readonly Json[]) items.push(item);
+    if (items.length > STRING_EDITS)
+      return invalid('too_many_edits', `The answer holds ${items.length} edits; at most ${STRING_EDITS} are read.`);
+    const stranger = keyBeside(value, isList ? TOP_KEYS : [...EDIT_KEYS, ...TOP_KEYS]);
+    if (stranger !== undefined) return invalid('unknown_key', `The object has the unknown key ${stranger}.`);
+    for (const item of (own as readonly Json[]).map(renamed)) {
+      const index = edits.length;
+      const bad = (code: string, message: string): Reading => invalid(code, message, index);
+      if (!isJsonObject(item)) return bad('wrong_type', 'The edit is not an object.');
+      const unknown = isList ? keyBeside(item, EDIT_KEYS) : undefined;
+      if (unknown !== undefined)
+        return bad('unknown_key', `An edit has no key ${unknown}; it has ${EDIT_KEYS.join(', ')}.`);
+      const path = item.file_path ?? value.file_path;
+      const { old_string: old, new_string: now, replace_all: all = false } = item;
+      if (typeof path !== 'string' || path === '') return bad('missing_key', 'The edit needs `file_path`.');
+      if (typeof old !== 'string' || typeof now !== 'string')
+        return bad('missing_key', 'The edit needs `old_string` and `new_string`, both strings.');
+      if (typeof all !== 'boolean') return bad('wrong_type', '`replace_all` must be true or false.');
+      edits.push({ index, path, old: old.replaceAll('\r\n', '\n'), now: now.replaceAll('\r\n', '\n'), all });
+    }
   }
   return edits.length === 0 ? invalid('no_edits', 'The answer holds no edit.') : edits;
-};
-
-/** One object of the answer: an edit, or a file's edits. `first`: the edits before it. */
-const readPart = (value: Json, first: number): readonly StringEdit[] | Reading => {
-  if (!isJsonObject(value)) return invalid('not_an_object', 'The answer is not a JSON object, nor a list of them.');
-  const isList = 'edits' in value;
-  const items: Json = isList ? (value.edits ?? null) : [value];
-  if (!Array.isArray(items)) return invalid('no_operations', '`edits` is not an array.');
-  const count = first + items.length;
-  if (count > STRING_EDITS)
-    return invalid('too_many_edits', `The answer holds ${count} edits; at most ${STRING_EDITS} are read.`);
-  const stranger = keyBeside(value, isList ? TOP_KEYS : [...EDIT_KEYS, ...TOP_KEYS]);
-  if (stranger !== undefined) return invalid('unknown_key', `The object has the unknown key ${stranger}.`);
-  const edits: StringEdit[] = [];
-  for (const [at, each] of (items as readonly Json[]).entries()) {
-    const index = first + at;
-    const bad = (code: string, message: string): Reading => invalid(code, message, index);
-    const item = isList ? renamed(each) : value;
-    if (!isJsonObject(item)) return bad('wrong_type', 'The edit is not an object.');
-    const unknown = isList ? keyBeside(item, EDIT_KEYS) : undefined;
-    if (unknown !== undefined)
-      return bad('unknown_key', `An edit has no key ${unknown}; it has ${EDIT_KEYS.join(', ')}.`);
-    const path = item.file_path ?? value.file_path;
-    const { old_string: old, new_string: now, replace_all: all = false } = item;
-    if (typeof path !== 'string' || path === '') return bad('missing_key', 'The edit needs `file_path`.');
-    if (typeof old !== 'string' || typeof now !== 'string')
-      return bad('missing_key', 'The edit needs `old_string` and `new_string`, both strings.');
-    if (typeof all !== 'boolean') return bad('wrong_type', '`replace_all` must be true or false.');
-    edits.push({ index, path, old: old.replaceAll('\r\n', '\n'), now: now.replaceAll('\r\n', '\n'), all });
-  }
-  return edits;
 };
 
 /** A key that is none of `allowed`, in quotes. */
@@ -145,13 +134,13 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
   reasons.push(...unsure.filter(({ path }) => (drafts.get(path ?? '')?.made.length ?? 0) > 0));
   if (reasons.length > 0) return { kind: 'refused', reasons };
   const plans = [...drafts].flatMap(([path, { text, made }]): FilePlan[] =>
-    text === null || made.length === 0 ? [] : [{ kind: 'lines', path, lines: answerLines(text) }],
+    text === null || made.length === 0 ? [] : [{ kind: 'lines', path, result: answerIndex(text) }],
   );
   return { kind: 'plans', plans, tolerances, notes };
 };
 
 /** `absent`: why an edit that asks for nothing is refused beside others that change its file. */
-type Fault = Pick<Reason, 'code' | 'message' | 'copy'> & { readonly absent?: string };
+type StringFault = Fault & { readonly absent?: string };
 
 const SAME = '`old_string` and `new_string` are the same';
 const SAME_AND_ABSENT = `${SAME}, and stand nowhere in the file, so that the answer may have been made for another state of it. Leave this edit out if nothing is to change here, else send \`old_string\` exactly as the file has it.`;
@@ -178,7 +167,7 @@ class Draft {
     this.#settings = tolerances;
   }
 
-  apply({ old, now, all }: StringEdit, used: (tolerance: Tolerance, line: number) => void): Fault | null {
+  apply({ old, now, all }: StringEdit, used: (tolerance: Tolerance, line: number) => void): StringFault | null {
     const { text } = this;
     if (old === '') {
       if (text !== null) return { code: 'file_exists', message: NOT_EMPTY };

@@ -141,15 +141,7 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
         tolerances.push({ tolerance: 'fenced_body', path, index });
       else reasons.push({ code: 'fenced_body', path, index, message: fenced(path) });
     }
-    plans.push({
-      kind: 'lines',
-      path,
-      result: lines,
-      rewritten: true,
-      get lines() {
-        return lines.all;
-      },
-    });
+    plans.push({ kind: 'lines', path, result: lines, rewritten: true });
   }
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes };
 };

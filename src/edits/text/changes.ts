@@ -1,30 +1,26 @@
 /** Result lines said as what differs from the base: cost and memory go with the edits, not with the file. */
 import type { SpliceBase } from './codec.js';
-import { type Text, indexOf, indexOfLines, type LineIndex } from './lines.js';
+import { indexOfLines, type LineIndex } from './lines.js';
 
-/** What a format module makes of an answer for one file: the result's lines, before `spliced` gives them bytes (to-splices.ts). */
+/** What a format module makes of an answer for one file, before `spliced` gives it bytes (to-splices.ts). */
 export type FilePlan =
-  | {
-      readonly kind: 'lines';
-      readonly path: string;
-      /** Result lines without ends. */
-      readonly lines: readonly string[];
-      /** The same, where the format has not made strings of them. */
-      readonly result?: LineIndex;
-      /** The model wrote every line of the file, so what is not there may have been forgotten. */
-      readonly rewritten?: true;
-      /** The same as differences from the base, where the format knows them (else a line diff finds them); then nobody need make the lines. */
-      readonly changes?: readonly Change[];
-      /** Only a diff's `\ No newline at end of file` on one side says so; absent: as the rules of `spliced`. */
-      readonly finalNewline?: boolean;
-      /** What `changes` count in where bytes are exact (to-splices.ts); absent: the file's own lines. */
-      readonly exact?: SpliceBase;
-      /** New mode from a diff header. */
-      readonly mode?: number;
-    }
+  | LinesPlan
   | { readonly kind: 'delete'; readonly path: string }
   | { readonly kind: 'move'; readonly from: string; readonly path: string };
-export type LinesPlan = Extract<FilePlan, { kind: 'lines' }>;
+
+/** A file's result: differences from the base where the format knows them, else all lines, for a line diff. */
+export type LinesPlan = ({ readonly changes: readonly Change[] } | { readonly result: LineIndex }) & {
+  readonly kind: 'lines';
+  readonly path: string;
+  /** The model wrote every line of the file, so what is not there may have been forgotten. */
+  readonly rewritten?: true;
+  /** Only a diff's `\ No newline at end of file` on one side says so; absent: as the rules of `spliced`. */
+  readonly finalNewline?: boolean | undefined;
+  /** What `changes` count in where bytes are exact (to-splices.ts); absent: the file's own lines. */
+  readonly exact?: SpliceBase | undefined;
+  /** New mode from a diff header. */
+  readonly mode?: number | undefined;
+};
 
 /** Base lines [from, to) become `lines`, all of them new. Changes are in order, and at least one kept line stands between two. */
 export interface Change {
@@ -100,25 +96,4 @@ export const expand = (base: LineIndex, changes: readonly Change[]): readonly st
   }
   keepUpTo(all.length);
   return result;
-};
-
-/** A plan that says its changes; its lines are made when somebody asks. */
-export const changesPlan = (
-  path: string,
-  text: Text,
-  changes: readonly Change[],
-  more: { readonly [K in 'finalNewline' | 'mode' | 'exact']?: LinesPlan[K] | undefined } = {},
-): LinesPlan => {
-  let expanded: readonly string[] | null = null;
-  return {
-    kind: 'lines',
-    path,
-    changes,
-    get lines() {
-      return (expanded ??= expand(indexOf(text), changes));
-    },
-    ...(more.finalNewline === undefined ? {} : { finalNewline: more.finalNewline }),
-    ...(more.exact === undefined ? {} : { exact: more.exact }),
-    ...(more.mode === undefined ? {} : { mode: more.mode }),
-  };
 };

@@ -11,8 +11,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export const PATH_NAMES = ['path', 'file', 'filename'];
 
 export type JsonRead =
-  /** `end`: offset after the value; what follows is the caller's to judge. */
-  | { readonly kind: 'value'; readonly value: Json; readonly end: number }
+  /** `end`: offset after the value; what follows is the caller's to judge. `starts`: where each object begins. */
+  | { readonly kind: 'value'; readonly value: Json; readonly end: number; readonly starts: ReadonlyMap<Json, number> }
   /** The text ends before the value does. */
   | { readonly kind: 'open'; readonly inside: 'string' | 'bracket' }
   | { readonly kind: 'broken'; readonly at: number; readonly message: string };
@@ -39,6 +39,7 @@ const WORDS: readonly (readonly [string, Json])[] = [
 class Reader {
   readonly text: string;
   at: number;
+  readonly starts = new Map<Json, number>();
   constructor(text: string, at: number) {
     this.text = text;
     this.at = at;
@@ -125,6 +126,7 @@ class Reader {
 
   private object(depth: number): Record<string, Json> {
     const object = Object.create(NO_NAMES) as Record<string, Json>;
+    this.starts.set(object, this.at);
     this.items('}', () => {
       this.blank();
       const place = this.at;
@@ -143,7 +145,7 @@ class Reader {
 export const readJson = (text: string, from = 0): JsonRead => {
   const reader = new Reader(text, from);
   try {
-    return { kind: 'value', value: reader.value(0), end: reader.at };
+    return { kind: 'value', value: reader.value(0), end: reader.at, starts: reader.starts };
   } catch (error) {
     if (error instanceof Stop) return error.read;
     throw error;

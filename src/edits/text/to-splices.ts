@@ -16,7 +16,7 @@
 import { Buffer } from 'node:buffer';
 import { indexOf, type Text, textOf, type LineIndex, indexOfLines } from './lines.js';
 import { ByteText } from './byte-text.js';
-import { type Change, changesFrom, type LinesPlan, type PlacedChange } from './changes.js';
+import { type Change, changesFrom, expand, type LinesPlan, type PlacedChange } from './changes.js';
 import { type Codec, decodeFile, firstUnholdable, newFileCodec, type SpliceBase } from './codec.js';
 import type { Reason, Splice } from '../types.js';
 import { lineOrigins } from './line-diff.js';
@@ -229,9 +229,9 @@ const BOM = '\ufeff';
 const changesOf = (plan: LinesPlan, { codec }: SpliceBase, index: LineIndex): readonly Change[] => {
   // An answer that quotes the byte order mark means the one that is there.
   const ownBom = codec.bom.length > 0 && index.line(0)?.startsWith(BOM) !== true;
-  const { changes } = plan;
-  if (changes !== undefined && index.eol !== 'mixed' && !(ownBom && beginsWithBom(changes, index))) return changes;
-  const result = plan.result ?? indexOfLines(plan.lines);
+  const changes = 'changes' in plan ? plan.changes : null;
+  if (changes !== null && index.eol !== 'mixed' && !(ownBom && beginsWithBom(changes, index))) return changes;
+  const result = 'changes' in plan ? indexOfLines(expand(index, plan.changes)) : plan.result;
   const lines = ownBom ? withoutFirstBom(result) : result;
   return changesFrom(index.length, lines, lineOrigins(index, lines));
 };

@@ -110,7 +110,7 @@ describe('what stands round the files', () => {
     ['an end twice, with a nonce', `FILE a.ts ${N}\nx\nEND FILE ${N}\nEND FILE ${N}\n`, N, 'invalid: stray_edit'],
     ['an end before all files', `END FILE\n${file}`, undefined, 'invalid: stray_edit'],
   ])('%s', (_name, answer, nonce, expected) => {
-    expect(summary(read(answer, nonce))).toBe(expected);
+    expect(summary(read(answer, nonce), { 'a.ts': 'one\n' })).toBe(expected);
   });
   test('three lines of prose are told, and blank lines are none', () => {
     const notes = (answer: string) => {

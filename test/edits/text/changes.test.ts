@@ -1,6 +1,6 @@
-/** Changes of a file's lines: joined where they touch, and a plan that says no more than it was told. */
+/** Changes of a file's lines: joined where they touch. */
 import { expect, test } from '@jest/globals';
-import { type Change, ChangeList, changesFrom, changesPlan } from '../../../src/edits/text/changes.js';
+import { type Change, ChangeList, changesFrom } from '../../../src/edits/text/changes.js';
 
 const listed = (...puts: [number, number, string[]][]): readonly Change[] => {
   const list = new ChangeList();
@@ -32,14 +32,4 @@ test('the changes of a result whose lines are known', () => {
   ]);
   expect(changesFrom(2, ['a', 'b'], [0, 1])).toEqual([]);
   expect(changesFrom(0, ['a'], [-1])).toEqual([{ from: 0, to: 0, lines: ['a'] }]);
-});
-
-test('a plan makes its lines when somebody asks, and says no more than it was told', () => {
-  const text = { lines: ['a', 'b', 'c'], ends: ['\n', '\n', '\n'] };
-  const plan = changesPlan('f', text, [{ from: 1, to: 2, lines: ['x', 'y'] }], { finalNewline: undefined });
-  expect(plan.lines).toEqual(['a', 'x', 'y', 'c']);
-  expect(plan.lines).toBe(plan.lines);
-  expect(Object.keys(plan)).toEqual(['kind', 'path', 'changes', 'lines']);
-  const told = changesPlan('f', text, [], { finalNewline: false, mode: 0o755 });
-  expect(told).toMatchObject({ finalNewline: false, mode: 0o755, lines: text.lines });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import type { LinesPlan } from '../../../src/edits/text/changes.js';
+import type { Change, LinesPlan } from '../../../src/edits/text/changes.js';
 import { exactBase, quotesItsBom, type SpliceOptions, spliced } from '../../../src/edits/text/to-splices.js';
 import { applySplices } from '../../../src/edits/text/splices.js';
+import { indexOfLines } from '../../../src/edits/text/lines.js';
 import { decodeFile } from '../../../src/edits/text/codec.js';
 
 const run = (
@@ -13,7 +14,7 @@ const run = (
   const bytes = base === null ? null : Buffer.from(base);
   const decoded = bytes === null ? null : decodeFile(bytes);
   const from = decoded?.ok === true ? decoded : null;
-  return spliced(from, { kind: 'lines', path: 'f', lines, ...more }, options);
+  return spliced(from, { kind: 'lines', path: 'f', result: indexOfLines(lines), ...more }, options);
 };
 const textOf = (...args: Parameters<typeof run>): string => {
   const resolved = run(...args);
@@ -101,11 +102,11 @@ describe('line ends, and the end of the file', () => {
     expect(applySplices(base, resolved.splices)).toEqual(resolved.bytes);
   });
 
-  test.each<[string, LinesPlan['changes']]>([
+  test.each<[string, readonly Change[]]>([
     ['none', []],
     ['of the first line', [{ from: 0, to: 1, lines: ['x'] }]],
     ['with a mark in another line', [{ from: 1, to: 2, lines: ['\ufeffx'] }]],
-  ])('changes that the format knows are taken as they are: %s', (_name, changes = []) => {
+  ])('changes that the format knows are taken as they are: %s', (_name, changes) => {
     const resolved = run('\ufeffa\nb\n', ['not looked at'], { changes });
     expect(resolved.ok && resolved.changes).toBe(changes);
   });

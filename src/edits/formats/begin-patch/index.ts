@@ -13,8 +13,8 @@
  * Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent. Edits, for the marker: chunks; Add and Delete count as one.
  */
 import { type Chunk, type PatchedFile, PatchReader } from './parse.js';
-import { changesPlan, type FilePlan } from '../../text/changes.js';
-import { indexOf, type LineIndex } from '../../text/lines.js';
+import type { FilePlan } from '../../text/changes.js';
+import { indexOf, indexOfLines, type LineIndex } from '../../text/lines.js';
 import { LineChain, type Places } from '../../locate/line-chain.js';
 import { levelBetween, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
@@ -69,7 +69,8 @@ class Planner {
           'already_exists',
           `The patch adds ${path}, which exists already. Send it as \`*** Update File\`.`,
         );
-      this.plans.push({ kind: 'lines', path, lines: chunks.flatMap((chunk) => chunk.lines.map((line) => line.text)) });
+      const added = chunks.flatMap((chunk) => chunk.lines.map((line) => line.text));
+      this.plans.push({ kind: 'lines', path, result: indexOfLines(added) });
       return [];
     }
     if (text === null) return refuse('target_absent', `${path} does not exist. Send it as \`*** Add File\`.`);
@@ -88,10 +89,7 @@ class Planner {
     if (result !== path && this.#taken.has(result)) return twice(result);
     this.#taken.add(result);
     if (to !== null) this.plans.push({ kind: 'move', from: path, path: result });
-    if (chunks.length > 0) {
-      const composed = composeHunks(lines, places);
-      this.plans.push(changesPlan(result, text, composed.changes, composed));
-    }
+    if (chunks.length > 0) this.plans.push({ kind: 'lines', path: result, ...composeHunks(lines, places) });
     return [];
   }
 

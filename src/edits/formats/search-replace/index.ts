@@ -20,9 +20,8 @@
  * only one does. Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision, part_of_line.
  * Edits, for the marker: blocks.
  */
-import type { Text } from '../../text/lines.js';
 import { withoutBom } from '../../text/to-splices.js';
-import { changesPlan, type FilePlan } from '../../text/changes.js';
+import type { FilePlan } from '../../text/changes.js';
 import { lookUp, withoutPrefix } from '../../paths.js';
 import { BlockApplier } from './apply.js';
 import { type BlockText, FIND_TEXT, SEARCH_TEXT, wordsFor } from './reasons.js';
@@ -31,8 +30,6 @@ import type { AnswerFormat } from '../../../shared/formats.js';
 import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 
 const BLOCK_REASONS_REPORTED = 10; // bound: Refusals told of one search-replace answer; each costs a look for the nearest place.
-
-const NO_TEXT: Text = { lines: [], ends: [] };
 
 const formatOf = (
   format: AnswerFormat,
@@ -114,7 +111,7 @@ const readGroups = (
     if (reasons.length > 0) continue;
     const changes = applier.changes();
     if (changes.length > 0 && unsure.length > 0) reasons.push(...unsure.slice(0, BLOCK_REASONS_REPORTED));
-    else plans.push(changesPlan(path, file.text ?? NO_TEXT, changes));
+    else plans.push({ kind: 'lines', path, changes });
   }
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes: allNotes };
 };

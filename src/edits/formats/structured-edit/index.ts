@@ -14,13 +14,13 @@
  * the one that is meant where several have the name. Lines are 1-based, ranges inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
  * replace or delete that starts there; appends last.
  */
-import { type Text, indexOf, NO_LINES } from '../../text/lines.js';
+import { indexOf, NO_LINES } from '../../text/lines.js';
 import { withoutBom } from '../../text/to-splices.js';
-import { type Change, ChangeList, changesPlan, type FilePlan } from '../../text/changes.js';
+import { type Change, ChangeList, type FilePlan } from '../../text/changes.js';
 import { marksTabs, withoutTabMarks } from '../../listing.js';
 import { readNeedsLines } from './regions.js';
 import { lookUp } from '../../paths.js';
-import { readJson } from '../../text/json.js';
+import { readJsonAnswer } from '../json.js';
 import { type Placed, OperationLocator } from './locate.js';
 import { type Operation, readOperations } from './operations.js';
 import { symbolPlacer } from './symbol.js';
@@ -37,38 +37,18 @@ import type {
 
 const OPERATION_REASONS_REPORTED = 20; // bound: Refusals told of one structured edit.
 
-const NO_TEXT: Text = { lines: [], ends: [] };
-
-const invalid = (reasons: readonly Reason[], open = false): Reading => ({ kind: 'invalid', open, reasons });
-
 export const structuredEdit: FormatModule = {
   format: 'structured-edit',
   read: (body, context) => {
-    const json = readJson(body);
-    if (json.kind !== 'value' || body.slice(json.end).trim() !== '')
-      return { reading: invalid([jsonFault(body, json)], json.kind === 'open'), files: 0, edits: 0 };
-    const needs = readNeedsLines(json.value, context);
+    const answer = readJsonAnswer(body, context);
+    if ('kind' in answer) return { reading: answer, files: 0, edits: 0 };
+    const needs = readNeedsLines(answer.value, context);
     if (needs !== null) return { reading: needs, files: 0, edits: 0 };
-    const read = readOperations(json.value);
-    if (read.kind === 'invalid') return { reading: invalid(read.reasons), files: 0, edits: read.count };
-    const files = new Set(read.operations.map((operation) => operation.path)).size;
-    return { reading: planAll(read.operations, read.summary, context), files, edits: read.operations.length };
+    const { items, fault, operations, summary } = readOperations(answer.parts);
+    const reading = fault ?? planAll(operations, summary, context);
+    const files = fault === null ? new Set(operations.map(({ path }) => path)).size : 0;
+    return { reading: answer.withLines(reading, 'Operation', items), files, edits: items.length };
   },
-};
-
-const jsonFault = (body: string, json: ReturnType<typeof readJson>): Reason => {
-  if (json.kind === 'open')
-    return {
-      code: `cut_inside_${json.inside}`,
-      message: `The JSON ends inside a ${json.inside}. Send the whole answer.`,
-    };
-  const at = json.kind === 'broken' ? json.at : json.end;
-  const line = body.slice(0, at).split('\n').length;
-  const what = json.kind === 'broken' ? json.message : 'text follows after the JSON object';
-  return {
-    code: 'not_json',
-    message: `The answer is not one JSON object: line ${line}: ${what}. Send the JSON object alone.`,
-  };
 };
 
 const planAll = (operations: readonly Operation[], summary: string | null, context: FormatContext): Reading => {
@@ -110,7 +90,7 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
     }
     const overlaps = findOverlaps(placed, path);
     reasons.push(...overlaps);
-    if (reasons.length === 0) plans.push(changesPlan(path, file.text ?? NO_TEXT, compose(placed)));
+    if (reasons.length === 0) plans.push({ kind: 'lines', path, changes: compose(placed) });
   }
   if (reasons.length > 0) return { kind: 'refused', reasons };
   if (operations.length === 0) notes.push({ code: 'no_edits', message: 'The answer holds no operation.' });
@@ -187,7 +167,7 @@ const findOverlaps = (placed: readonly Placed[], path: string): Reason[] => {
         code: 'overlap',
         path,
         index: second,
-        message: `Operation ${second + 1} (${next.operation.type} at line ${next.from + 1}) overlaps operation ${first + 1} (lines ${held.from + 1} to ${held.to}) in ${path}. Say both changes in one operation.`,
+        message: `The ${next.operation.type} at line ${next.from + 1} overlaps operation ${first + 1} (lines ${held.from + 1} to ${held.to}) in ${path}. Say both changes in one operation.`,
       });
     }
     if (held === null || next.to > held.to) held = next;

@@ -3,7 +3,7 @@ import { BOUNDS } from '../../../shared/limits.js';
 import { tooManyEdits } from '../../answer-size.js';
 import { type Json, isJsonObject, PATH_NAMES } from '../../text/json.js';
 import { answerLines } from '../../text/codec.js';
-import type { Reason } from '../../types.js';
+import type { Reading, Reason } from '../../types.js';
 
 /** A line as the answer names it: its 1-based number and, where quoted, the check of the listing. */
 export interface QuotedLine {
@@ -34,10 +34,13 @@ export interface Operation {
   readonly content: readonly string[];
 }
 
-export type OperationsRead =
-  | { readonly kind: 'operations'; readonly operations: readonly Operation[]; readonly summary: string | null }
-  /** `count`: operations that the answer holds, good ones too. */
-  | { readonly kind: 'invalid'; readonly reasons: readonly Reason[]; readonly count: number };
+export interface OperationsRead {
+  /** The operations that the answer holds, good ones or not. */
+  readonly items: readonly Json[];
+  readonly operations: readonly Operation[];
+  readonly summary: string | null;
+  readonly fault: Reading | null;
+}
 
 const COMMON_KEYS = ['type', 'file_path', 'context_before', 'context_after'];
 const KEYS: Readonly<Record<Operation['type'], readonly string[]>> = {
@@ -86,39 +89,37 @@ class Fault extends Error {
   }
 }
 
-export const readOperations = (value: Json): OperationsRead => {
-  const invalid = (code: string, message: string): OperationsRead => ({
-    kind: 'invalid',
-    reasons: [{ code, message }],
-    count: 0,
-  });
-  const operations: Json[] = [];
+export const readOperations = (parts: readonly Json[]): OperationsRead => {
+  const invalid = (reasons: readonly Reason[], found: readonly Json[] = []): OperationsRead => {
+    return { items: found, operations: [], summary: null, fault: { kind: 'invalid', open: false, reasons } };
+  };
+  const items: Json[] = [];
   let summary: string | null = null;
-  for (const part of Array.isArray(value) ? (value as readonly Json[]).flat() : [value]) {
-    if (!isJsonObject(part)) return invalid('not_an_object', 'The answer is not a JSON object.');
+  for (const part of parts) {
+    if (!isJsonObject(part)) return invalid([{ code: 'not_an_object', message: 'The answer is not a JSON object.' }]);
     if (part.operations === undefined && part.type !== undefined) {
-      operations.push(part);
+      items.push(part);
       continue;
     }
     const unknown = Object.keys(part).find((key) => !TOP_KEYS.includes(key));
-    if (unknown !== undefined)
-      return invalid(
-        'unknown_key',
-        `The object has the unknown key ${JSON.stringify(unknown)}${meant(unknown, part, TOP_KEYS)}; known are ${TOP_KEYS.join(', ')}.`,
-      );
-    if (!Array.isArray(part.operations)) return invalid('no_operations', 'The object has no array `operations`.');
+    if (unknown !== undefined) {
+      const message = `The object has the unknown key ${JSON.stringify(unknown)}${meant(unknown, part, TOP_KEYS)}; known are ${TOP_KEYS.join(', ')}.`;
+      return invalid([{ code: 'unknown_key', message }]);
+    }
+    if (!Array.isArray(part.operations))
+      return invalid([{ code: 'no_operations', message: 'The object has no array `operations`.' }]);
     if ((part.summary ?? null) !== null && typeof part.summary !== 'string')
-      return invalid('wrong_type', '`summary` must be a string.');
+      return invalid([{ code: 'wrong_type', message: '`summary` must be a string.' }]);
     summary ??= (part.summary ?? null) as string | null;
-    for (const operation of part.operations as readonly Json[]) operations.push(operation);
+    for (const operation of part.operations as readonly Json[]) items.push(operation);
   }
-  if (operations.length > BOUNDS.maxAnswer_edits) return { kind: 'invalid', reasons: [tooManyEdits()], count: 0 };
+  if (items.length > BOUNDS.maxAnswer_edits) return invalid([tooManyEdits()]);
 
-  const read: Operation[] = [];
+  const operations: Operation[] = [];
   const reasons: Reason[] = [];
-  for (const [index, item] of operations.entries()) {
+  for (const [index, item] of items.entries()) {
     try {
-      read.push(readOperation(item, index));
+      operations.push(readOperation(item, index));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const path = isJsonObject(item)
@@ -127,8 +128,7 @@ export const readOperations = (value: Json): OperationsRead => {
       reasons.push({ code: error.code, ...(path === undefined ? {} : { path }), index, message: error.message });
     }
   }
-  if (reasons.length > 0) return { kind: 'invalid', reasons, count: operations.length };
-  return { kind: 'operations', operations: read, summary };
+  return reasons.length > 0 ? invalid(reasons, items) : { items, operations, summary, fault: null };
 };
 
 const readOperation = (item: Json, index: number): Operation => {

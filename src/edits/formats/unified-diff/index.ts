@@ -28,7 +28,7 @@ import { type Text, indexOf, type LineIndex } from '../../text/lines.js';
 import type { SpliceBase } from '../../text/codec.js';
 import { exactBase } from '../../text/to-splices.js';
 import { carryLines, isKnownBase, toleranceOn } from '../../locate/likeness.js';
-import { type Change, ChangeList, changesFrom, changesPlan, type FilePlan } from '../../text/changes.js';
+import { type Change, ChangeList, changesFrom, type FilePlan } from '../../text/changes.js';
 import { type Located, HunkLocator } from './locate.js';
 import { DiffReader, type FileDiff, reversed } from './parse.js';
 import { type Target, targetOf } from './target.js';
@@ -57,11 +57,12 @@ const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Readin
   const exact = files.some(({ hunks }) => hunks.some(({ lines }) => lines.some(holdsReturn)));
   for (const file of files) {
     const target = targetOf(file, context, index, taken);
-    if (target.ok) {
-      const made = planFile({ ...file, first: index }, target.target, { context, exact }, tolerances);
+    if ('code' in target) reasons.push(target);
+    else {
+      const made = planFile({ ...file, first: index }, target, { context, exact }, tolerances);
       if (Array.isArray(made)) reasons.push(...made);
       else plans.push(...made.plans);
-    } else reasons.push(target.reason);
+    }
     index += file.hunks.length;
   }
   if (reasons.length === 0) return { kind: 'plans', plans, tolerances, notes };
@@ -85,9 +86,9 @@ const areApplied = (files: readonly FileDiff[], context: FormatContext, exact: b
     // Nothing proves that a file is gone.
     return (
       file.hunks.length > 0 &&
-      target.ok &&
-      target.target.kind !== 'create' &&
-      !Array.isArray(planFile(turned, target.target, back, []))
+      !('code' in target) &&
+      target.kind !== 'create' &&
+      !Array.isArray(planFile(turned, target, back, []))
     );
   });
 };
@@ -117,11 +118,8 @@ const find = ({ text, hunks, first, tolerances, known }: Wanted): Found => {
   for (const [i, hunk] of hunks.entries()) {
     if (reasons.length >= DIFF_REASONS_REPORTED) break;
     const location = locator.locate(hunk);
-    if (location.ok) located.push(location.located);
-    else {
-      const { code, message, copy } = location;
-      reasons.push({ code, index: first + i, message, ...(copy === undefined ? {} : { copy }) });
-    }
+    if ('code' in location) reasons.push({ ...location, index: first + i });
+    else located.push(location);
   }
   return { index: indexOf(text), located, reasons };
 };
@@ -218,19 +216,13 @@ const planFile = (
   }
   const plans: FilePlan[] = target.from === undefined ? [] : [{ kind: 'move', from: target.from, path }];
   if (found.located.length > 0 || target.kind === 'create' || target.mode !== undefined)
-    plans.push(
-      changesPlan(path, found.exact?.text ?? text, result.changes, {
-        finalNewline: result.finalNewline,
-        mode: target.mode,
-        exact: found.exact,
-      }),
-    );
+    plans.push({ kind: 'lines', path, ...result, mode: target.mode, exact: found.exact });
   return { plans };
 };
 
 interface Composed {
   readonly changes: readonly Change[];
-  readonly finalNewline?: boolean;
+  readonly finalNewline: boolean | undefined;
 }
 
 /** What the hunks change. Context, and lines that a hunk removes and adds again, keep their base lines. */
@@ -261,7 +253,7 @@ export const composeHunks = (
     flush();
     ending = newEnding(hunk.lines) ?? ending;
   }
-  return { changes: list.done(), ...(ending === undefined ? {} : { finalNewline: ending }) };
+  return { changes: list.done(), finalNewline: ending };
 };
 
 /** The base lines from `from` on, quoted as `old`, become `now`; what both have in common stays. */

@@ -12,7 +12,7 @@ import { LineChain, type Places, type WantedLine } from '../../locate/line-chain
 import { type Level, levelsOn, levelBetween, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
 import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
-import type { Reason } from '../../types.js';
+import type { Fault } from '../../types.js';
 import type { Hunk, HunkLine } from './hunk.js';
 
 export interface Located {
@@ -21,9 +21,6 @@ export interface Located {
   readonly at: number;
   readonly tolerances: readonly Tolerance[];
 }
-export type Location =
-  | { readonly ok: true; readonly located: Located }
-  | ({ readonly ok: false } & Pick<Reason, 'code' | 'message' | 'copy'>);
 
 const oldSide = (hunk: Hunk): HunkLine[] => hunk.lines.filter((line) => line.sign !== '+');
 const longestText = (lines: readonly HunkLine[]): string | undefined => longestOf(lines.map((line) => line.text));
@@ -69,16 +66,16 @@ export class HunkLocator {
     return (this.#both ??= new LineChain(this.#index, () => wantedTexts(this.#hunks)));
   }
 
-  locate(hunk: Hunk): Location {
+  locate(hunk: Hunk): Located | Fault {
     const sound = hunk.oldAt >= 0 && !wrongCounts(hunk) && hunk.newAt - hunk.oldAt === this.#added;
     this.#added += hunk.newLines - hunk.oldLines;
     const broken = this.#broken(hunk);
-    if (broken) return refused(...broken);
+    if (broken) return broken;
     const old = oldSide(hunk);
     if (old.length === 0) return this.#withoutContext(hunk);
     const found = this.#find(hunk, old, sound);
-    if (!found.ok) return found;
-    const { at } = found.located;
+    if ('code' in found) return found;
+    const { at } = found;
     const ending = this.#wrongEnding(hunk, at);
     if (ending !== null) return refused('final_newline', ending);
     if (at < this.#end)
@@ -91,29 +88,26 @@ export class HunkLocator {
   }
 
   /** FallbackState that are off, and damage that leaves two readings. */
-  #broken(hunk: Hunk): [code: string, message: string] | null {
+  #broken(hunk: Hunk): Fault | null {
     const counts = `its header states ${hunk.oldCount} old and ${hunk.newCount} new lines, its body has ${hunk.oldLines} and ${hunk.newLines}`;
-    const bare = hunk.lines.find((line) => line.unsigned);
-    if (bare && !toleranceOn('lost_blank', this.#tolerances))
-      return [
-        'lost_blank',
-        `The line ${JSON.stringify(bare.raw)} starts with neither a blank, \`+\` nor \`-\`. Give context lines their leading blank.`,
-      ];
+    const line = ({ raw }: HunkLine): string => `The line ${JSON.stringify(raw)}`;
+    const bare = hunk.lines.find(({ unsigned }) => unsigned);
+    if (bare && !toleranceOn('lost_blank', this.#tolerances)) {
+      const rule = 'Give context lines their leading blank.';
+      return refused('lost_blank', `${line(bare)} starts with neither a blank, \`+\` nor \`-\`. ${rule}`);
+    }
     if (!wrongCounts(hunk)) return null;
     if (!toleranceOn('counts', this.#tolerances))
-      return ['counts', `The counts are wrong: ${counts}. Send the hunk with counts that fit.`];
-    const words = hunk.lines.find((line) => line.unsigned && line.raw !== '');
-    if (words)
-      return [
-        'counts',
-        `The line ${JSON.stringify(words.raw)} has lost its sign, and ${counts}: it may have been a changed line. Send the hunk again, every line with its sign.`,
-      ];
+      return refused('counts', `The counts are wrong: ${counts}. Send the hunk with counts that fit.`);
+    const words = hunk.lines.find(({ unsigned, raw }) => unsigned && raw !== '');
+    if (words) {
+      const rule = 'it may have been a changed line. Send the hunk again, every line with its sign.';
+      return refused('counts', `${line(words)} has lost its sign, and ${counts}: ${rule}`);
+    }
     const other = this.#mayBeContext(hunk);
     if (other === undefined) return null;
-    return [
-      'ambiguous_sign',
-      `The line ${JSON.stringify(other.raw)} stands in the file just so, and ${counts}: it may be a context line without its blank. Send the hunk again with right counts.`,
-    ];
+    const rule = 'it may be a context line without its blank. Send the hunk again with right counts.';
+    return refused('ambiguous_sign', `${line(other)} stands in the file just so, and ${counts}: ${rule}`);
   }
 
   /** With too few lines on a side: a signed line that may be a context line of the same letters whose blank was lost. */
@@ -127,16 +121,16 @@ export class HunkLocator {
     );
   }
 
-  #withoutContext(hunk: Hunk): Location {
+  #withoutContext(hunk: Hunk): Located | Fault {
     if (this.#index.length > 0)
       return refused(
         'no_context',
         'It only adds lines and quotes none of the file, so its place cannot be checked. Add at least one unchanged line before or after the added ones.',
       );
-    return { ok: true, located: { hunk, at: 0, tolerances: wrongCounts(hunk) ? ['counts'] : [] } };
+    return { hunk, at: 0, tolerances: wrongCounts(hunk) ? ['counts'] : [] };
   }
 
-  #find(hunk: Hunk, old: readonly HunkLine[], sound: boolean): Location {
+  #find(hunk: Hunk, old: readonly HunkLine[], sound: boolean): Located | Fault {
     if (sound && this.#standsAt(old, hunk.oldAt)) return this.#stated(hunk, old);
     const plain = old.map((line): WantedLine => ({ text: line.text }));
     // ` foo` may be a context line `foo`, or ` foo` without its blank.
@@ -160,7 +154,7 @@ export class HunkLocator {
   }
 
   /** The tolerance `indent`; null: it is off, or the old side stands nowhere in another indentation. */
-  #indented(hunk: Hunk, old: readonly HunkLine[]): Location | null {
+  #indented(hunk: Hunk, old: readonly HunkLine[]): Located | Fault | null {
     if (!toleranceOn('indent', this.#tolerances) || old.at(-1)?.noNewline === true) return null;
     const found = shiftedPlaces(
       this.#chain,
@@ -174,20 +168,17 @@ export class HunkLocator {
     if (lines === null) return refused('indent', UNSHIFTABLE);
     const shifted = { ...hunk, lines };
     const accepted = this.#accept(shifted, oldSide(shifted), place.first);
-    if (!accepted.ok) return accepted;
-    return { ok: true, located: { ...accepted.located, tolerances: [...accepted.located.tolerances, 'indent'] } };
+    return 'code' in accepted ? accepted : { ...accepted, tolerances: [...accepted.tolerances, 'indent'] };
   }
 
   /** The hunk stands where its header says. */
-  #stated(hunk: Hunk, old: readonly HunkLine[]): Location {
+  #stated(hunk: Hunk, old: readonly HunkLine[]): Located | Fault {
     const accepted = this.#accept(hunk, old, hunk.oldAt, true);
-    if (this.#known || !accepted.ok) return accepted;
-    if (this.#holdsLineOfItsOwn(old)) return accepted;
+    if (this.#known || 'code' in accepted || this.#holdsLineOfItsOwn(old)) return accepted;
     const all = this.#atEnd(old, this.#plain.find(old, 'exact'));
     if (all.first.length === 1 && !all.more) return accepted;
     if (!toleranceOn('unchecked_lines', this.#tolerances)) return refused('context_repeated', repeated(all));
-    const { located } = accepted;
-    return { ok: true, located: { ...located, tolerances: [...located.tolerances, 'unchecked_lines'] } };
+    return { ...accepted, tolerances: [...accepted.tolerances, 'unchecked_lines'] };
   }
 
   /** Lines that stand where the header says stand nowhere else, if one of them does not. */
@@ -214,7 +205,7 @@ export class HunkLocator {
   }
 
   /** `exact`: every line is known to stand there as it is signed. */
-  #accept(hunk: Hunk, old: readonly HunkLine[], at: number, exact = false): Location {
+  #accept(hunk: Hunk, old: readonly HunkLine[], at: number, exact = false): Located | Fault {
     const tolerances = new Set<Tolerance>();
     if (wrongCounts(hunk)) tolerances.add('counts');
     if (at !== hunk.oldAt) tolerances.add('line_drift');
@@ -234,17 +225,17 @@ export class HunkLocator {
         'line_drift',
         `It fits at line ${at + 1}, its header states ${hunk.oldAt < 0 ? 'no line' : `line ${hunk.oldAt + 1}`}. Send it with the right line number.`,
       );
-    return { ok: true, located: { hunk, at, tolerances: [...tolerances] } };
+    return { hunk, at, tolerances: [...tolerances] };
   }
 
-  #mismatch(hunk: Hunk, old: readonly HunkLine[]): Location {
+  #mismatch(hunk: Hunk, old: readonly HunkLine[]): Located | Fault {
     const near = nearest(
       this.#index.all,
       old.map((line) => line.text),
       hunk.oldAt + 1,
     );
     const message = `Its context and removed lines stand nowhere in the file. ${describeNearest(near)} Send the hunk again with these lines exactly as the file has them.`;
-    return { ok: false, code: 'context_mismatch', message, ...copyOf(near) };
+    return { code: 'context_mismatch', message, ...copyOf(near) };
   }
 
   /** A statement about the end of the file that is not true of this file. */
@@ -259,7 +250,7 @@ export class HunkLocator {
   }
 }
 
-const refused = (code: string, message: string): Location => ({ ok: false, code, message });
+const refused = (code: string, message: string): Fault => ({ code, message });
 
 const repeated = (places: Places): string => {
   const lines = places.first.map((node) => node + 1).join(', ');

@@ -1,7 +1,7 @@
 /** Which file a diff's header means, and what it does to it as a whole. */
 import { type Names, readName, sameFile, withoutPrefixes } from './names.js';
 import { lookUp } from '../../paths.js';
-import type { ContextFile, FormatContext, Reason } from '../../types.js';
+import type { ContextFile, Fault, FormatContext, Reason } from '../../types.js';
 
 // The header of one file of a diff.
 
@@ -76,25 +76,27 @@ export interface Target {
   /** The result's path (the deleted one of a deletion). */
   readonly path: string;
   /** The path before, of a rename. */
-  readonly from?: string;
+  readonly from: string | undefined;
   /** The file before; without text where there is none. */
   readonly file: ContextFile;
   /** Permission bits that the header sets. */
   readonly mode?: number | undefined;
 }
-export type FoundTarget =
-  { readonly ok: true; readonly target: Target } | { readonly ok: false; readonly reason: Reason };
-
 /** `taken` collects the paths that the diff has dealt with: each may come once. `index`: number of the file's first hunk. */
-export const targetOf = (file: FileHeader, context: FormatContext, index: number, taken: Set<string>): FoundTarget => {
-  const refuse = (code: string, message: string, path?: string): FoundTarget => ({
-    ok: false,
-    reason: { code, ...(path === undefined ? {} : { path }), index, message },
+export const targetOf = (
+  file: FileHeader,
+  context: FormatContext,
+  index: number,
+  taken: Set<string>,
+): Target | Reason => {
+  const refuse = (code: string, message: string, path?: string): Reason => ({
+    ...{ code, index, message },
+    ...(path === undefined ? {} : { path }),
   });
   if (file.unsupported)
     return refuse(file.unsupported.code, `Line ${file.answerLine} of the answer: ${file.unsupported.message}`);
   const names = namesOf(file, context);
-  if (!names.ok) return refuse(names.code, names.message);
+  if ('code' in names) return refuse(names.code, names.message);
   const { from, to } = names;
   const shown = to ?? from ?? '';
   const mode = file.newMode === undefined ? undefined : permissions(file.newMode);
@@ -108,7 +110,7 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
   const sides: { readonly path: string; readonly file: ContextFile }[] = [];
   for (const name of new Set([from ?? shown, to ?? shown])) {
     const looked = lookUp(name, context, index);
-    if (!looked.ok) return looked;
+    if (!looked.ok) return looked.reason;
     const { path } = looked;
     if (taken.has(path))
       return refuse('file_twice', `${path} comes twice in the diff. Put all its hunks under one header.`, path);
@@ -131,7 +133,7 @@ export const targetOf = (file: FileHeader, context: FormatContext, index: number
       path,
     );
   const kind = to === null ? 'delete' : old.file.text === null ? 'create' : 'edit';
-  return { ok: true, target: { kind, path, file: old.file, mode, ...(isMove ? { from: old.path } : {}) } };
+  return { kind, path, file: old.file, mode, from: isMove ? old.path : undefined };
 };
 
 const namesOfPair = (
@@ -146,12 +148,8 @@ const namesOfPair = (
   return same === null ? names : { from: same, to: same };
 };
 
-type Resolved =
-  | { readonly ok: true; readonly from: string | null; readonly to: string | null }
-  | { readonly ok: false; readonly code: string; readonly message: string };
-
 /** Old and new path, null where the file is absent on that side. Every line of the header that names one must agree. */
-const namesOf = (file: FileHeader, context: FormatContext): Resolved => {
+const namesOf = (file: FileHeader, context: FormatContext): Names | Fault => {
   const known = (path: string): boolean => context.files.has(path);
   const at = `the header at line ${file.answerLine} of the answer`;
   const git = file.git && withoutPrefixes(file.git, known);
@@ -163,7 +161,7 @@ const namesOf = (file: FileHeader, context: FormatContext): Resolved => {
       return bad('bad_header', `The rename in ${at} has only one of \`rename from\` and \`rename to\`.`);
     if (pair && (pair.from !== rename.from || pair.to !== rename.to))
       return bad('names_differ', `The names of the rename in ${at} and those after \`---\` and \`+++\` differ.`);
-    return { ok: true, from: rename.from, to: rename.to };
+    return { from: rename.from, to: rename.to };
   }
   if (!pair && !git)
     return bad('bad_header', `The file names in ${at} cannot be told apart. Add \`---\` and \`+++\` lines.`);
@@ -180,7 +178,7 @@ const namesOf = (file: FileHeader, context: FormatContext): Resolved => {
       'names_differ',
       `The names ${from} and ${to} differ in ${at}. A rename needs \`rename from\` and \`rename to\` lines.`,
     );
-  return { ok: true, from, to };
+  return { from, to };
 };
 
-const bad = (code: string, message: string): Resolved => ({ ok: false, code, message });
+const bad = (code: string, message: string): Fault => ({ code, message });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { searchBlocks, searchReplace } from '../../../../src/edits/formats/search-replace/index.js';
 import type { ApplyOptions } from '../../../../src/edits/types.js';
-import { contextOf, readOne, summary, whyNot } from '../../locate-support.js';
+import { contextOf, readOne, summary, whyNot, linesOf } from '../../locate-support.js';
 
 interface Case {
   readonly name: string;
@@ -21,7 +21,7 @@ const marked = (find: string, replace: string, path = 'f'): string =>
   block(find, replace, { path, end: `END ${NONCE}` });
 
 const run = ({ answer, files = { f: 'a\nb\nc\nd\n' }, options, whole }: Case): string =>
-  summary(readOne(searchReplace, answer, contextOf(files, options, whole)));
+  summary(readOne(searchReplace, answer, contextOf(files, options, whole)), files);
 const known: Partial<ApplyOptions> = { base: new Map([['f', '']]) };
 const eliding: Partial<ApplyOptions> = { tolerances: { elision: true } };
 
@@ -616,7 +616,9 @@ describe('search-replace', () => {
     const reading = readOne(searchReplace, answer.join(''), contextOf({ f: `${base.join('\n')}\n` }));
     if (reading.kind !== 'plans') throw new Error(whyNot(reading));
     const [plan] = reading.plans;
-    expect(plan?.kind === 'lines' && plan.lines.filter((l) => l.startsWith('new ')).length).toBe(1000);
+    expect(
+      plan?.kind === 'lines' && linesOf(plan, `${base.join('\n')}\n`).filter((l) => l.startsWith('new ')).length,
+    ).toBe(1000);
   });
 });
 
@@ -638,7 +640,7 @@ describe('search-blocks', () => {
     ['a hundred dividers', conflict('=======\n'.repeat(99), 'b\n'), '=======\n'.repeat(99), 'refused: marker_in_body'],
     ['one more', conflict('=======\n'.repeat(100), 'b\n'), '=======\n'.repeat(100), 'invalid: stray_line'],
   ])('%s', (_name, answer, file, expected) => {
-    expect(summary(read(answer, file))).toBe(expected);
+    expect(summary(read(answer, file), { f: file })).toBe(expected);
   });
   test('lines of blanks round a block are no prose', () => {
     const notes = (answer: string) => {
