@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { searchReplace } from '../../../../src/edits/formats/search-replace/index.js';
+import { searchBlocks, searchReplace } from '../../../../src/edits/formats/search-replace/index.js';
 import type { ApplyOptions } from '../../../../src/edits/types.js';
 import { contextOf, readOne, summary, whyNot } from '../../locate-support.js';
 
@@ -9,6 +9,8 @@ interface Case {
   readonly expected: string;
   readonly files?: Readonly<Record<string, string | null>>;
   readonly options?: Partial<ApplyOptions>;
+  /** The answer is known to be whole. */
+  readonly whole?: boolean;
 }
 
 const NONCE = 'n0nce';
@@ -18,8 +20,10 @@ const block = (find: string, replace: string, { path = 'f', hint = '', end = 'EN
 const marked = (find: string, replace: string, path = 'f'): string =>
   block(find, replace, { path, end: `END ${NONCE}` });
 
-const run = ({ answer, files = { f: 'a\nb\nc\nd\n' }, options }: Case): string =>
-  summary(readOne(searchReplace, answer, contextOf(files, options)));
+const run = ({ answer, files = { f: 'a\nb\nc\nd\n' }, options, whole }: Case): string =>
+  summary(readOne(searchReplace, answer, contextOf(files, options, whole)));
+const known: Partial<ApplyOptions> = { base: new Map([['f', '']]) };
+const eliding: Partial<ApplyOptions> = { tolerances: { elision: true } };
 
 const applied: Case[] = [
   { name: 'one block', answer: block('b\n', 'B\n'), expected: 'f=a|B|c|d' },
@@ -157,6 +161,74 @@ const applied: Case[] = [
     options: { tolerances: { lookalikes: true } },
     expected: 'f=\u201Cq\u201D|B; [lookalikes]',
   },
+  { name: 'blanks behind END', answer: block('b\n', 'B\n', { end: 'END \t' }), expected: 'f=a|B|c|d' },
+  { name: 'a line of blanks behind the last block', answer: `${block('b\n', 'B\n')}  \n`, expected: 'f=a|B|c|d' },
+  {
+    name: 'prose behind the last block of a whole answer',
+    answer: `${block('b\n', 'B\n')}That is all.\n`,
+    whole: true,
+    expected: 'f=a|B|c|d',
+  },
+  {
+    name: 'prose behind the last block, with a nonce',
+    answer: `${marked('b\n', 'B\n')}That is all.\n`,
+    options: withNonce,
+    expected: 'f=a|B|c|d',
+  },
+  {
+    name: 'eight REPLACE: lines, with a nonce',
+    answer: marked('b\n', 'REPLACE:\n'.repeat(7)),
+    options: withNonce,
+    expected: `f=a${'|REPLACE:'.repeat(7)}|c|d`,
+  },
+  { name: 'a block that is sent again', answer: block('b\n', 'B\n').repeat(2), expected: 'f=a|B|c|d' },
+  {
+    name: 'one whose FIND is a part of another line',
+    answer: block('a\n', 'X\n').repeat(2),
+    files: { f: 'a\nabc\n' },
+    expected: 'f=X|abc',
+  },
+  {
+    name: 'a part of a line',
+    answer: block('ell\n', 'i\n'),
+    files: { f: 'hello\n' },
+    expected: 'f=hio; [part_of_line]',
+  },
+  {
+    name: 'a part of a line of an earlier block',
+    answer: block('b\n', 'hello\n') + block('ell\n', 'i\n'),
+    expected: 'f=a|hio|c|d; [part_of_line earlier_block]',
+  },
+  {
+    name: 'a part of a line of a new file',
+    answer: block('', '1\nhello\n', { path: 'n' }) + block('ell\n', 'i\n', { path: 'n' }),
+    files: { n: null },
+    expected: 'n=1|hio; [part_of_line earlier_block]',
+  },
+  {
+    name: 'a part of a line that is to stay, beside a change',
+    answer: block('ell\n', 'ell\n') + block('b\n', 'B\n'),
+    files: { f: 'hello\nb\n' },
+    expected: 'f=hello|B',
+  },
+  {
+    name: 'lines left out that are to stay, beside a change',
+    answer: block('a\n...\nc\n', 'a\n...\nc\n') + block('d\n', 'D\n'),
+    options: eliding,
+    expected: 'f=a|b|c|D',
+  },
+  {
+    name: 'lines left out below the first',
+    answer: block('b\n...\nd\n', 'b\nX\n'),
+    options: eliding,
+    expected: 'f=a|b|X; [elision]',
+  },
+  {
+    name: 'a new file whose folder looks like a prefix',
+    answer: block('', 'x\n', { path: 'a/f' }),
+    options: { mayCreateUnder: [''] },
+    expected: 'a/f=x',
+  },
   { name: 'FIND equal to REPLACE', answer: block('b\n', 'b\n'), expected: 'f=a|b|c|d' },
   { name: 'REPLACE there already', answer: block('x\n', 'b\n'), expected: 'f=a|b|c|d' },
 ];
@@ -192,6 +264,41 @@ const refusals: Case[] = [
     answer: block('x\n', 'b\n'),
     files: { f: 'b\nb\n' },
     expected: 'refused: find_absent',
+  },
+  {
+    name: 'lines left out that stand nowhere',
+    answer: block('a\n...\nz\n', 'x\n'),
+    options: eliding,
+    expected: 'refused: elision',
+  },
+  {
+    name: 'lines left out that are to stay and stand nowhere, beside a change',
+    answer: block('a\n...\nz\n', 'a\n...\nz\n') + block('d\n', 'D\n'),
+    options: eliding,
+    expected: 'refused: find_absent',
+  },
+  {
+    name: 'blanks that are a part of a line',
+    answer: block('  \n', 'y\n'),
+    files: { f: '  x\n' },
+    expected: 'refused: find_absent',
+  },
+  {
+    name: 'FIND absent, REPLACE partly of another block',
+    answer: block('a\n', 'x\n') + block('q\n', 'x\nb\n'),
+    options: known,
+    expected: 'refused: find_absent',
+  },
+  {
+    name: 'nine REPLACE: lines, with a nonce',
+    answer: marked('b\n', 'REPLACE:\n'.repeat(8)),
+    options: withNonce,
+    expected: 'refused: marker_in_body',
+  },
+  {
+    name: 'prose in a fence behind the last block',
+    answer: `${block('b\n', 'B\n')}\`\`\`\nx\n\`\`\`\n`,
+    expected: 'refused: marker_in_body',
   },
   { name: 'FIND absent, REPLACE empty', answer: block('x\n', ''), expected: 'refused: find_absent' },
   {
@@ -375,6 +482,13 @@ const invalid: Case[] = [
     answer: `${block('b\n', 'B\n')}FILE: f\n`,
     expected: 'invalid open: open_block',
   },
+  { name: 'cut in a line for FIND', answer: 'FILE: f\nFIN', expected: 'invalid open: no_find' },
+  { name: 'cut in a second FILE', answer: 'FILE: f\nFILE: g', expected: 'invalid open: no_find' },
+  {
+    name: 'cut in a fence behind prose',
+    answer: `${block('b\n', 'B\n')}So:\n\`\`\`\nx\n`,
+    expected: 'invalid open: cut_inside_fence',
+  },
   { name: 'FIND without FILE', answer: 'FIND:\nb\nREPLACE:\nB\nEND\n', expected: 'invalid: find_without_file' },
   { name: 'two FILE lines', answer: `FILE: f\n${block('b\n', 'B\n')}`, expected: 'invalid: no_find' },
   {
@@ -444,6 +558,50 @@ describe('search-replace', () => {
     expect(whyNot(readOne(searchReplace, answer, contextOf({ f: 'a\nx\nb\nx\n' })))).toContain('at lines 2, 4.');
   });
 
+  test('places in text of earlier blocks are told without a number', () => {
+    const told = (answer: string, file: string) => whyNot(readOne(searchReplace, answer, contextOf({ f: file })));
+    expect(told(block('b\n', 'x\nx\n') + block('x\n', 'y\n'), 'a\nb\n')).toContain(
+      'FIND stands in several places: in text that an earlier block made. ',
+    );
+    expect(told(block('b\n', 'x\n') + block('x\n', 'y\n'), 'x\nb\n')).toContain(
+      'FIND stands in several places: at lines 1, and in text that an earlier block made. ',
+    );
+  });
+
+  test('a part that stands in many places is refused with fifty of them', () => {
+    const told = (count: number) =>
+      whyNot(readOne(searchReplace, block('a\n', 'x\n'), contextOf({ f: 'ab\n'.repeat(count) })));
+    expect(told(50)).toContain(', 49, 50. A part of a line must stand once');
+    expect(told(51)).toContain(', 49, 50 and more. A part of a line must stand once');
+    expect(told(60)).toContain(', 49, 50 and more. A part of a line must stand once');
+  });
+
+  test('a hundred parts of lines are looked for in a file', () => {
+    const file = Array.from({ length: 101 }, (_, i) => `<${i}:>\n`).join('');
+    const answer = Array.from({ length: 101 }, (_, i) => block(`<${i}:\n`, `(${i}\n`));
+    const reading = (count: number) => readOne(searchReplace, answer.slice(0, count).join(''), contextOf({ f: file }));
+    expect(reading(100).kind).toBe('plans');
+    expect(reading(101)).toMatchObject({ kind: 'refused', reasons: [{ code: 'find_absent', index: 100 }] });
+  });
+
+  test('at most ten refusals are told', () => {
+    const reasons = (answer: string, options: Partial<ApplyOptions> = {}) => {
+      const reading = readOne(searchReplace, answer, contextOf({ f: 'a\n' }, options));
+      return reading.kind === 'refused' ? reading.reasons.length : 0;
+    };
+    const many = (one: (i: number) => string) => Array.from({ length: 12 }, (_, i) => one(i)).join('');
+    expect(reasons(many((i) => block(`x${i}\n`, 'y\n')))).toBe(10);
+    expect(reasons(many((i) => block('x\n', 'y\n', { path: `no/${i}` })))).toBe(10);
+    expect(reasons(block('a\n', 'b\n') + many((i) => block(`x${i}\n`, `x${i}\n`)))).toBe(10);
+  });
+
+  test('what is told names the parts of a block, in any file', () => {
+    const told = (answer: string) => whyNot(readOne(searchReplace, answer, contextOf({ 'f.md': 'a\n' })));
+    expect(told(block('x\n', 'y\n', { path: 'f.md' }))).toContain('FIND stands nowhere');
+    expect(told('FILE: f.md\n')).toContain('The answer ends after FILE: f.md, before its FIND.');
+    expect(told(block('a\n  // ...\nb\n', 'y\n', { path: 'f.md' }))).toContain('leaves lines out: "// ..." stands');
+  });
+
   test('files and blocks are counted, refused or not', () => {
     const answer = block('x\n', 'y\n') + block('1\n', '2\n', { path: 'g' }) + block('z\n', 'y\n', { path: './f' });
     expect(searchReplace.read(answer, contextOf({ f: 'a\n', g: '1\n' }))).toMatchObject({ files: 2, edits: 3 });
@@ -459,5 +617,35 @@ describe('search-replace', () => {
     if (reading.kind !== 'plans') throw new Error(whyNot(reading));
     const [plan] = reading.plans;
     expect(plan?.kind === 'lines' && plan.lines.filter((l) => l.startsWith('new ')).length).toBe(1000);
+  });
+});
+
+describe('search-blocks', () => {
+  const conflict = (find: string, replace: string): string =>
+    `f\n<<<<<<< SEARCH\n${find}=======\n${replace}>>>>>>> REPLACE\n`;
+  const read = (answer: string, file: string) => readOne(searchBlocks, answer, contextOf({ f: file }));
+  const twice = 'x\n-\nx\n';
+  test.each([
+    [
+      'a first line, not the last, decides',
+      conflict(':start_line:3\n:end_line:4\n-------\nx\n', 'y\n'),
+      twice,
+      'f=x|-|y; [unchecked_lines]',
+    ],
+    ['the other way round', conflict(':end_line:4\n:start_line:3\nx\n', 'y\n'), twice, 'f=x|-|y; [unchecked_lines]'],
+    ['a rule is text without them', conflict('-------\nb\n', '-------\nB\n'), '-------\nb\n', 'f=-------|B'],
+    ['it alone, too', conflict('-------\nb\n', 'B\n'), '-------\nb\n', 'f=B'],
+    ['a hundred dividers', conflict('=======\n'.repeat(99), 'b\n'), '=======\n'.repeat(99), 'refused: marker_in_body'],
+    ['one more', conflict('=======\n'.repeat(100), 'b\n'), '=======\n'.repeat(100), 'invalid: stray_line'],
+  ])('%s', (_name, answer, file, expected) => {
+    expect(summary(read(answer, file))).toBe(expected);
+  });
+  test('lines of blanks round a block are no prose', () => {
+    const notes = (answer: string) => {
+      const reading = read(answer, 'b\n');
+      return reading.kind === 'plans' && reading.notes.map(({ code }) => code);
+    };
+    expect(notes(`  \n${conflict('b\n', 'B\n')} \n`)).toEqual([]);
+    expect(notes(`So:\n${conflict('b\n', 'B\n')}`)).toEqual(['prose']);
   });
 });
