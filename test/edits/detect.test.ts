@@ -1,5 +1,6 @@
-/** Which format an answer is taken for, and which nonce it carries. */
+/** Which format an answer is taken for, which nonce it carries, and what of it looks like an edit that nobody reads. */
 import { expect, test } from '@jest/globals';
+import { BODY, Outside, withoutIndent } from '../../src/edits/detect.js';
 import { detectFormat, nonceOf } from '../../src/edits/index.js';
 
 const OPEN = {
@@ -57,4 +58,64 @@ test.each([
   ['nothing', '', undefined],
 ])('the nonce: %s', (_, answer, nonce) => {
   expect(nonceOf(answer)).toBe(nonce);
+});
+
+test.each([
+  ['all of it', '  ```\n  FILE a\n  x\n  ```', '```\nFILE a\nx\n```'],
+  ['behind prose, before prose', 'So:\n  ```\n  x\n  ```\nDone.\n  It is.', 'So:\n```\nx\n```\nDone.\n  It is.'],
+  ['blank lines inside and behind', '  ```\n\n \n    x\n  ```\n  \nDone.', '```\n\n\n  x\n```\n  \nDone.'],
+  ['no closing fence', '   ~~~\n   FILE a\n   x', '~~~\nFILE a\nx'],
+])('an indented fence loses its blanks: %s', (_, answer, plain) => {
+  expect(withoutIndent(answer)).toBe(plain);
+});
+test.each([
+  ['a fence within a line', 'a  ```\n  b'],
+  ['no fence', ' `a`\n b'],
+  ['no waves', ' ~a\n b'],
+  ['four blanks', '    ```\n    x\n    ```'],
+  ['text that is not indented, in it', '  ```\n  x\nDone.'],
+  ['an edit before it', 'FILE a\n  ```\n  x\n  ```\nEND FILE'],
+])('an answer stays as it is: %s', (_, answer) => {
+  expect(withoutIndent(answer)).toBe(answer);
+});
+
+/** Lines outside of all bodies; `\0` is one that belongs to the grammar. */
+const outside = (...lines: string[]): Outside => {
+  const taken = new Outside();
+  for (const [at, line] of lines.entries()) {
+    taken.take(at, line);
+    if (line === BODY) taken.belongs(at);
+  }
+  return taken;
+};
+test.each<[string, string[], number | null]>([
+  ['nothing', [], null],
+  ['prose', ['That is all.', '', 'DELETE the old one by hand later, please.'], null],
+  ['a diff', ['x', '--- a', '+++ a'], 2],
+  ['blocks', ['', 'FILE: a', 'FIND:'], 2],
+  ['a malformed file', ['**FILE a.ts**'], 1],
+  ['a malformed end', ['x', 'END FILE abc'], 2],
+  ['JSON', ['x', ' {"edits": []}'], 2],
+  ['a fence with a path before it', ['`src/a.ts`', '```', 'x', '```'], 1],
+  ['one that belongs to a body', ['`src/a.ts`', '```', BODY, '```'], null],
+  ['a fence with a path in it', ['```ts title=a.ts', 'x', '```'], 1],
+  ['a path in a fence', ['```', 'src/a.ts', '```'], null],
+  ['a path behind a fence', ['```', 'x', '```', 'src/a.ts'], null],
+])('an edit outside of all bodies: %s', (_, lines, line) => {
+  expect(
+    outside(...lines)
+      .stray(0)
+      ?.message.match(/^Line (\d+) /)?.[1],
+  ).toBe(line?.toString());
+});
+test('it is one only beside edits that were read; a fence that stays open is a cut anyway', () => {
+  const diff = ['--- a', '+++ a'];
+  expect(outside(...diff).fault(0)).toBeNull();
+  expect(outside(...diff).fault(2)).toMatchObject({ open: false, reason: { code: 'stray_edit', index: 2 } });
+  expect(outside('```', 'x').fault(0)).toMatchObject({ open: true, reason: { code: 'cut_inside_fence' } });
+  expect(outside('x').fault(1)).toBeNull();
+});
+test('fences, blanks and bodies are no prose', () => {
+  expect(outside('  ', '```', '\t', BODY, '```').hasProse).toBe(false);
+  expect(outside('```', 'x', '```').hasProse).toBe(true);
 });
