@@ -254,6 +254,136 @@ const applied: Case[] = [
     options: { tolerances: { lookalikes: true } },
     expected: 'f=it\u2019s|z; [lookalikes]',
   },
+  {
+    name: 'another indentation, switched on',
+    diff: `${HEAD}@@ -1,2 +1,3 @@\n a\n-b\n+B\n+\n`,
+    files: { f: '0\n  a\n  b\n' },
+    options: { tolerances: { indent: true } },
+    expected: 'f=0|  a|  B|; [line_drift indent]',
+  },
+  { name: 'hunks without names, of the one file', diff: HUNK, expected: `f=${AFTER}` },
+  {
+    name: 'such hunks with prose between them',
+    diff: `First:\n\n${HUNK}\nThen:\n\n@@ -7,2 +7,1 @@\n g\n-h\n`,
+    expected: 'f=a|b|c|D|e|f|g',
+  },
+  { name: 'a hunk without numbers', diff: `${HEAD}@@\n c\n-d\n+D\n e\n`, expected: `f=${AFTER}; [line_drift]` },
+  {
+    name: 'a hunk with words for numbers',
+    diff: `${HEAD}@@ letters @@\n c\n-d\n+D\n e\n`,
+    expected: `f=${AFTER}; [line_drift]`,
+  },
+  {
+    name: 'svn diff',
+    diff: `Index: f\n${'='.repeat(67)}\n--- f\t(revision 1)\n+++ f\t(working copy)\n${HUNK}`,
+    expected: `f=${AFTER}`,
+  },
+  {
+    name: 'hg diff',
+    diff: `diff -r 123456789abc f\n--- a/f\tThu Jan 01 00:00:00 2026 +0000\n+++ b/f\tFri Jan 02 00:00:00 2026 +0000\n${HUNK}`,
+    expected: `f=${AFTER}`,
+  },
+  { name: 'diff -u of a backup', diff: `--- f.orig\n+++ f\n${HUNK}`, expected: `f=${AFTER}` },
+  {
+    name: 'diff -ru of two folders',
+    diff: `diff -ru old/f new/f\n--- old/f\n+++ new/f\n${HUNK}`,
+    expected: `f=${AFTER}`,
+  },
+  {
+    name: 'a new file by its time',
+    diff: '--- n\t1970-01-01 00:00:00\n+++ n\t2026-01-01 00:00:00\n@@ -0,0 +1 @@\n+1\n',
+    files: { n: null },
+    expected: 'n=1',
+  },
+  {
+    name: 'a deletion by its time',
+    diff: '--- f\t2026-01-01 00:00:00\n+++ f\t1970-01-01 00:00:00\n@@ -1,2 +0,0 @@\n-x\n-y\n',
+    files: { f: 'x\ny\n' },
+    expected: 'delete f',
+  },
+  {
+    name: 'such a time where lines are left',
+    diff: '--- f\t2026-01-01 00:00:00\n+++ f\t1970-01-01 00:00:00\n@@ -1,2 +1 @@\n x\n-y\n',
+    files: { f: 'x\ny\n' },
+    expected: 'f=x',
+  },
+  {
+    name: 'a deletion without its mode line',
+    diff: 'diff --git a/f b/f\n--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n',
+    files: { f: 'x\n' },
+    expected: 'delete f',
+  },
+  {
+    name: 'a mode taken away',
+    diff: 'diff --git a/f b/f\nold mode 100755\nnew mode 100644\n',
+    files: { f: 'x\n' },
+    expected: 'f=x mode 644',
+  },
+  {
+    name: 'the stated line among several, behind lines that came',
+    diff: `${HEAD}@@ -1 +1,2 @@\n a\n+n\n@@ -4 +5 @@\n-x\n+y\n`,
+    files: { f: 'a\nx\nb\nx\n' },
+    expected: 'f=a|n|x|b|y; [unchecked_lines]',
+  },
+  {
+    name: 'the last of several, which has no line end',
+    diff: `${HEAD}@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n\\ No newline at end of file\n`,
+    files: { f: 'x\nx' },
+    expected: 'f=x|y; [line_drift]',
+  },
+  {
+    name: 'counts that no signed line explains',
+    diff: `${HEAD}@@ -1,3 +1,3 @@\n a\n-b\n c\n@@ -7,2 +6,1 @@\n g\n-h\n`,
+    expected: 'f=a|c|d|e|f|g; [counts]',
+  },
+  {
+    name: 'prose with signs behind prose behind a fence, after wrong counts',
+    diff: `\`\`\`diff\n${HEAD}@@ -3,9 +3,9 @@\n c\n-d\n+D\n e\n\`\`\`\nDone:\n- d\n`,
+    expected: `f=${AFTER}; [counts]`,
+  },
+  { name: 'a diff that is there already', diff: HEAD + HUNK, files: { f: LETTERS.replace('d', 'D') }, expected: '' },
+  {
+    name: 'a new file that is there already',
+    diff: 'diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+1\n+2\n',
+    files: { n: '1\n2\n' },
+    expected: '',
+  },
+  {
+    name: 'one without a git line',
+    diff: '--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+1\n+2\n',
+    files: { n: '1\n2\n' },
+    expected: '',
+  },
+  {
+    name: 'a rename with a change that is there already',
+    diff: `diff --git a/f b/g\nrename from f\nrename to g\n--- a/f\n+++ b/g\n${HUNK}`,
+    files: { f: null, g: LETTERS.replace('d', 'D') },
+    expected: '',
+  },
+  {
+    name: 'lines that end in LF in a file of mixed ends',
+    diff: `${HEAD}@@ -2,2 +2,2 @@\n b\n-c\n+C\n`,
+    files: { f: 'a\r\nb\nc\n' },
+    expected: 'f=a\r|b|C',
+  },
+  {
+    name: 'others in a file of mixed ends',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+B\n`,
+    files: { f: 'a\r\nb\nc\n' },
+    expected: 'f=a|B|c',
+  },
+  {
+    name: 'carriage returns that stand there',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n a\r\n-b\n+B\r\n`,
+    files: { f: 'a\r\nb\nc\n' },
+    expected: 'f=a\r|B\r|c',
+  },
+  {
+    name: 'carriage returns that do not',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n a\n-b\r\n+B\r\n`,
+    files: { f: 'a\nb\nc\n' },
+    expected: 'f=a|B|c; [line_endings]',
+  },
 ];
 
 const refusals: Case[] = [
@@ -458,6 +588,98 @@ const refusals: Case[] = [
     expected: 'refused: ambiguous_sign',
   },
   {
+    name: 'a removed line that may be context',
+    diff: `${HEAD}@@ -1,3 +1,3 @@\n a\n-c\n b\n@@ -9,1 +9,1 @@\n-z\n+y\n`,
+    files: { f: 'a\nc\nb\n-c\n3\n4\n5\n6\nz\n' },
+    expected: 'refused: ambiguous_sign',
+  },
+  {
+    name: 'the stated line among several, tolerance unchecked_lines off',
+    diff: `${HEAD}@@ -3,1 +3,1 @@\n-x\n+y\n`,
+    files: { f: 'x\nx\nx\nx\n' },
+    options: off('unchecked_lines'),
+    expected: 'refused: context_repeated',
+  },
+  {
+    name: 'a stated line that does not count the lines that came',
+    diff: `${HEAD}@@ -1 +1,2 @@\n a\n+n\n@@ -4 +4 @@\n-x\n+y\n`,
+    files: { f: 'a\nx\nb\nx\n' },
+    expected: 'refused: context_repeated',
+  },
+  {
+    name: 'another indentation in two places',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+B\n`,
+    files: { f: '  a\n  b\n\ta\n\tb\n' },
+    options: { tolerances: { indent: true } },
+    expected: 'refused: context_repeated',
+  },
+  {
+    name: 'another indentation that an added line has not',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n   a\n-  b\n+B\n`,
+    files: { f: ' a\n b\n' },
+    options: { tolerances: { indent: true } },
+    expected: 'refused: indent',
+  },
+  {
+    name: 'line ends that differ, tolerance line_endings off',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n a\n-b\r\n+B\r\n`,
+    files: { f: 'a\nb\nc\n' },
+    options: { tolerances: { line_endings: false } },
+    expected: 'refused: line_endings',
+  },
+  {
+    name: 'a diff of which one hunk is there already',
+    diff: `${HEAD}${HUNK}@@ -7,2 +7,2 @@\n g\n-h\n+H\n`,
+    files: { f: LETTERS.replace('d', 'D') },
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'a diff that is there but for blanks',
+    diff: HEAD + HUNK,
+    files: { f: LETTERS.replace('d', 'D ') },
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'a rename alone that is done already',
+    diff: 'diff --git a/f b/g\nrename from f\nrename to g\n',
+    files: { f: null, g: 'x\n' },
+    expected: 'refused: target_absent',
+  },
+  {
+    name: 'a mode line of a deleted file beside two names',
+    diff: `diff --git a/f b/f\ndeleted file mode 100644\n${HEAD}${HUNK}`,
+    expected: 'refused: names_differ',
+  },
+  {
+    name: 'a new name that differs from the rename lines',
+    diff: `diff --git a/f b/g\nrename from f\nrename to g\n--- a/f\n+++ b/h\n${HUNK}`,
+    files: { f: LETTERS, g: null, h: null },
+    expected: 'refused: names_differ',
+  },
+  {
+    name: 'a new name that differs from the git line',
+    diff: `diff --git a/f b/f\n--- a/f\n+++ b/g\n${HUNK}`,
+    files: { f: LETTERS, g: null },
+    expected: 'refused: names_differ',
+  },
+  {
+    name: 'a file that another was renamed to',
+    diff: `diff --git a/f b/g\nrename from f\nrename to g\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+A\n`,
+    files: { f: LETTERS, g: null },
+    expected: 'refused: names_differ',
+  },
+  {
+    name: 'a binary patch before a good one',
+    diff: `diff --git a/g b/g\nindex 1..2 100644\nGIT binary patch\n@@ -1 +1 @@\n--- a/x\n+++ b/x\ndiff --git a/f b/f\n${HEAD}${HUNK}`,
+    files: { f: LETTERS, g: 'x' },
+    expected: 'refused: binary_patch',
+  },
+  {
+    name: 'a binary patch in a fence before prose',
+    diff: '```diff\ndiff --git a/f b/f\nindex 1..2 100644\nBinary files a/f and b/f differ\n```\nDone.\n',
+    expected: 'refused: binary_patch',
+  },
+  {
     name: 'wrong counts and a line without sign',
     diff: `${HEAD}@@ -1,3 +1,2 @@\n a\nb\n c\n@@ -7,2 +7,1 @@\n g\n-h\n`,
     expected: 'refused: counts',
@@ -546,6 +768,24 @@ const invalid: Case[] = [
     diff: `${HEAD}@@ -1 +1 @@\n\\ No newline at end of file\n-x\n+y\n`,
     expected: 'invalid: stray_line',
   },
+  {
+    name: 'a hunk behind the line of a file without names',
+    diff: `Index: f\n${HUNK}`,
+    expected: 'invalid: hunk_without_file',
+  },
+  { name: 'the line of a file and no more', diff: `${HEAD}${HUNK}Index: g\n`, expected: 'invalid open: bare_header' },
+  { name: 'a header that is none', diff: `${HEAD}@@ -1 x @@\n a\n`, expected: 'invalid: bad_hunk_header' },
+  { name: 'such a header behind a hunk', diff: `${HEAD}${HUNK}@@ -1\n a\n`, expected: 'invalid: bad_hunk_header' },
+  {
+    name: 'a signed line behind a fence, after wrong counts',
+    diff: `\`\`\`diff\n${HEAD}@@ -3,9 +3,9 @@\n c\n-d\n+D\n e\n\`\`\`\n- d\nx\n`,
+    expected: 'invalid: stray_line',
+  },
+  {
+    name: 'half a header behind a fence',
+    diff: `\`\`\`diff\n${HEAD}${HUNK}\`\`\`\n+++ g\nx\n`,
+    expected: 'invalid: stray_line',
+  },
   { name: 'broken quotes', diff: `--- "a/f\\9"\n+++ "b/f\\9"\n${HUNK}`, expected: 'invalid: bad_header' },
 ];
 
@@ -576,6 +816,59 @@ describe('unified-diff', () => {
     expect(message).toContain('Hunk 1 (f, line 3 of the answer)');
     expect(message).toContain('nearest place is line 3; line 4 differs in text: expected "dd", found "d"');
     expect(message).toContain('Send the hunk again');
+  });
+
+  test('hunks are counted over files, and told with their lines', () => {
+    const diff = `${HEAD}${HUNK.replace('-3,3 +3,3', '-30,3 +30,3')}--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n@@ -3 +3 @@\n-3\n+4\n`;
+    const read = (g: string) => readOne(unifiedDiff, diff, contextOf({ f: LETTERS, g }));
+    expect(whyNot(read('1\n2\n5\n'))).toContain('Hunk 3 (g, line 13 of the answer): ');
+    expect(read('1\n0\n0\n3\n')).toMatchObject({
+      kind: 'plans',
+      tolerances: [
+        { tolerance: 'line_drift', path: 'f', index: 0, line: 3 },
+        { tolerance: 'line_drift', path: 'g', index: 2, line: 4 },
+      ],
+    });
+    expect(readOne(unifiedDiff, HEAD + HUNK, contextOf({ f: LETTERS.replace('d', 'D') }))).toMatchObject({
+      kind: 'plans',
+      notes: [{ code: 'already_present', index: 0 }],
+    });
+  });
+
+  test('at most ten refusals of a file are told', () => {
+    const hunks = Array.from({ length: 12 }, (_, i) => `@@ -${i + 1} +${i + 1} @@\n-x\n+y\n`).join('');
+    const reading = readOne(unifiedDiff, HEAD + hunks, contextOf({ f: LETTERS }));
+    expect(reading.kind === 'refused' && reading.reasons).toHaveLength(10);
+  });
+
+  test.each<[string, string, string, Partial<ApplyOptions>]>([
+    [
+      'the line that the header states',
+      HUNK.replace('-3', '-30'),
+      'It fits at line 3, its header states line 30.',
+      off('line_drift'),
+    ],
+    [
+      'that it states none',
+      HUNK.replace(/@@.*/, '@@'),
+      'It fits at line 3, its header states no line.',
+      off('line_drift'),
+    ],
+    [
+      'counts',
+      HUNK.replace('-3,3 +3,3', '-3,2 +3,2'),
+      'its header states 2 old and 2 new lines, its body has 3 and 3',
+      off('counts'),
+    ],
+    ['the line without sign', HUNK.replace(' c', 'c'), 'The line "c" starts with neither a blank', off('lost_blank')],
+    [
+      'how far the hunk before reaches',
+      `${HUNK}@@ -5,2 +5,1 @@\n e\n-f\n`,
+      'It belongs at line 5, but the hunk before it reaches to line 5.',
+      {},
+    ],
+  ])('a refusal tells %s', (_name, hunk, message, options) => {
+    expect(whyNot(readOne(unifiedDiff, HEAD + hunk, contextOf({ f: LETTERS }, options)))).toContain(message);
   });
 
   test('a repeated context is refused with all its places', () => {

@@ -3,6 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import {
   readGitLine,
   readName,
+  readStamped,
+  sameFile,
   withoutPrefixes,
   DIFF_NAME_CHARS,
 } from '../../../../src/edits/formats/unified-diff/names.js';
@@ -35,6 +37,58 @@ describe('a name', () => {
   ])('%j', (text, name) => {
     expect(readName(text)).toBe(name);
   });
+});
+
+test.each<[string, string | null, boolean]>([
+  ['a/x', 'a/x', false],
+  ['a/x\t2026-01-01 10:00:00', 'a/x', false],
+  ['a/x  2026-01-01 10:00:00 +0100', 'a/x', false],
+  ['a/x 2026-01-01', 'a/x 2026-01-01', false],
+  ['x\t(revision 12)', 'x', false],
+  ['x (revision 12)', 'x', false],
+  ['x (working copy)', 'x', false],
+  ['x (revision 12) y', 'x (revision 12) y', false],
+  ['x (copy)', 'x (copy)', false],
+  ['x\t1970-01-01 00:00:00.000000000 +0000', 'x', true],
+  ['x 1969-12-31 16:00:00', 'x', true],
+  ['x\tThu Jan 01 00:00:00 1970 +0000', 'x', true],
+  ['x\tThu Jan 1 00:00:00 1970', 'x', true],
+  ['x\tThu Jan 01 00:00:01 1970', 'x', false],
+  ['x (nonexistent)', 'x', true],
+  ['x\t(revision 0)', 'x', true],
+  ['x (revision 0)', 'x', true],
+  ['1970-01-01 x', '1970-01-01 x', false],
+  ['"a b"\t1970-01-01 00:00:00', 'a b', true],
+  ['"a b" 1970-01-01 00:00:00', 'a b', true],
+  ['"a b"\t2026-01-01 00:00:00', 'a b', false],
+  ['"a b"', 'a b', false],
+  ['"a b', null, false],
+  ['\t1970-01-01 00:00:00', null, false],
+  ['', null, false],
+])('a name and its stamp: %j', (text, name, isAbsent) => {
+  expect(readStamped(text)).toEqual(name === null ? null : { name, isAbsent });
+});
+
+test.each<[string, string, string[], string | null]>([
+  ['x.orig', 'x', ['x'], 'x'],
+  ['x', 'x.bak', ['x'], 'x'],
+  ['x~', 'x', ['x'], 'x'],
+  ['x.orig', 'x', [], null],
+  ['x.orig', 'x.bak', ['x'], null],
+  ['x.org', 'x', ['x'], null],
+  ['xy', 'x', ['x'], null],
+  ['old/x', 'new/x', [], 'x'],
+  ['old/d/x', 'new/d/x', [], 'd/x'],
+  ['old/x', 'new/y', [], null],
+  ['old/d/x', 'new/x', [], null],
+  ['old/x', 'old/x', [], null],
+  ['old/x', 'new/x', ['old/x'], null],
+  ['old/x', 'new/x', ['new/x'], null],
+  ['./x', 'new/x', [], null],
+  ['../x', 'new/x', [], null],
+  ['x', 'y', [], null],
+])('%s and %s, of %j, are %s', (from, to, known, expected) => {
+  expect(sameFile(from, to, (path) => known.includes(path))).toBe(expected);
 });
 
 describe('prefixes', () => {
