@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { applyAnswer } from '../../../src/edits/apply-answer.js';
+import { wholeFile } from '../../../src/edits/formats/whole-file.js';
 import type { AnswerOutcome, ApplyOptions } from '../../../src/edits/types.js';
+import { contextOf, readOne, summary, whyNot } from '../locate-support.js';
 
 const N = 'n0nce0n0nce0';
 const run = (
@@ -88,6 +90,39 @@ describe('without a nonce', () => {
     ['a marker inside', 'FILE a.ts\nEMEND-COMPLETE 1 1\nEND FILE\nEMEND-COMPLETE 1 1\n'],
   ])('%s is refused as ambiguous', (_name, answer) => {
     expect(run(answer)).toMatchObject({ outcome: 'refused', reasons: [{ code: 'marker_in_body' }] });
+  });
+});
+
+describe('what stands round the files', () => {
+  const file = 'FILE a.ts\nx\nEND FILE\n';
+  const read = (answer: string, nonce?: string) =>
+    readOne(wholeFile, answer, contextOf({ 'a.ts': 'one\n' }, nonce === undefined ? {} : { nonce }));
+  test.each<[string, string, string | undefined, string]>([
+    ['blanks behind the lines of the grammar', 'FILE a.ts \t\nx\nEND FILE  \n', undefined, 'a.ts=x'],
+    ['blanks before the nonce', `FILE a.ts  ${N} \nx\nEND FILE ${N}\n`, N, 'a.ts=x'],
+    [
+      'lines of a body that begin with the same letters',
+      'FILE a.ts\nEXPORT FILE x\nDo EMEND-COMPLETE it\nFILE\nEND FILE\n',
+      undefined,
+      'a.ts=EXPORT FILE x|Do EMEND-COMPLETE it|FILE',
+    ],
+    ['an end twice', file + 'END FILE\n', undefined, 'refused: marker_in_body'],
+    ['an end twice, with a nonce', `FILE a.ts ${N}\nx\nEND FILE ${N}\nEND FILE ${N}\n`, N, 'invalid: stray_edit'],
+    ['an end before all files', `END FILE\n${file}`, undefined, 'invalid: stray_edit'],
+  ])('%s', (_name, answer, nonce, expected) => {
+    expect(summary(read(answer, nonce))).toBe(expected);
+  });
+  test('three lines of prose are told, and blank lines are none', () => {
+    const notes = (answer: string) => {
+      const reading = read(answer);
+      return reading.kind === 'plans' && reading.notes.map(({ message }) => message.replace(/ outside.*/, ''));
+    };
+    expect(notes(`Here:\n${file}  \n\`\`\`\n\`\`\`\n`)).toEqual([]);
+    expect(notes(`${file}a\n \nb\nc\nd\n`)).toEqual(['Line 4', 'Line 6', 'Line 7']);
+  });
+  test('of a marker line in a body eighty characters are shown', () => {
+    const message = whyNot(read(`FILE a.ts\nFILE ${'x'.repeat(100)}\nEND FILE\n`));
+    expect(message).toContain(`The body of a.ts holds the marker line "FILE ${'x'.repeat(75)}", which`);
   });
 });
 
