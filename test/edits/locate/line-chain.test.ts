@@ -61,6 +61,45 @@ describe('places of lines', () => {
     expect(find([...repeated(2000), 'b', ...repeated(600), 'b'], wanted)).toEqual([15_000, 21_001]);
   });
 
+  test('the linear pass takes nothing for a line that it is not', () => {
+    const block = [...new Array<string>(9).fill('a'), 'b'];
+    const repeated = (times: number): string[] => Array.from({ length: times }, () => block).flat();
+    // All but the first line stands there.
+    const wanted = [...repeated(500), 'b'];
+    expect(find([...repeated(2000), 'x', 'b', ...wanted.slice(1)], wanted)).toEqual([]);
+    // What stands there after the first two lines begins in the second.
+    const other = ['a', 'b', ...wanted];
+    const doubled = ['a', 'b', 'b', ...wanted];
+    expect(find([...repeated(2000), ...doubled], other)).toEqual([]);
+    expect(find([...repeated(2000), 'x', ...other], other)).toEqual([20_001]);
+    // Many places.
+    const places = (times: number) => {
+      const pattern = repeated(100);
+      const chain = new LineChain(repeated(times), () => pattern);
+      const { first, more } = chain.find(
+        pattern.map((text) => ({ text })),
+        'exact',
+      );
+      return [first.length, more];
+    };
+    expect(places(99 + PLACES_KEPT)).toEqual([PLACES_KEPT, false]);
+    expect(places(100 + PLACES_KEPT)).toEqual([PLACES_KEPT, true]);
+  });
+
+  test('nothing stands before a line that was made at the beginning', () => {
+    const chain = new LineChain(['a', 'z', 'q', 'z'], () => ['z', 'x']);
+    chain.replace([0], ['x', 'y']);
+    expect(chain.find([{ text: 'z' }, { text: 'x' }], 'exact').first).toEqual([]);
+    expect(chain.find([{ text: 'x' }], 'exact').first).toEqual([4]);
+  });
+
+  test('two readings that are the same are one', () => {
+    const chain = new LineChain(['a', 'b', 'a'], () => ['a']);
+    expect(chain.find([{ text: 'a', other: 'a' }], 'exact').first).toEqual([0, 2]);
+    chain.replace([1], ['a']);
+    expect(chain.find([{ text: 'a', other: 'a' }], 'exact').first).toEqual([0, 2, 3]);
+  });
+
   /** Blocks of nine lines and one, in which some lines were exchanged: each place is nearly one for a piece of it, up to its end. */
   const periodic = fc.array(fc.tuple(fc.nat(), fc.constantFrom('a', 'b')), { maxLength: 4 }).map((exchanged) => {
     const base = Array.from({ length: 3_000 }, (_, i) => (i % 10 === 9 ? 'b' : 'a'));

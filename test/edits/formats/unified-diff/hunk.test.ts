@@ -40,6 +40,14 @@ describe('where a hunk ends', () => {
     ['wrong counts, blank lines behind', '@@ -1,9 +1,9 @@|-b|+c|||', '-b|+c 1,1 next 3'],
     ['a blank line within', '@@ -1,3 +1,3 @@| a||-b|+c', ' a|_|-b|+c 3,3 next 5'],
     ['blank lines that the counts take', '@@ -1,3 +1,3 @@|-b|+c||', '-b|+c|_|_ 3,3 next 5'],
+    ['before the line of another file', '@@ -1,9 +1,9 @@| a|-b|+c|Index: x', ' a|-b|+c 2,2 next 4'],
+    ['not at such a line as context', '@@ -1,2 +1,2 @@| Index: x|-b|+c', ' Index: x|-b|+c 2,2 next 4'],
+    ['nor within one', '@@ -1,9 +1,9 @@| a|see Index: x|-b|+c', ' a|_see Index: x|-b|+c 3,3 next 5'],
+    ['nor at half a header', '@@ -1,9 +1,9 @@|-a|--- x| y|@@ -9 +9 @@', '-a|--- x| y 3,1 next 4'],
+    ['nor before the other half', '@@ -1,9 +1,9 @@|-a| x|+++ y|@@ -9 +9 @@', '-a| x|+++ y 2,2 next 4'],
+    ['old lines beyond the counts, before prose', '@@ -0,0 +1,1 @@| a|That is all.', ' a|_That is all. 2,2 next 3'],
+    ['new lines beyond the counts, before prose', '@@ -1,1 +0,0 @@| a|That is all.', ' a|_That is all. 2,2 next 3'],
+    ['a signed line behind blank lines', '@@ -1 +1 @@|-b|+c||-x', '-b|+c|_|-x 3,2 next 5'],
     ['three dashes without a file', '@@ -1,9 +1,9 @@|-a|--- x|+b', '-a|--- x|+b 2,1 next 4'],
     ['three dashes and pluses without a hunk', '@@ -1,9 +1,9 @@|--- x|+++ y| z', '--- x|+++ y| z 2,2 next 4'],
   ])('%s', (_, text, expected) => {
@@ -51,6 +59,7 @@ describe('where a hunk ends', () => {
     expect(read(text, { fence: '```' })).toBe('-b|+c 1,1 next 3');
     expect(read('@@ -1 +1 @@|-b|+c||```', { fence: '```' })).toBe('-b|+c 1,1 next 3');
     expect(read(text)).toBe('-b|+c|_```|_more 3,3 next 5');
+    expect(read('@@ -1,2 +1,2 @@| ```|-b|+c', { fence: '```' })).toBe(' ```|-b|+c 2,2 next 4');
   });
 });
 
@@ -73,6 +82,8 @@ describe('its lines', () => {
   test.each([
     ['no newline on both sides', `@@ -1 +1 @@|-b|${none}|+c|${none}`, '-b$|+c$ 1,1 next 5'],
     ['no newline on one side, and a blank line', `@@ -1 +1 @@|-b|+c|${none}|`, '-b|+c$ 1,1 next 4'],
+    ['within the counts, before prose', `@@ -1 +1 @@|-b|${none}|+c|That is all.`, '-b$|+c 1,1 next 4'],
+    ['behind them, before prose', `@@ -1 +1 @@|-b|+c|${none}|That is all.`, '-b|+c$ 1,1 next 4'],
     ['in other letters', '@@ -1 +1 @@|-b|+c|\\ no newline at END OF FILE', '-b|+c$ 1,1 next 4'],
     ['of a kept last line', `@@ -1,2 +1,2 @@|-b|+c| d|${none}`, '-b|+c| d$ 2,2 next 5'],
     ['twice of one line', `@@ -1 +1 @@|-b|+c|${none}|${none}`, 'stray_line'],
@@ -83,6 +94,8 @@ describe('its lines', () => {
     ['a CR before the missing line end is text', `@@ -1 +1 @@|-b|+c~|${none}`, '-b|+c\r$ 1,1 next 4'],
     ['in a diff of CRLF it is not', `@@ -1 +1 @@~|-b~|+c~|${none}~`, '-b|+c$ 1,1 next 4'],
     ['a CR before a line end is none', '@@ -1 +1 @@|-b~|+c~', '-b|+c 1,1 next 3'],
+    ['a CR behind a line that ends in one', `@@ -1 +1 @@|-b~|+c~|${none}`, '-b|+c\r$ 1,1 next 4'],
+    ['words without a sign', '@@ -1,2 +1,2 @@|-b|+c|d e', '-b|+c|_d e 2,2 next 4'],
     ['a tab for the blank', '@@ -1,2 +1,2 @@|-b|+c|\td', '-b|+c|_\td 2,2 next 4'],
   ])('%s', (_, text, expected) => {
     expect(read(text)).toBe(expected);
@@ -98,6 +111,7 @@ describe('its lines', () => {
     expect(at('@@ -3,1 +2,0 @@ f()', '-b')).toEqual([2, 2, 1, 0]);
     expect(at('@@ -0,0 +1 @@', '+b')).toEqual([0, 0, 0, 1]);
     expect(at('@@ -0 +0 @@', '-a', '+b')).toEqual([-1, -1, 1, 1]);
+    expect(at('@@', ' a', '-b')).toEqual([-1, -1, 2, 1]);
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { ApplyOptions } from '../../../../src/edits/types.js';
 import { unifiedDiff } from '../../../../src/edits/formats/unified-diff/index.js';
 import { contextOf, readOne, summary, whyNot } from '../../locate-support.js';
+import { told } from '../../told.js';
 
 type Files = Readonly<Record<string, string | null>>;
 interface Case {
@@ -341,6 +342,93 @@ const applied: Case[] = [
     diff: `\`\`\`diff\n${HEAD}@@ -3,9 +3,9 @@\n c\n-d\n+D\n e\n\`\`\`\nDone:\n- d\n`,
     expected: `f=${AFTER}; [counts]`,
   },
+  {
+    name: 'a blank line between hunks, where several files are offered',
+    diff: `${HEAD}@@ -1,2 +1,3 @@\n a\n+x\n b\n\n\n@@ -7,2 +8,1 @@\n g\n-h\n`,
+    files: { f: LETTERS, g: '' },
+    expected: 'f=a|x|b|c|d|e|f|g',
+  },
+  {
+    name: 'prose that speaks of headers',
+    diff: `I ran diff --git a/f b/f here.\nSee --- a/f for it.\n\n${HEAD}${HUNK}`,
+    expected: `f=${AFTER}`,
+  },
+  { name: 'all lines gone, the file not', diff: `${HEAD}@@ -1 +0,0 @@\n-x\n`, files: { f: 'x\n' }, expected: 'f=' },
+  {
+    name: 'the time of no file, where lines are quoted',
+    diff: '--- f\t1970-01-01 00:00:00\n+++ f\t2026-01-01 00:00:00\n@@ -1 +1 @@\n-x\n+y\n',
+    files: { f: 'x\n' },
+    expected: 'f=y',
+  },
+  {
+    name: 'the first line of several that are the same',
+    diff: `${HEAD}@@ -1 +1 @@\n-x\n+y\n`,
+    files: { f: 'x\nx\n' },
+    expected: 'f=y|x; [unchecked_lines]',
+  },
+  {
+    name: 'wrong counts and an empty line without its blank',
+    diff: `${HEAD}@@ -1,9 +1,9 @@\n x\n\n-y\n+z\n`,
+    files: { f: 'x\n\ny\n' },
+    whole: true,
+    expected: 'f=x||z; [counts lost_blank]',
+  },
+  {
+    name: 'wrong counts of additions to an empty file',
+    diff: `${HEAD}@@ -0,0 +1,9 @@\n+1\n`,
+    files: { f: '' },
+    whole: true,
+    expected: 'f=1; [counts]',
+  },
+  ...[
+    ['fewer new lines than stated', '@@ -1,2 +1,4 @@\n a\n b\n+c\n', 'a\nb\n+c\n', 'f=a|b|c|+c; [counts]'],
+    ['fewer old ones, more new ones', '@@ -1,3 +1,1 @@\n a\n b\n+c\n', 'a\nb\n+c\n', 'f=a|b|c|+c; [counts]'],
+    ['fewer old lines than stated', '@@ -1,4 +1,2 @@\n a\n-c\n b\n', 'a\nc\nb\n-c\n', 'f=a|b|-c; [counts]'],
+    ['fewer new ones, more old ones', '@@ -1,1 +1,3 @@\n a\n-c\n b\n', 'a\nc\nb\n-c\n', 'f=a|b|-c; [counts]'],
+    ['fewer of both, context alone', '@@ -1,3 +1,3 @@\n a\n b\n', 'a\nb\n b\n', 'f=a|b| b; [counts]'],
+  ].map(([name = '', hunk = '', f = '', expected = '']) => ({
+    name: `a signed line that stands in the file, no context by the counts: ${name}`,
+    diff: HEAD + hunk,
+    files: { f },
+    whole: true,
+    expected,
+  })),
+  {
+    name: 'carriage returns in one of two files',
+    diff: `${HEAD}${HUNK}--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\r\n+2\r\n`,
+    files: { f: LETTERS, g: '1\r\n' },
+    expected: `f=${AFTER}; g=2\r`,
+  },
+  {
+    name: 'carriage returns in one of two hunks',
+    diff: `${HEAD}@@ -1 +1 @@\n-a\r\n+A\r\n@@ -4 +4 @@\n-b\n+B\n`,
+    files: { f: 'a\r\n0\n0\nb\n' },
+    expected: 'f=A\r|0|0|B',
+  },
+  {
+    name: 'line ends that are right where blanks are not',
+    diff: `${HEAD}@@ -1,2 +1,3 @@\n a\r\n+n\r\n-b\r\n+B\r\n`,
+    files: { f: 'a\r\nb  \r\n' },
+    expected: 'f=a|n|B; [trailing_space]',
+  },
+  {
+    name: 'a last line without end where blanks are not right',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n a\r\n-b\n+B\n`,
+    files: { f: 'a\r\nb  ' },
+    expected: 'f=a|B; [trailing_space]',
+  },
+  {
+    name: 'a later line end that is not right',
+    diff: `${HEAD}@@ -1,3 +1,3 @@\n a\r\n b\r\n-c\n+C\n`,
+    files: { f: 'a\r\nb\nc\n' },
+    expected: 'f=a|b|C; [line_endings]',
+  },
+  {
+    name: 'a diff that is there already, of which numbers tell the place',
+    diff: `${HEAD}@@ -1 +1,2 @@\n a\n+n\n@@ -4 +5 @@\n-x\n+y\n`,
+    files: { f: 'a\nn\ny\nb\ny\n' },
+    expected: '',
+  },
   { name: 'a diff that is there already', diff: HEAD + HUNK, files: { f: LETTERS.replace('d', 'D') }, expected: '' },
   {
     name: 'a new file that is there already',
@@ -588,6 +676,69 @@ const refusals: Case[] = [
     expected: 'refused: ambiguous_sign',
   },
   {
+    name: 'a removed line that stands there with its sign',
+    diff: `${HEAD}@@ -1,3 +1,2 @@\n a\n-x\n b\n`,
+    files: { f: 'a\n-x\nb\n' },
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'an indented context line, tolerance lost_blank off',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n  x\n-y\n+z\n`,
+    files: { f: '  x\ny\n' },
+    options: off('lost_blank'),
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'another indentation at the end of a file without line end',
+    diff: `${HEAD}@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n`,
+    files: { f: '  a' },
+    options: { tolerances: { indent: true } },
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'another indentation elsewhere, tolerance line_drift off',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+B\n`,
+    files: { f: '0\n  a\n  b\n' },
+    options: { tolerances: { indent: true, line_drift: false } },
+    expected: 'refused: line_drift',
+  },
+  {
+    name: 'a byte order mark that the file has not',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n \ufeffx\n-y\n+z\n`,
+    files: { f: 'x\ny\n' },
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'a diff that is there but for its signs',
+    diff: `${HEAD}@@ -3,3 +3,3 @@\nc\n-d\n+D\n e\n`,
+    files: { f: LETTERS.replace('d', 'D') },
+    expected: 'refused: context_mismatch',
+  },
+  {
+    name: 'a new file by its time that exists',
+    diff: '--- n\t1970-01-01 00:00:00\n+++ n\t2026-01-01 00:00:00\n@@ -0,0 +1 @@\n+1\n',
+    files: { n: '' },
+    expected: 'refused: already_exists',
+  },
+  {
+    name: 'the new name of a git line that differs',
+    diff: `diff --git a/f b/g\n${HEAD}${HUNK}`,
+    files: { f: LETTERS, g: null },
+    expected: 'refused: names_differ',
+  },
+  {
+    name: 'the old name of a git line that differs',
+    diff: `diff --git a/g b/f\n${HEAD}${HUNK}`,
+    files: { f: LETTERS, g: null },
+    expected: 'refused: names_differ',
+  },
+  {
+    name: 'the other half of a rename',
+    diff: `diff --git a/f b/g\nrename to g\n--- a/f\n+++ b/g\n${HUNK}`,
+    files: { f: LETTERS, g: null },
+    expected: 'refused: bad_header',
+  },
+  {
     name: 'a removed line that may be context',
     diff: `${HEAD}@@ -1,3 +1,3 @@\n a\n-c\n b\n@@ -9,1 +9,1 @@\n-z\n+y\n`,
     files: { f: 'a\nc\nb\n-c\n3\n4\n5\n6\nz\n' },
@@ -786,6 +937,44 @@ const invalid: Case[] = [
     diff: `\`\`\`diff\n${HEAD}${HUNK}\`\`\`\n+++ g\nx\n`,
     expected: 'invalid: stray_line',
   },
+  {
+    name: 'a bare fence behind wrong counts',
+    diff: `\`\`\`diff\n${HEAD}@@ -3,9 +3,9 @@\n c\n-d\n+D\n e\n\`\`\`\n\`\`\`\n`,
+    expected: 'invalid open: cut_inside_fence',
+  },
+  {
+    name: 'another edit behind a mode alone',
+    diff: 'diff --git a/f b/f\nold mode 100644\nnew mode 100755\n\nThen:\n\n{"edits": []}\n',
+    expected: 'invalid: stray_edit',
+  },
+  {
+    name: 'signed lines in a fence of their own',
+    diff: `${HEAD}${HUNK}\`\`\`\n- d\n\`\`\`\n`,
+    expected: 'invalid: stray_line',
+  },
+  {
+    name: 'half a header behind a git line',
+    diff: `diff --git a/f b/f\n--- a/f\n${HUNK}`,
+    expected: 'invalid: stray_line',
+  },
+  { name: 'a header and text', diff: `${HEAD}text\nmore\n`, expected: 'invalid: bad_hunk_header' },
+  {
+    name: 'a mode and a header without hunks',
+    diff: `diff --git a/f b/f\nold mode 100644\nnew mode 100755\n${HEAD}`,
+    expected: 'invalid open: bare_header',
+  },
+  {
+    name: 'the other half of a rename',
+    diff: 'diff --git a/f b/g\nrename to g\n',
+    expected: 'invalid open: bare_header',
+  },
+  ...['-3,9 +3,3', '-3,3 +3,9'].map((counts) => ({
+    name: `a signed line behind a fence, after ${counts}`,
+    diff: `\`\`\`diff\n${HEAD}@@ ${counts} @@\n c\n-d\n+D\n e\n\`\`\`\n- d\nx\n`,
+    expected: 'invalid: stray_line',
+  })),
+  { name: 'a broken old name', diff: `--- "a/f\\9"\n+++ b/f\n${HUNK}`, expected: 'invalid: bad_header' },
+  { name: 'a broken new name', diff: `--- a/f\n+++ "b/f\\9"\n${HUNK}`, expected: 'invalid: bad_header' },
   { name: 'broken quotes', diff: `--- "a/f\\9"\n+++ "b/f\\9"\n${HUNK}`, expected: 'invalid: bad_header' },
 ];
 
@@ -879,6 +1068,9 @@ describe('unified-diff', () => {
   test('files and hunks are counted, refused or not', () => {
     const diff = `${HEAD}${HUNK}@@ -7,2 +7,1 @@\n g\n-h\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n`;
     expect(unifiedDiff.read(diff, contextOf({ f: LETTERS }))).toMatchObject({ files: 2, edits: 3 });
+    const binary =
+      'diff --git a/g b/g\nGIT binary patch\nliteral 3\n@@ -1 +1 @@\n--- a/x\n+++ b/x\ndiff --git a/f b/f\n';
+    expect(unifiedDiff.read(binary + HEAD + HUNK, contextOf({ f: LETTERS }))).toMatchObject({ files: 2, edits: 1 });
   });
 
   test('1,000 hunks in 100,000 lines', () => {
@@ -892,5 +1084,11 @@ describe('unified-diff', () => {
     const [plan] = reading.plans;
     expect(plan?.kind === 'lines' && plan.lines.filter((l) => l.startsWith('new ')).length).toBe(1000);
     expect(reading.tolerances).toHaveLength(1000);
+  });
+
+  test('in a file of mixed ends a diff is read line by line only where all of it stands so', () => {
+    const diff = `${HEAD}@@ -1,2 +1,2 @@\n a\n-x\n+X\n@@ -4 +4 @@\n-b\n+B\n`;
+    expect(told('unified-diff', diff, { f: 'a\r\nx\n0\nb\n' })).toEqual({ f: 'a\r\nX\r\n0\nB\n' });
+    expect(told('unified-diff', diff, { f: 'a\nx\n0\nb\nc\r\n' })).toEqual({ f: 'a\nX\n0\nB\nc\r\n' });
   });
 });
