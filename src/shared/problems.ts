@@ -67,6 +67,7 @@ export const PROBLEMS = {
   disk: spec(EXIT.failed, 'Free disk space or mend the permission, then retry.'),
   git_failed: spec(EXIT.failed, 'See the message of git.'),
   git_too_old: spec(EXIT.refused, 'Install git 2.38 or later, or run the plan with --sequential.'),
+  sign_failed: spec(EXIT.failed, 'Make the key usable for the worker and answer retry, or set `sign: false`.'),
   hook_failed: spec(EXIT.failed, 'A commit hook refused; mend what it names, or set `hooks: false`.'),
   // limits
   limit_reached: spec(EXIT.limit, 'Raise the limit with `--set LIMIT=VALUE`.'),

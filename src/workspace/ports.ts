@@ -148,6 +148,9 @@ export interface RecoveredTransaction {
   readonly conflicts: readonly FileConflict[];
 }
 
+/** Is a commit signed? Null: as git is configured (`commit.gpgsign`). */
+export type Signing = boolean | null;
+
 export interface CommitRequest {
   readonly stepKey: StepKey;
   readonly workspace: string;
@@ -162,7 +165,7 @@ export interface CommitRequest {
   readonly hooks: boolean;
   /** Names of variables of the worker's that hooks get. */
   readonly env: readonly string[];
-  readonly sign: boolean;
+  readonly sign: Signing;
   /** Names of the apply records that the commit is made of: where one of them was rolled back meanwhile, nothing is committed. */
   readonly records?: readonly string[];
   /** Does the step still hold the workspace, and is this attempt still the one that counts? Asked right before the branch moves. */

@@ -8,6 +8,7 @@ import type {
   FileConflict,
   WorkspaceLock,
   Result,
+  Signing,
   AssertCurrent,
 } from './ports.js';
 
@@ -51,7 +52,7 @@ export interface MergeRequest {
   readonly theirs: string;
   readonly message: string;
   readonly holder: ApplyRequest['holder'];
-  readonly sign: boolean;
+  readonly sign: Signing;
   /** One parent: what `theirs` changed is committed as a change of its own. */
   readonly plain?: boolean;
 }

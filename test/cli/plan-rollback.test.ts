@@ -111,6 +111,25 @@ test('one new commit takes back files, marks and boxes; what a person has beside
   expect(existsSync(join(cwd, 'src/one.js'))).toBe(false);
 }, 60_000);
 
+test('signed where git is told so, or emend.yaml says it', async () => {
+  const key = join(home, 'key');
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ada', '-f', key]);
+  writeFileSync(join(home, 'signers'), `ada@example.org ${readFileSync(`${key}.pub`, 'utf8')}`);
+  git('config', 'gpg.format', 'ssh');
+  git('config', 'user.signingkey', key);
+  git('config', 'gpg.ssh.allowedSignersFile', join(home, 'signers'));
+  git('config', 'commit.gpgsign', 'true');
+  expect(await emend('rollback', 'plans/010_demo.md', '2')).toMatchObject({ exit: 0, err: '' });
+  git('config', 'commit.gpgsign', 'false');
+  put('emend.yaml', 'sign: true\n');
+  expect(await emend('rollback', 'plans/010_demo.md', '1')).toMatchObject({ exit: 0, err: '' });
+  expect(git('log', '-3', '--format=%G? %s').split('\n').slice(0, 3)).toEqual([
+    'G Take back Phase 1: One',
+    'G Take back Phase 2: Two',
+    expect.stringMatching(/^N Mark Phase 2/),
+  ]);
+}, 60_000);
+
 describe('refused, and nothing is changed', () => {
   test.each([
     [

@@ -78,7 +78,8 @@ test('the archive of a run that ended holds it, signed, and a clone and a copy o
     expect.stringMatching(/^commit \w+, made on \w+\nsigned by ada\nAll that was checked holds\.\n$/),
     0,
   ]);
-  const few = emend('evidence', 'verify', file, '--repository', clone);
+  execFileSync('git', ['clone', '-q', '--bare', s.repo, `${clone}.git`]);
+  const few = emend('evidence', 'verify', file, '--repository', `${clone}.git`);
   expect(few.stdout).toMatch(/no archive was given.*\ncommit .*\nsigned by ada\n/);
   writeFileSync(join(dir, 'others'), '');
   const written = spawnSync(

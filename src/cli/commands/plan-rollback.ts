@@ -32,7 +32,8 @@ export const rollback = async (
   const phase = phaseOf(read, Number(written), path);
   const commits = await commitsOf(plan, phase);
   const { engine, blobs, holder } = local;
-  const wanted = { workspace: plan.workspace, commits, message: messageOf(plan, phase, commits), holder, sign: false };
+  const { sign } = read;
+  const wanted = { workspace: plan.workspace, commits, message: messageOf(plan, phase, commits), holder, sign };
   const done = await takeBack(
     { engine, blobs },
     wanted,

@@ -183,7 +183,7 @@ function filledIn(settings: Settings): ProjectConfig {
     commit: settings.commit ?? null,
     hooks: settings.hooks ?? true,
     env: settings.env ?? [],
-    sign: settings.sign ?? false,
+    sign: settings.sign ?? null,
     approval: settings.approval ?? 'ask',
     approvers,
     evidenceKey: settings.evidenceKey ?? null,

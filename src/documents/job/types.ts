@@ -81,7 +81,8 @@ export interface ProjectConfig {
   readonly hooks: boolean;
   /** Names of variables of the worker's environment that commands get beside the usual ones. */
   readonly env: readonly string[];
-  readonly sign: boolean;
+  /** Null: as git is configured. */
+  readonly sign: boolean | null;
   readonly approval: 'ask' | 'auto';
   /** Workspace-relative path of an OpenSSH `allowed_signers` file; null: decisions need no signature. */
   readonly approvers: string | null;

@@ -1,7 +1,7 @@
 /** Finds and reads the files of a plan, and the thresholds that hold for it. Needs no server, writes nothing. */
 import { join, relative, sep, basename, dirname, resolve } from 'node:path';
 import { lstatSync, realpathSync, statSync } from 'node:fs';
-import { parseConfig } from '../../documents/job/index.js';
+import { parseConfig, type ProjectConfig } from '../../documents/job/index.js';
 import {
   mainFile,
   type PlanPlace,
@@ -32,6 +32,8 @@ export interface ReadPlan extends FoundPlan {
   readonly workspace: string;
   readonly tree: PlanTree;
   readonly thresholds: ResolvedThresholds;
+  /** `sign` of emend.yaml. */
+  readonly sign: ProjectConfig['sign'];
   /** How a person is told of a file of the plan. */
   readonly show: (path: string) => string;
 }
@@ -106,23 +108,26 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
   const show = (path: string): string => relative(cwd, join(base, path)) || path;
   const main = join(base, mainFile(place));
   const workspace = (await repositoryOf(base))?.root ?? base;
-  const thresholds = resolveThresholds(await thresholdSources(dirname(main), workspace));
-  return { ...found, workspace, thresholds, show, tree: readTree(place, reader(base), show) };
-};
-
-/** `emend.yaml` of the workspace, then the nearest CLAUDE.md or AGENTS.md with the section, from the plan up to the workspace. */
-const thresholdSources = async (from: string, workspace: string): Promise<readonly ThresholdSource[]> => {
-  const read = (path: string): Promise<string | null> => readGivenText(path, UNREADABLE);
-  const config = parseConfig(await read(join(workspace, 'emend.yaml')), 'emend.yaml');
+  const config = parseConfig(await readGivenText(join(workspace, 'emend.yaml'), UNREADABLE), 'emend.yaml');
   if (!config.ok) {
     const [first, ...others] = config.problems;
     throw new ProblemsError([first ?? problem('config_invalid', 'emend.yaml cannot be read.'), ...others]);
   }
-  const sources: ThresholdSource[] =
-    config.value.plan === undefined ? [] : [{ from: 'emend.yaml', values: config.value.plan }];
+  const { sign, plan } = config.value;
+  const thresholds = resolveThresholds(await thresholdSources(dirname(main), workspace, plan));
+  return { ...found, workspace, thresholds, sign, show, tree: readTree(place, reader(base), show) };
+};
+
+/** `emend.yaml` of the workspace, then the nearest CLAUDE.md or AGENTS.md with the section, from the plan up to the workspace. */
+const thresholdSources = async (
+  from: string,
+  workspace: string,
+  plan: ProjectConfig['plan'],
+): Promise<readonly ThresholdSource[]> => {
+  const sources: ThresholdSource[] = plan === undefined ? [] : [{ from: 'emend.yaml', values: plan }];
   for (let folder = realpathSync(from); ; folder = dirname(folder)) {
     for (const name of ['CLAUDE.md', 'AGENTS.md']) {
-      const values = thresholdsIn((await read(join(folder, name))) ?? '');
+      const values = thresholdsIn((await readGivenText(join(folder, name), UNREADABLE)) ?? '');
       if (values !== null) return [...sources, { from: relative(workspace, join(folder, name)), values }];
     }
     if (folder === workspace || folder === dirname(folder)) return sources;

@@ -3,7 +3,8 @@ import { lstat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { problem, type Problem } from '../../shared/problems.js';
 import { gitGroup, gitLine, valueOf, type GitRepository, fieldsOf, git } from './git.js';
-import { redact } from '../../system/environment.js';
+import { redact, shellWord } from '../../system/environment.js';
+import type { Result, Signing } from '../ports.js';
 import { errnoOf } from '../../system/sys.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { readGiven } from '../../system/given-file.js';
@@ -138,9 +139,14 @@ export async function commitOfStep(
   return null;
 }
 
-/** What a commit takes from git's configuration: who signs, hooks. The last value of each name (in lower case, as git prints it) counts. */
+/** What a commit takes from git's configuration: whose it is, who signs it and how, hooks. The last value of each name (in lower case, as git prints it) counts. */
 export async function commitSettings(root: string): Promise<ReadonlyMap<string, string>> {
-  const args = ['config', '-z', '--get-regexp', '^(user\\.(name|email)|core\\.hookspath|hook\\..*)$'];
+  const args = [
+    'config',
+    '-z',
+    '--get-regexp',
+    '^(user\\.(name|email|signingkey)|commit\\.gpgsign|gpg\\.format|core\\.hookspath|hook\\..*)$',
+  ];
   const listed = valueOf(await git(args, { cwd: root, accept: [0, 1], reading: true, hooks: true }));
   return new Map(
     fieldsOf(listed).map((field) => {
@@ -151,7 +157,7 @@ export async function commitSettings(root: string): Promise<ReadonlyMap<string, 
 }
 
 /** Author and committer with fixed dates: the same request gives the same commit. */
-export function identity(settings: ReadonlyMap<string, string>, date: string): Record<string, string> {
+function identity(settings: ReadonlyMap<string, string>, date: string): Record<string, string> {
   const setting = (key: string, otherwise: string): string => {
     const found = settings.get(key)?.trim() ?? '';
     return found === '' ? otherwise : found;
@@ -167,3 +173,59 @@ export function identity(settings: ReadonlyMap<string, string>, date: string): R
     GIT_COMMITTER_DATE: when,
   };
 }
+
+const SIGNING_WORDS_CHARS = 300; // bound: What git and its signing program say of a signature that fails.
+
+export interface CommitToMake {
+  readonly tree: string;
+  readonly parents: readonly string[];
+  readonly message: string;
+  readonly settings: ReadonlyMap<string, string>;
+  /** ISO time. */
+  readonly date: string;
+  readonly sign: Signing;
+}
+
+/**
+ * Makes the commit, not the branch. The same request makes the same commit, or one with another signature. A failure is a problem:
+ * `git_failed`; `sign_failed` with what to type.
+ */
+export async function makeCommit(root: string, wanted: CommitToMake): Promise<Result<string>> {
+  const { tree, parents, message, settings, date, sign } = wanted;
+  const how = ['-c', 'i18n.commitEncoding=UTF-8', 'commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent])];
+  const call = { cwd: root, input: message, env: identity(settings, date) };
+  const make = (signed: boolean) => gitLine([...how, signed ? '-S' : '--no-gpg-sign', '-F', '-'], call);
+  // commit-tree knows nothing of `commit.gpgsign`.
+  const asked = ['config', '--type=bool', '--get', 'commit.gpgsign'];
+  const byGit = async () => settings.has('commit.gpgsign') && valueOf(await gitLine(asked, { cwd: root })) === 'true';
+  if (!(sign ?? (await byGit()))) return make(false);
+  const made = await make(true);
+  // Is it the signature that fails? Without one the commit can be made.
+  if (made.ok || !(await make(false)).ok) return made;
+  const unsigned =
+    sign === null
+      ? '`git config commit.gpgsign false`, then answer retry'
+      : 'abort, set `sign: false`, and start again';
+  return {
+    ok: false,
+    problem: problem(
+      'sign_failed',
+      `Git could not sign the commit, so it is not made. ${howToSign(settings)} Then answer retry. To commit without a signature: ${unsigned}. ` +
+        `Git says: ${made.problem.message.slice(-SIGNING_WORDS_CHARS)}`,
+    ),
+  };
+}
+
+const howToSign = (settings: ReadonlyMap<string, string>): string => {
+  const [format, key] = [settings.get('gpg.format') ?? 'openpgp', settings.get('user.signingkey') ?? ''];
+  const named = `(gpg.format ${format}, user.signingkey ${key === '' ? 'not set' : key})`;
+  const agent = process.env.SSH_AUTH_SOCK === undefined ? 'SSH_AUTH_SOCK, which is not set here' : 'its SSH_AUTH_SOCK';
+  switch (format) {
+    case 'ssh':
+      return `Load the key ${named} with \`ssh-add\` into the agent that the worker knows by ${agent}.`;
+    case 'x509':
+      return `Make the key ${named} usable for the worker: \`gpgsm --list-secret-keys\` must show it.`;
+    default:
+      return `Unlock the key ${named} for the worker: \`echo | gpg --sign --local-user ${key === '' ? 'KEY' : shellWord(key)} >/dev/null\`.`;
+  }
+};

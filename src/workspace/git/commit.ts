@@ -12,7 +12,7 @@ import {
   runMessageHook,
   type HookSettings,
   commitSettings,
-  identity,
+  makeCommit,
   withTrailer,
 } from './commit-hooks.js';
 import { syncIndex, commitSince, moveRef, stateOfHolder } from './commit-branch.js';
@@ -102,7 +102,9 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
     if ('outcome' in checked) return checked;
     if (checked.message !== message) message = await withTrailer(root, checked.message, request.stepKey);
   }
-  const commit = await makeCommit(work, built.tree, message, identity(settings, request.date));
+  const parents = request.lock.head === null ? [] : [request.lock.head];
+  const { date, sign } = request;
+  const commit = valueOf(await makeCommit(root, { tree: built.tree, parents, message, settings, date, sign }));
   if (!(await mayMove(work))) return { outcome: 'conflict', why: 'the step no longer holds the workspace' };
   const subject = message.slice(0, message.indexOf('\n'));
   const { lock, records = [] } = request;
@@ -199,27 +201,6 @@ async function stagedFiles({ repository, request, blobs }: Work, tree: string, p
     staged.push({ path, ref: await blobs.put(bytes), mode });
   }
   return staged;
-}
-
-async function makeCommit(
-  { repository, request }: Work,
-  tree: string,
-  message: string,
-  env: Readonly<Record<string, string>>,
-): Promise<string> {
-  const { root } = repository;
-  const parent = request.lock.head === null ? [] : ['-p', request.lock.head];
-  const args = [
-    '-c',
-    'i18n.commitEncoding=UTF-8',
-    'commit-tree',
-    tree,
-    ...parent,
-    request.sign ? '-S' : '--no-gpg-sign',
-    '-F',
-    '-',
-  ];
-  return valueOf(await gitLine(args, { cwd: root, input: message, env }));
 }
 
 const mayMove = async ({ request }: Work): Promise<boolean> => (await request.mayMove?.()) ?? true;

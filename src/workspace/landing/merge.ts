@@ -5,9 +5,9 @@
  */
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { problem, ProblemError } from '../../shared/problems.js';
+import { problem, ProblemError, type Problem } from '../../shared/problems.js';
 import { syncIndex, moveRef, stateOfHolder } from '../git/commit-branch.js';
-import { commitSettings, identity, withTrailer } from '../git/commit-hooks.js';
+import { commitSettings, makeCommit, withTrailer } from '../git/commit-hooks.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from '../git/git.js';
 import { treeChanges, type Entry, type TreeChanges } from '../git/entries.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../proposal.js';
@@ -171,13 +171,15 @@ function applyOf({ request, repository }: Work, proposal: Proposal): ApplyReques
   };
 }
 
-async function putBack(
-  { parts, request, repository, assertCurrent, ...work }: Work,
-  proposal: Proposal,
-  why: string,
-): Promise<MergeOutcome> {
-  await parts.engine.rollback(applyOf({ ...work, parts, request, repository, assertCurrent }, proposal), assertCurrent);
+async function putBack(work: Work, proposal: Proposal, why: string): Promise<MergeOutcome> {
+  await work.parts.engine.rollback(applyOf(work, proposal), work.assertCurrent);
   return { outcome: 'moved', why };
+}
+
+/** No commit was made: the files go back, as the next try is another merge. */
+async function unmade(work: Work, proposal: Proposal, why: Problem): Promise<MergeOutcome> {
+  await work.parts.engine.rollback(applyOf(work, proposal), work.assertCurrent);
+  return { outcome: 'failed', problem: why };
 }
 
 interface Made {
@@ -191,20 +193,17 @@ async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made):
   const { request, repository, lock, parts } = work;
   const { root } = repository;
   const message = await withTrailer(root, request.message, request.stepKey);
-  const args = [
-    'commit-tree',
+  const made = await makeCommit(root, {
     tree,
-    '-p',
-    ours,
-    ...(request.plain === true ? [] : ['-p', request.theirs]),
-    request.sign ? '-S' : '--no-gpg-sign',
-    '-F',
-    '-',
-  ];
-  const env = identity(await commitSettings(root), lock.takenAt);
-  const call = { cwd: root, input: message, env };
-  const commit = valueOf(await gitLine(['-c', 'i18n.commitEncoding=UTF-8', ...args], call));
+    parents: request.plain === true ? [ours] : [ours, request.theirs],
+    message,
+    settings: await commitSettings(root),
+    date: lock.takenAt,
+    sign: request.sign,
+  });
   work.assertCurrent();
+  if (!made.ok) return unmade(work, proposal, made.problem);
+  const commit = made.value;
   const subject = message.slice(0, message.indexOf('\n'));
   const records = [recordName(request.stepKey, proposalIdOf(proposal), 0)];
   const committed = await moveRef({
@@ -215,7 +214,7 @@ async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made):
     records,
     wait_ms: parts.lockWait_ms ?? 10_000,
   });
-  if (committed.at === 'failed') return { outcome: 'failed', problem: committed.problem };
+  if (committed.at === 'failed') return unmade(work, proposal, committed.problem);
   if (committed.at === 'elsewhere') return putBack(work, proposal, committed.why);
   return finish(work, committed.at === 'committed' ? committed.commit : commit, ours, changes);
 }

@@ -6,11 +6,11 @@
 
 import { git, valueOf, gitLine, repositoryOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
-import { commitSettings, identity } from '../git/commit-hooks.js';
+import { commitSettings, makeCommit } from '../git/commit-hooks.js';
 import { blobId, sameEntry, treeEntries } from '../git/entries.js';
 import { mergeInto, type MergeParts } from './merge.js';
 import { mergeTrees } from '../git/merge-tree.js';
-import type { WorkspaceLock, AssertCurrent } from '../ports.js';
+import type { WorkspaceLock, AssertCurrent, Signing } from '../ports.js';
 import type { MergeOutcome, MergeRequest, PlanCommit } from '../repository.js';
 
 const PLAN_COMMITS = 10_000; // bound: Commits of a plan's phases and marks that are looked through for what an earlier run left,
@@ -21,7 +21,7 @@ export interface TakeBack {
   readonly commits: readonly string[];
   readonly message: string;
   readonly holder: MergeRequest['holder'];
-  readonly sign: boolean;
+  readonly sign: Signing;
 }
 export type TakenBack =
   | { readonly outcome: 'taken_back'; readonly commit: string; readonly files: readonly string[] }
@@ -120,10 +120,10 @@ async function commitOf(
   { message, dated }: { readonly message: string; readonly dated: string },
 ): Promise<string> {
   const at = valueOf(await gitLine(['log', '-1', '--format=%cI', dated, '--'], { cwd: root, reading: true }));
-  const env = identity(await commitSettings(root), at);
+  const settings = await commitSettings(root);
   const id = valueOf(await gitLine(['rev-parse', '--verify', tree], { cwd: root, reading: true }));
-  const args = ['commit-tree', id, '-p', parent, '--no-gpg-sign', '-F', '-'];
-  return valueOf(await gitLine(args, { cwd: root, input: message, env }));
+  // It lands on no branch: merge.ts makes the one that does.
+  return valueOf(await makeCommit(root, { tree: id, parents: [parent], message, settings, date: at, sign: false }));
 }
 
 /** Beside the person's index: one tree after the other, a path at a time. */

@@ -25,7 +25,7 @@ describe('emend.yaml', () => {
       commit: null,
       hooks: true,
       env: [],
-      sign: false,
+      sign: null,
       approval: 'ask',
       approvers: null,
       evidenceKey: null,
