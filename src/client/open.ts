@@ -44,6 +44,7 @@ export const openEmend = async ({ env, local = false, existing = false }: OpenOp
       ...stores,
       namespace: found.namespace,
       address: found.address,
+      ...(found.assumed === true ? { assumed: true } : {}),
       uiUrl: found.uiUrl,
       runs: createTemporalGateway(found.client, found.connection, found.namespace),
       unreachable: null,

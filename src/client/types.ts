@@ -113,6 +113,8 @@ export interface Emend {
   readonly queues: Queues;
   readonly namespace: string;
   readonly address: string;
+  /** Nobody named that server. */
+  readonly assumed?: true;
   /** Base address of the Temporal UI; null where none is known. */
   readonly uiUrl: string | null;
   /** Null: no server answers; `unreachable` says why. */

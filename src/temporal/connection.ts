@@ -6,8 +6,9 @@ import { openStores, resolveStore } from '../stores/location.js';
 import type { BlobStore } from '../stores/ports.js';
 import { BlobPayloadCodec, asProblem } from './payloads.js';
 import { serverSettings, type ServerSettings } from './settings.js';
-import { ProblemError, problem } from '../shared/problems.js';
+import { fail, ProblemError, problem } from '../shared/problems.js';
 import { innermost } from './failures.js';
+import { hasSearchAttributes } from './search-attributes.js';
 import { hostname } from 'node:os';
 
 // What both kinds of connection share: how long to wait, and what to say when nobody answers.
@@ -22,21 +23,37 @@ export const reach = async <T extends ConnectionLike>(
   const connecting = connect();
   const { promise: late, cancel } = timeOut(connect_ms);
   try {
-    return await Promise.race([connecting.then((connection) => proveNamespace(connection, settings.namespace)), late]);
+    return await Promise.race([connecting.then((connection) => prove(connection, settings)), late]);
   } catch (error) {
     // Whoever comes after the time-out is not left open.
     connecting.then((connection) => connection.close()).catch(() => undefined);
-    throw noServer(settings, error);
+    throw error instanceof ProblemError ? error : noServer(settings, error);
   } finally {
     cancel();
   }
 };
 
 /** A connection alone proves little: the SDK takes any HTTP/2 server (the UI's port, a proxy) for an old Temporal server. */
-const proveNamespace = async <T extends ConnectionLike>(connection: T, namespace: string): Promise<T> => {
+const prove = async <T extends ConnectionLike>(
+  connection: T,
+  { address, from, namespace }: ServerSettings,
+): Promise<T> => {
   await connection.workflowService.describeNamespace({ namespace });
-  return connection;
+  // A server that nobody named may be another project's: no run of ours is started there, and no worker of ours adds to it.
+  if (from !== 'default' || (await hasSearchAttributes(connection, namespace))) return connection;
+  const { serverVersion } = await connection.workflowService.getSystemInfo({});
+  return fail(
+    'no_server',
+    `No Temporal server is configured. A Temporal server ${serverVersion} answers at ${address}, but its namespace "${namespace}" has no search attributes of Emend's: it may be somebody else's.`,
+    `To use it: TEMPORAL_ADDRESS=${address}. For a server of your own: emend dev`,
+  );
 };
+
+/** What is told of a server that nobody named where no worker polls: it may be the wrong one. */
+export const byDefault = ({ address, assumed }: { readonly address: string; readonly assumed?: true }): string =>
+  assumed === true
+    ? ` at ${address}, which is used as TEMPORAL_ADDRESS is not set and it has Emend's search attributes`
+    : '';
 
 /** gRPC waits its whole time-out for a port that nobody listens on; on this machine one look tells. */
 const refuseClosedLoopback = async (settings: ServerSettings): Promise<void> => {
@@ -126,10 +143,15 @@ export interface ClientConnection {
   readonly connection: Connection;
   readonly namespace: string;
   readonly address: string;
+  /** Nobody named it: it is where Temporal's server usually is. */
+  readonly assumed?: true;
   /** Address of the Temporal UI, where known. */
   readonly uiUrl: string | null;
   close(): Promise<void>;
 }
+
+export const isAssumed = ({ from }: ServerSettings): { assumed?: true } =>
+  from === 'default' ? { assumed: true } : {};
 
 export const storeOf = async ({ blobs, env, home }: ConnectOptions): Promise<BlobStore> =>
   blobs ?? (await openStores(home, await resolveStore(env, home))).blobs;
@@ -151,6 +173,7 @@ export const connectClient = async (options: ConnectOptions): Promise<ClientConn
     connection,
     namespace: settings.namespace,
     address: settings.address,
+    ...isAssumed(settings),
     uiUrl: settings.uiUrl,
     close: () => connection.close(),
   };

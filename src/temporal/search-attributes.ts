@@ -21,6 +21,18 @@ const ATTRIBUTES_POLL_MS = 100; // bound: It is looked for this often.
 const KEYWORD = 2;
 const NAMES: readonly string[] = Object.values(SEARCH_ATTRIBUTES);
 
+const typesOf = async (
+  connection: ConnectionLike,
+  namespace: string,
+): Promise<Readonly<Record<string, number | undefined>>> =>
+  (await connection.operatorService.listSearchAttributes({ namespace })).customAttributes;
+
+/** Has a worker of ours been here, or somebody who prepared the namespace for one? */
+export const hasSearchAttributes = async (connection: ConnectionLike, namespace: string): Promise<boolean> => {
+  const found = await typesOf(connection, namespace);
+  return NAMES.every((name) => found[name] !== undefined);
+};
+
 /**
  * Whether runs in this namespace may carry the attributes: true once all four exist as Keyword, created here if need be.
  * False, with one sentence to `tell`, where that may not be done or an attribute has another type (adding it again would be
@@ -31,8 +43,7 @@ export const ensureSearchAttributes = async (
   namespace: string,
   tell: (why: string) => void = () => undefined,
 ): Promise<boolean> => {
-  const types = async (): Promise<Readonly<Record<string, number | undefined>>> =>
-    (await connection.operatorService.listSearchAttributes({ namespace })).customAttributes;
+  const types = () => typesOf(connection, namespace);
   try {
     let found = await types();
     const missing = NAMES.filter((name) => found[name] === undefined);

@@ -1,6 +1,7 @@
 /**
  * Where the Temporal server is, in this order: Temporal's own configuration (TEMPORAL_* variables, then the profile of
- * temporal.toml: address, namespace, TLS, API key), the live dev server of EMEND_HOME, localhost:7233.
+ * temporal.toml: address, namespace, TLS, API key), the live dev server of EMEND_HOME, localhost:7233 where that is known to be ours
+ * (connection.ts).
  */
 import { loadClientConfigProfile, toClientOptions, type ClientConnectConfig } from '@temporalio/envconfig';
 import { fail } from '../shared/problems.js';

@@ -19,7 +19,7 @@ import { realSys } from '../system/sys.js';
 import { version } from '../system/version.js';
 import { boundFailures } from '../temporal/failures.js';
 import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
-import { workerIdentity } from '../temporal/connection.js';
+import { byDefault, workerIdentity } from '../temporal/connection.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
 import { connectWorker, runWorkers } from './run-workers.js';
@@ -97,6 +97,7 @@ export async function createWorker(options: WorkerOptions): Promise<RunningWorke
 
   const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms, blobs });
   const { connection, namespace, address, uiUrl } = connected;
+  if (connected.assumed === true) logger.warn(`works for the server${byDefault(connected)}`);
   const attributes = await ensureSearchAttributes(connection, namespace, (why) => {
     logger.warn(why);
   });

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataConverter } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
 import { problem, ProblemError } from '../shared/problems.js';
-import { storeOf, type ConnectOptions, reach } from '../temporal/connection.js';
+import { isAssumed, storeOf, type ConnectOptions, reach } from '../temporal/connection.js';
 import { BlobPayloadCodec, asFailure } from '../temporal/payloads.js';
 import { serverSettings } from '../temporal/settings.js';
 
@@ -99,6 +99,8 @@ export interface WorkerConnection {
   readonly dataConverter: DataConverter;
   readonly namespace: string;
   readonly address: string;
+  /** Nobody named that server. */
+  readonly assumed?: true;
   /** Address of the Temporal UI, where known. */
   readonly uiUrl: string | null;
   close(): Promise<void>;
@@ -114,6 +116,7 @@ export const connectWorker = async (options: ConnectOptions): Promise<WorkerConn
     dataConverter: { payloadCodecs: [new BlobPayloadCodec(blobs, asFailure)] },
     namespace: settings.namespace,
     address: settings.address,
+    ...isAssumed(settings),
     uiUrl: settings.uiUrl,
     close: () => connection.close(),
   };

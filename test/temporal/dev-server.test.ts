@@ -3,16 +3,20 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Connection } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { ProblemError } from '../../src/shared/problems.js';
 import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
-import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
+import { byDefault, connectClient, reach, type ClientConnection } from '../../src/temporal/connection.js';
 import { liveDevServer, recordPath, replaceRecord } from '../../src/temporal/dev-record.js';
-import { startDevServer, uiHost, type DevServer } from '../../src/temporal/dev-server.js';
+import { freePort, startDevServer, uiHost, type DevServer } from '../../src/temporal/dev-server.js';
+import { openEmend } from '../../src/client/open.js';
 import { examine } from '../../src/cli/commands/doctor.js';
 import { awaitUsable, ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
+import type { ServerSettings } from '../../src/temporal/settings.js';
 import { connectWorker } from '../../src/worker/run-workers.js';
 import { alive } from '../support/alive.js';
+import { testIf } from '../support/skipped.js';
 import { bareEnvironment, newHome, serverOptions, startServer } from './support/server.js';
 
 let place: { home: string; remove: () => Promise<void> };
@@ -38,6 +42,9 @@ const problemOf = async (promise: Promise<unknown>) => {
   if (!(error instanceof ProblemError)) throw new Error(`expected a problem, got ${String(error)}`);
   return error.problem;
 };
+
+/** Temporal's own port: another server of this machine may be there. */
+const isFree = (await freePort(7233)) === 7233;
 
 beforeEach(async () => {
   place = await newHome();
@@ -178,6 +185,57 @@ describe('what needs a server', () => {
     const profile = await connect({ TEMPORAL_PROFILE: 'absent' });
     expect(profile.code).toBe('config_invalid');
   });
+
+  test('a server that nobody named is used only where it has our search attributes; else what answers is told, and what to type', async () => {
+    const server = await keep(startServer(place.home, 'memory'));
+    const connection = { address: server.address };
+    const settings = { ...connection, namespace: 'default', uiUrl: null, connection };
+    const open = (from: ServerSettings['from']): Promise<Connection> =>
+      reach({ ...settings, from }, 10_000, () => Connection.connect(connection));
+    const refused = await problemOf(open('default'));
+    expect(refused.code).toBe('no_server');
+    expect(refused.message).toMatch(
+      /A Temporal server 1\.\S+ answers at 127.* but its namespace "default" has no search/,
+    );
+    expect(refused.next).toBe(`To use it: TEMPORAL_ADDRESS=${server.address}. For a server of your own: emend dev`);
+    // Named, it is used, and a worker prepares it; from then on it is known.
+    const named = await open('configuration');
+    expect(await ensureSearchAttributes(named, 'default')).toBe(true);
+    await named.close();
+    await (await open('default')).close();
+  });
+
+  testIf(isFree, 'port 7233 is taken')(
+    'localhost:7233, which nobody named: as above, for client, worker and doctor',
+    async () => {
+      const server = await keep(startDevServer({ ...(await serverOptions(place.home, 'memory')), port: 7233 }));
+      const elsewhere = `${place.home}/elsewhere`;
+      const env = bareEnvironment(elsewhere);
+      const options = { env, home: elsewhere, connect_ms: 10_000 };
+      for (const connect of [connectClient, connectWorker])
+        expect((await problemOf(connect(options))).next).toContain('TEMPORAL_ADDRESS=localhost:7233');
+      const emend = await openEmend({ env });
+      expect([emend.runs, emend.unreachable?.code]).toEqual([null, 'no_server']);
+      await emend.close();
+      const named = await connectClient({ ...options, env: { ...env, TEMPORAL_ADDRESS: server.address } });
+      expect(named.assumed).toBeUndefined();
+      await ensureSearchAttributes(named.connection, 'default');
+      await named.close();
+      for (const connect of [connectClient, connectWorker]) {
+        const found = await connect(options);
+        expect(found).toMatchObject({ address: 'localhost:7233', assumed: true });
+        await found.close();
+      }
+      const found = (await examine(env)).find(({ name }) => name === 'Temporal server');
+      expect(found).toMatchObject({ ok: true, found: expect.stringContaining('(TEMPORAL_ADDRESS is not set)') });
+      const used = await openEmend({ env });
+      expect(`No worker polls x${byDefault(used)}.`).toMatch(
+        /^No worker polls x at localhost:7233, which is used as TEMPORAL_ADDRESS is not set/,
+      );
+      expect(byDefault({ address: 'localhost:7233' })).toBe('');
+      await used.close();
+    },
+  );
 
   test('a profile of temporal.toml is used; the key of another server is not sent to the dev server', async () => {
     const server = await keep(startServer(place.home, 'memory'));

@@ -86,8 +86,10 @@ const connect = (env: Environment, home: string): Promise<ClientConnection> =>
 const isConnection = (value: unknown): value is ClientConnection =>
   typeof value === 'object' && value !== null && 'connection' in value;
 
-const reached = ({ address, namespace, uiUrl }: ClientConnection): Finding =>
-  good(`${address}, namespace ${namespace}${uiUrl === null ? '' : `, UI ${uiUrl}`}`);
+const reached = ({ address, assumed, namespace, uiUrl }: ClientConnection): Finding =>
+  good(
+    `${address}${assumed === true ? ' (TEMPORAL_ADDRESS is not set)' : ''}, namespace ${namespace}${uiUrl === null ? '' : `, UI ${uiUrl}`}`,
+  );
 
 const noServer = (): Finding => bad('not asked: no server', 'emend dev');
 

@@ -4,6 +4,7 @@ import type { RunState, StepStatus } from '../../shared/run.js';
 import { ProblemError, isKnown } from '../../shared/problems.js';
 import { archivedRun } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
+import { byDefault } from '../../temporal/connection.js';
 import { noteClosed } from './close.js';
 import { OUR_WORKFLOWS, type DescribedRun, type Emend, type RunGateway } from '../types.js';
 import { withLive } from './resolve.js';
@@ -54,7 +55,7 @@ export const listRuns = async (emend: Emend, known?: readonly string[]): Promise
       emend.runs === null
         ? (emend.unreachable?.message ?? 'No Temporal server answers.')
         : unpolled.length > 0
-          ? `No worker polls ${unpolled.join(', ')}.`
+          ? `No worker polls ${unpolled.join(', ')}${byDefault(emend)}.`
           : null,
   };
 };

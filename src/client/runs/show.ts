@@ -11,6 +11,7 @@ import type { EventsQuery, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { ArchivedRun } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
+import { byDefault } from '../../temporal/connection.js';
 import { noteClosed } from './close.js';
 import { withRecordedUsage } from '../archive/stats.js';
 
@@ -128,11 +129,12 @@ type Asked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false;
  * fails while a worker polls is made again until then: a machine at its limit answers late, or not every call.
  */
 const askRun = async <T>(
-  { runs, unreachable }: Emend,
+  emend: Emend,
   run: ResolvedRun,
   of: (ask: Ask) => Promise<T>,
   patience_ms?: number,
 ): Promise<Asked<T>> => {
+  const { runs, unreachable } = emend;
   const ref = refOf(run);
   if (runs === null) return { ok: false, why: unreachable?.message ?? 'No Temporal server answers.' };
   if (ref === null || run.live === null) return { ok: false, why: 'The server does not know this run (any more).' };
@@ -141,7 +143,7 @@ const askRun = async <T>(
     const left_ms = until_ms - performance.now();
     try {
       if (!(await runs.polled(run.live.queue)))
-        return { ok: false, why: `No worker polls the task queue ${run.live.queue}.` };
+        return { ok: false, why: `No worker polls the task queue ${run.live.queue}${byDefault(emend)}.` };
       const timeout_ms = Math.max(SHOW_QUERY_MS, left_ms);
       return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, timeout_ms)) };
     } catch (error) {
