@@ -32,6 +32,7 @@ const run = (
     timeout_s: 30,
     maxOutput_bytes: 100_000,
     killGrace_ms: 200,
+    sandbox: 'off',
     ...more,
   });
 
