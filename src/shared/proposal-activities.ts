@@ -23,7 +23,7 @@ export interface ActivityBase {
 }
 
 /** Keys of `sandbox:` that a person added for a run. */
-export type SandboxKeys = Readonly<Partial<Record<'read' | 'write' | 'env', readonly string[]>>> & {
+export type SandboxKeys = Readonly<Partial<Record<'read' | 'write', readonly string[]>>> & {
   readonly network?: true;
 };
 /** What decisions said of the sandbox of a step's commands; absent: nothing, it is as configured. */

@@ -9,13 +9,12 @@ export const sandboxFor = (
   { without, more = {} }: SandboxChoice = {},
 ): SandboxSettings | 'off' => {
   if (configured === 'off' || without === true) return 'off';
-  const { network, read, write, env } = configured;
+  const { network, read, write } = configured;
   return {
     ...configured,
     network: network || more.network === true,
     read: [...read, ...(more.read ?? [])],
     write: [...write, ...(more.write ?? [])],
-    env: [...env, ...(more.env ?? [])],
   };
 };
 

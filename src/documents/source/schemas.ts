@@ -143,8 +143,6 @@ export interface SandboxSettings {
   /** Absolute paths, or in the home (`~/x`). */
   readonly read: readonly string[];
   readonly write: readonly string[];
-  /** Variables beside those that every command gets. */
-  readonly env: readonly string[];
   /** Of one process, and of all of them together; null: what the machine has to spare. */
   readonly memory_mib: number | null;
   readonly processes: number | null;
@@ -154,20 +152,17 @@ const PLACE = 'an absolute path, or one that starts with ~/';
 const place = z
   .string({ error: PLACE })
   .refine((value) => /^(~\/|\/)[^\0]*[^\0/]/.test(value) && !value.split('/').includes('..'), { error: PLACE });
-const VARIABLE = 'the name of a variable';
-const variable = z.string({ error: VARIABLE }).refine((name) => /^[A-Za-z_]\w*$/.test(name), { error: VARIABLE });
 const counted = (least: number, most: number) => {
   const what = `a whole number from ${least} to ${most}`;
   return z
     .number({ error: what })
     .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error: what });
 };
-const SANDBOX = 'on, off, or a map of network, read, write, env, memory_mib and processes';
+const SANDBOX = 'on, off, or a map of network, read, write, memory_mib and processes';
 export const SANDBOX_ON: SandboxSettings = {
   network: false,
   read: [],
   write: [],
-  env: [],
   memory_mib: null,
   processes: null,
 };
@@ -179,7 +174,6 @@ export const sandbox = z
         network: flag.default(false),
         read: z.array(place, { error: 'a list of paths' }).default([]),
         write: z.array(place, { error: 'a list of paths' }).default([]),
-        env: z.array(variable, { error: 'a list of names of variables' }).default([]),
         memory_mib: counted(64, 1_048_576).nullable().default(null),
         processes: counted(8, 100_000).nullable().default(null),
       }),

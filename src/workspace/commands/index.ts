@@ -68,7 +68,12 @@ export const createLocalRunner = (
     if (!found.works && performance.now() - at > NONE_KNOWN_MS) asked = null;
     return found;
   };
-  const boxed = async (box: Box, given: Record<string, string>, argv: readonly string[], rest: Rest): Promise<CommandOutcome> => {
+  const boxed = async (
+    box: Box,
+    given: Record<string, string>,
+    argv: readonly string[],
+    rest: Rest,
+  ): Promise<CommandOutcome> => {
     const found = await bubblewrap();
     if (!found.works) throw new Error(`there is no sandbox: ${found.why}`);
     const real = { ...box, workspace: await realpath(box.workspace) };

@@ -3,8 +3,7 @@ import { readdir, readFile, statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
-import type { Box } from './sandbox.js';
-import { mostProcesses } from './sandbox.js';
+import { mostProcesses, type Box } from './sandbox.js';
 
 const MIB = 1024 ** 2;
 const MEMORY_SHARE = 0.75; // bound: Of the machine's memory a command gets so much, unless `memory_mib` says otherwise.

@@ -48,9 +48,13 @@ export const NOBODY_THERE = {
  * A directory that looks like a bare repository is none, and a repository below the working tree is not entered: their files, and with them
  * their configuration, may be a model's.
  */
-export const ALWAYS = ['core.fsmonitor=false', 'log.showSignature=false', 'safe.bareRepository=explicit', 'diff.ignoreSubmodules=all', 'submodule.recurse=false'].flatMap(
-  (setting) => ['-c', setting],
-);
+export const ALWAYS = [
+  'core.fsmonitor=false',
+  'log.showSignature=false',
+  'safe.bareRepository=explicit',
+  'diff.ignoreSubmodules=all',
+  'submodule.recurse=false',
+].flatMap((setting) => ['-c', setting]);
 const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null'];
 
 /** These sign, speak to a remote, or fetch what a partial clone or git-lfs left there. */

@@ -78,6 +78,7 @@ describe('good job files', () => {
         'model: claude-opus-4-5',
         'final_newline: true',
         'repair: false',
+        'sandbox: off',
         'limits: {maxTotalChunks: 20}',
         'budget_usd: 1.5',
       ].join('\n'),
@@ -105,6 +106,7 @@ describe('good job files', () => {
       model: 'claude-opus-4-5',
       finalNewline: true,
       repair: false,
+      sandbox: 'off',
       limits: { maxTotalChunks: 20, budget_usd: 1.5 },
     });
     expect(lines).toMatchObject({
@@ -113,7 +115,7 @@ describe('good job files', () => {
       'target_files.1': 3,
       context_files: 4,
       'context_files.0': 5,
-      budget_usd: 18,
+      budget_usd: 19,
     });
   });
 
