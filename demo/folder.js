@@ -26,11 +26,11 @@ const emptyDirectory = async (wanted) => {
 
 /**
  * Changes this process's environment: a person's own servers, keys and git configuration stay out of the demo. Kept is where to find
- * the Temporal CLI.
+ * the Temporal CLI and bubblewrap.
  */
 export const useOwnSettings = ({ dir, home }) => {
   for (const name of Object.keys(process.env)) {
-    const kept = name === 'EMEND_TEMPORAL_CLI' || name === 'EMEND_DEBUG';
+    const kept = ['EMEND_TEMPORAL_CLI', 'EMEND_BWRAP'].includes(name) || name === 'EMEND_DEBUG';
     if (/^(EMEND|TEMPORAL|ANTHROPIC|GIT)_/.test(name) && !kept) delete process.env[name];
   }
   Object.assign(process.env, {

@@ -10,6 +10,7 @@ import { openEmend } from '../dist/src/client/index.js';
 import { startRehearsal } from '../dist/src/model/rehearsal/server.js';
 import { recordPath } from '../dist/src/temporal/dev-record.js';
 import { startDevServer } from '../dist/src/temporal/dev-server.js';
+import { findBubblewrap } from '../dist/src/workspace/commands/index.js';
 import { homePaths } from '../dist/src/stores/home.js';
 
 const lodashManifest = createRequire(import.meta.url).resolve('lodash/package.json');
@@ -49,6 +50,9 @@ export const openStage = async ({ io, cli, folder, repository, signal }) => {
     endings.push(() => worker.stop());
     // A worker that breaks shows in the run, which stops moving.
     worker.done.catch((error) => io.err(`The worker ended: ${error.message}`));
+
+    const sandbox = await findBubblewrap(process.env);
+    tell('sandbox', sandbox.works ? `on (bubblewrap ${sandbox.version})` : `none, tests run without: ${sandbox.why}`);
 
     const emend = await openEmend({ env: process.env });
     endings.push(() => emend.close());

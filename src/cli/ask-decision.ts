@@ -38,6 +38,8 @@ const LETTER: Record<Answer, string> = {
   keep_old: 'k',
   resume: 'r',
   restart: 'b',
+  run_once: 'o',
+  run_without: 'r',
   abort: 'x',
 };
 

@@ -36,6 +36,7 @@ export const ANSWERS_BY_REASON = {
   resume: ['resume', 'restart'],
   version_unknown: ['wait'],
   cancelled: ['retry', 'skip'],
+  sandbox_unavailable: ['run_once', 'run_without', 'skip'],
 } as const;
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
@@ -65,6 +66,8 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   keep_old: 'go on with the plan as it was read before',
   resume: 'go on where the plan was left',
   restart: 'begin with the first phase that is not marked as done',
+  run_once: 'run what comes next without a sandbox, this once',
+  run_without: 'run the commands of this run without a sandbox',
   abort: 'end the run; what was applied and not committed is rolled back',
 };
 
@@ -83,6 +86,8 @@ export const WHOLE_ANSWERS: readonly Answer[] = [
   'keep_old',
   'resume',
   'restart',
+  'run_once',
+  'run_without',
 ];
 
 /** A file that a decision is about, and why. */

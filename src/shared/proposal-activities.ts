@@ -22,6 +22,30 @@ export interface ActivityBase {
   readonly log: readonly StepEvent[];
 }
 
+/** Keys of `sandbox:` that a person added for a run. */
+export type SandboxKeys = Readonly<Partial<Record<'read' | 'write', readonly string[]>>> & {
+  readonly network?: true;
+};
+/** What decisions said of the sandbox of a step's commands; absent: nothing, it is as configured. */
+export interface SandboxChoice {
+  /** A person's consent: they run without. */
+  readonly without?: true;
+  readonly more?: SandboxKeys;
+}
+/** There is no sandbox here, and nobody has said that the commands may run without: none was begun. */
+export interface NoSandbox {
+  readonly outcome: 'no_sandbox';
+  readonly why: string;
+}
+/** What a person's own bytes can do outside the sandbox and not inside. */
+export interface SandboxBlocks {
+  readonly outcome: 'sandbox_blocks';
+  /** What was refused, in words. */
+  readonly why: string;
+  /** What would allow it; null: not known. */
+  readonly keys: SandboxKeys | null;
+}
+
 export interface BuildProposalInput extends ActivityBase {
   readonly workspace: string;
   readonly snapshot: BlobRef;
@@ -36,6 +60,7 @@ export interface BuildProposalInput extends ActivityBase {
   readonly staged?: BlobRef;
   /** Paths that the model may be asked about once more, before the proposal; absent: none. */
   readonly repairable?: readonly string[];
+  readonly sandbox?: SandboxChoice;
 }
 /** A person chose among the changes of a proposal: its files are taken as it has them. */
 export interface SelectedFiles {
@@ -87,6 +112,7 @@ export interface NotYet {
   readonly outcome: 'busy';
 }
 export type BuildProposalResult =
+  | NoSandbox
   | { readonly outcome: 'built'; readonly proposal: ProposalSummary }
   | { readonly outcome: 'empty' }
   | {
@@ -174,7 +200,11 @@ export interface VerifyInput extends ActivityBase {
   readonly remember: string | null;
   /** Fencing token of the lock to end; null: whichever the step holds. */
   readonly token: number | null;
+  /** Of a step, whose configuration is in it; absent: `emend.yaml` as it is now. */
+  readonly snapshot?: BlobRef;
+  readonly sandbox?: SandboxChoice;
 }
+export type VerifyOutcome = VerifyResult | NoSandbox;
 export interface VerifyResult {
   readonly outcome: 'pass' | 'pass_with_warnings' | 'fail_soft' | 'fail_hard' | 'no_tests';
   readonly kind: string | null;
@@ -211,8 +241,10 @@ export interface CommitInput extends ActivityBase {
   readonly lock: HeldLock;
   /** Decision number of a `rebase` onto the current HEAD; null: HEAD must be where it was. */
   readonly ontoCurrent: number | null;
+  readonly sandbox?: SandboxChoice;
 }
 export type CommitResult =
+  | NoSandbox
   | { readonly outcome: 'committed'; readonly commit: string; readonly note: string | null }
   | { readonly outcome: 'nothing' }
   | {

@@ -20,7 +20,7 @@ import type {
   RebaseInput,
   RebaseResult,
   VerifyInput,
-  VerifyResult,
+  VerifyOutcome,
   RollbackInput,
   RollbackResult,
   CommitInput,
@@ -89,6 +89,8 @@ export type PreflightResult =
       readonly warnings: readonly string[];
       /** An OpenSSH `allowed_signers` file: who must sign decisions. Absent: nobody. */
       readonly approvers?: BlobRef;
+      /** Why there is no sandbox for the step's commands; absent: there is one, or none is wanted, or no command will run. */
+      readonly noSandbox?: string;
     }
   | { readonly outcome: 'pick'; readonly snapshot: BlobRef }
   | { readonly outcome: 'refused'; readonly problem: Problem };
@@ -250,7 +252,7 @@ export interface StepActivities {
   buildProposal(input: BuildProposalInput): Promise<BuildProposalResult | NotYet>;
   applyProposal(input: ApplyInput): Promise<ApplyResult>;
   rebaseProposal(input: RebaseInput): Promise<RebaseResult>;
-  verify(input: VerifyInput): Promise<VerifyResult | NotYet>;
+  verify(input: VerifyInput): Promise<VerifyOutcome | NotYet>;
   rollBack(input: RollbackInput): Promise<RollbackResult>;
   commit(input: CommitInput): Promise<CommitResult | NotYet>;
   verifyDecision(input: VerifyDecisionInput): Promise<VerifyDecisionResult>;

@@ -3,6 +3,7 @@
  * process dies. Not execa: that waits for pipes which a left-over grandchild may hold for ever.
  */
 import { spawn } from 'node:child_process';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { signalGroup } from './capture.js';
 import { afterRunning, timeFor } from './turns.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
@@ -70,6 +71,8 @@ export interface ProcessRequest {
   readonly heartbeat_ms?: number;
   /** Between SIGTERM and SIGKILL. Default 2,000. */
   readonly killGrace_ms?: number;
+  /** Asked again and again while it runs, with what it wrote to descriptor 4 so far: why it must be killed now; null: it may go on. */
+  readonly watch?: (told: string) => Promise<string | null>;
 }
 export interface ProcessOutcome {
   /** Null when a signal ended it. 127 also when it could not be started; `output` says why. */
@@ -81,7 +84,14 @@ export interface ProcessOutcome {
   readonly output: string;
   readonly cut_bytes: number;
   readonly seconds: number;
+  /** Why the watch had it killed; absent: it had not. */
+  readonly ended?: string;
+  /** With `watch`: what it wrote to descriptor 4. */
+  readonly told?: string;
 }
+
+const WATCH_MS = 500; // bound: What is watched is looked at this often,
+const TOLD_CHARS = 65_536; // bound: and of what it tells so much is kept.
 
 /**
  * The group must not outlive us, or a retry after a crash would run beside it: a watcher in the group reads from a pipe of ours,
@@ -89,15 +99,45 @@ export interface ProcessOutcome {
  */
 const WATCHED = '(read _ <&3; kill -s KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"';
 
+/**
+ * What whoever started us left open would be open in a child, too, and a directory leads out of any sandbox. Each such descriptor is
+ * covered by /dev/null; from descriptor 5 on.
+ */
+const covers = (): ('ignore' | number)[] => {
+  const isLeft = (fd: number): boolean => {
+    try {
+      const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? '0';
+      return (Number.parseInt(flags, 8) & CLOSED_AT_EXEC) === 0;
+    } catch {
+      return false; // closed meanwhile, as that of the listing itself
+    }
+  };
+  const left = readdirSync('/proc/self/fd')
+    .map(Number)
+    .filter((fd) => fd >= FIRST_COVERED && isLeft(fd));
+  if (left.length === 0) return [];
+  nothing ??= openSync('/dev/null', 'r');
+  const cover = nothing;
+  return Array.from({ length: Math.max(...left) + 1 - FIRST_COVERED }, (_, at) =>
+    left.includes(at + FIRST_COVERED) ? cover : 'ignore',
+  );
+};
+let nothing: number | undefined;
+const FIRST_COVERED = 5;
+const CLOSED_AT_EXEC = 0o2000000;
+
 export async function runProcess(request: ProcessRequest): Promise<ProcessOutcome> {
   const begun = performance.now();
   const seconds = (): number => (performance.now() - begun) / 1000;
   const output = new BoundedOutput(request.maxOutput_bytes);
   let stopped: 'timedOut' | 'aborted' | null = null;
+  let ended: string | null = null;
+  let told = '';
   const outcome = (exit: number | null, signal: string | null): ProcessOutcome => {
     const { text, cut_bytes } = output.kept();
     const how = { timedOut: stopped === 'timedOut', aborted: stopped === 'aborted' };
-    return { exit, signal, ...how, output: text, cut_bytes, seconds: seconds() };
+    const watched = request.watch === undefined ? {} : { told, ...(ended === null ? {} : { ended }) };
+    return { exit, signal, ...how, output: text, cut_bytes, seconds: seconds(), ...watched };
   };
   if (request.signal?.aborted) {
     stopped = 'aborted';
@@ -108,7 +148,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
     cwd: request.cwd,
     env: request.env,
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(request.watch === undefined ? [] : ['pipe' as const, ...covers()])],
   });
   let lastResort: NodeJS.Timeout | undefined;
   const stop = (why: 'timedOut' | 'aborted'): void => {
@@ -127,6 +167,16 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
   });
   const beat = setInterval(() => request.onHeartbeat?.(seconds()), request.heartbeat_ms ?? 5_000);
   request.signal?.addEventListener('abort', onAbort);
+  const watch = request.watch;
+  let looking = false;
+  const look = async (): Promise<void> => {
+    if (watch === undefined || looking || ended !== null) return;
+    looking = true;
+    ended = await watch(told).catch(() => null);
+    looking = false;
+    if (ended !== null) signalGroup(child, 'SIGKILL');
+  };
+  const watching = watch === undefined ? undefined : setInterval(() => void look(), WATCH_MS);
 
   try {
     return await new Promise<ProcessOutcome>((resolve) => {
@@ -137,6 +187,9 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
         output.add(chunk);
       });
       child.stdio[3]?.on('error', () => undefined); // the watcher is killed with its end open
+      child.stdio[4]?.on('data', (chunk: Buffer) => {
+        told = (told + chunk.toString('utf8')).slice(0, TOLD_CHARS);
+      });
       child.once('error', (error) => {
         output.add(Buffer.from(`could not be started in ${request.cwd}: ${error.message}\n`));
         resolve(outcome(127, null));
@@ -158,6 +211,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
     callOff();
     clearTimeout(lastResort);
     clearInterval(beat);
+    clearInterval(watching);
     request.signal?.removeEventListener('abort', onAbort);
   }
 }

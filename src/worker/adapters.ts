@@ -42,6 +42,7 @@ export async function createPorts(
     maxAnswer_bytes: LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max,
   });
   const clock = systemClock;
+  const commands = createLocalRunner(env, { hidden: [home, store.dir] });
   const engine = createApplyEngine({ home, blobs, sys, locks: createLocks({ home, sys, clock }) });
   return {
     checkHome: () => guard.check(),
@@ -58,8 +59,8 @@ export async function createPorts(
     }),
     model,
     workspace: engine,
-    repository: createRepository({ home, blobs, engine, turn_ms: timings.commandTurn_ms }),
-    commands: createLocalRunner(env),
+    repository: createRepository({ home, blobs, engine, commands, turn_ms: timings.commandTurn_ms }),
+    commands,
     edits: createEditRunner({ turn_ms: timings.commandTurn_ms }),
     clock,
     timings,

@@ -1,5 +1,6 @@
 /** The port of the tree that is edited: who holds it, and how files in it change. Its adapter is `apply`, for a directory. */
 import type { BlobRef, StepKey } from '../shared/ids.js';
+import type { SandboxSettings } from '../documents/job/index.js';
 import type { Problem } from '../shared/problems.js';
 import type { Proposal, ProposalFile } from './proposal.js';
 
@@ -166,6 +167,8 @@ export interface CommitRequest {
   /** Names of variables of the worker's that hooks get. */
   readonly env: readonly string[];
   readonly sign: Signing;
+  /** For the hooks. */
+  readonly sandbox: SandboxSettings | 'off';
   /** Names of the apply records that the commit is made of: where one of them was rolled back meanwhile, nothing is committed. */
   readonly records?: readonly string[];
   /** Does the step still hold the workspace, and is this attempt still the one that counts? Asked right before the branch moves. */
@@ -178,6 +181,8 @@ export interface StagedFile {
   readonly mode: number;
 }
 export type CommitOutcome =
+  /** Hooks would run, and there is nothing to shut them in with. */
+  | { readonly outcome: 'no_sandbox'; readonly why: string }
   /** `note`: what a person should know, for example that their index was locked and could not be brought up to date. */
   | { readonly outcome: 'committed'; readonly commit: string; readonly ref: string | null; readonly note?: string }
   | { readonly outcome: 'nothing' }

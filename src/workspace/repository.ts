@@ -1,5 +1,6 @@
 /** The port of what stands behind a workspace: head, commits, merges, worktrees. Its adapter is git in the workspace's directory (landing). */
 import type { Problem } from '../shared/problems.js';
+import type { SandboxSettings } from '../documents/job/index.js';
 import type { CommandRunner } from './commands/index.js';
 import type {
   ApplyRequest,
@@ -115,6 +116,7 @@ export interface SetUp {
   readonly turn_ms: number;
   readonly maxOutput_bytes: number;
   readonly commands: CommandRunner;
+  readonly sandbox: SandboxSettings | 'off';
   readonly signal?: AbortSignal;
 }
 export interface Attempt {

@@ -36,6 +36,7 @@ beforeEach(async () => {
   dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-at-once-')));
   repo = join(dir, 'repo');
   await mkdir(repo);
+  await writeFile(join(repo, 'emend.yaml'), 'sandbox: off\n'); // they count in a file beside the workspace
   base = { v: 2, stepKey: STEP, log: [], workspace: repo };
   dependencies = {
     archive: createArchive({ dir: join(dir, 'home/archive') }),
@@ -52,7 +53,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 /** A proposal of twelve edited files, with a formatter. */
 const buildInput = async (formatCommand: string): Promise<BuildProposalInput> => {
   for (const file of FILES) await writeFile(join(repo, file), 'a\n');
-  await writeFile(join(repo, 'emend.yaml'), `formatCommand: ${JSON.stringify(formatCommand)}\n`);
+  await writeFile(join(repo, 'emend.yaml'), `sandbox: off\nformatCommand: ${JSON.stringify(formatCommand)}\n`);
   const { blobs } = dependencies;
   const job = `---\ntarget_files: ${JSON.stringify(FILES)}\ntest: false\n---\n# Change\n\nChange them.\n`;
   const looked = await preflight(dependencies)(

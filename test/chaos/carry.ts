@@ -71,6 +71,7 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   resume: 'resume',
   version_unknown: 'wait',
   cancelled: 'retry',
+  sandbox_unavailable: 'run_without',
 };
 
 export const carry = async (world: World, planned: Planned): Promise<Carried> => {

@@ -7,12 +7,17 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTemporalCli } from '../../dist/src/temporal/cli-binary.js';
+import { findBubblewrap } from '../../dist/src/workspace/commands/index.js';
 import { startDevServer } from '../../dist/src/temporal/dev-server.js';
 
 export default async function setUp() {
   const log = (line) => process.stderr.write(`${line}\n`);
   const cli = await findTemporalCli({ env: process.env, log });
   process.env.EMEND_TEST_CLI = cli.path;
+  // Found once, and not by each of many workers.
+  const bubblewrap = await findBubblewrap(process.env);
+  if (bubblewrap.works) process.env.EMEND_BWRAP = bubblewrap.path;
+  else log(`There is no sandbox here: ${bubblewrap.why}`);
   if (process.env.EMEND_TEST_ADDRESS !== undefined) return;
   // scripts/test.js names a folder, so that it finds the server again when jest was killed.
   const home = await mkdtemp(join(process.env.EMEND_TEST_RUN ?? tmpdir(), 'emend-test-home-'));

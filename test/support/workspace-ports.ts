@@ -10,7 +10,8 @@ export const workspacePorts = (
   home: string,
   blobs: BlobStore,
 ): Pick<ActivityPorts, 'blobs' | 'workspace' | 'repository' | 'commands' | 'clock'> => {
+  const commands = createLocalRunner(process.env);
   const engine = createApplyEngine({ home, blobs });
-  const repository = createRepository({ home, blobs, engine });
-  return { blobs, workspace: engine, repository, commands: createLocalRunner(process.env), clock: systemClock };
+  const repository = createRepository({ home, blobs, engine, commands });
+  return { blobs, workspace: engine, repository, commands, clock: systemClock };
 };

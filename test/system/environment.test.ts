@@ -107,6 +107,7 @@ const command = (env: readonly string[]) =>
   createLocalRunner(process.env).run({
     ...{ command: `env -0 > ${at('seen', 'command.env')}`, cwd: at('repo'), env, timeout_s: 30, maxOutput_bytes: 1000 },
     more: { NOTIFY_RUN: 'of its own' },
+    sandbox: 'off',
   });
 const published = () =>
   publish(
@@ -182,7 +183,13 @@ test.each(ROWS)('%s', async (_what, run, file, variables) => {
 });
 
 test('a commit hook: what a command gets, and where git finds its configuration; no agent, no token', async () => {
-  const settings = { root: at('repo'), index: at('repo', '.git', 'index'), timeout_s: 30, env: ['DATABASE_URL'] };
+  const settings = {
+    box: null,
+    root: at('repo'),
+    index: at('repo', '.git', 'index'),
+    timeout_s: 30,
+    env: ['DATABASE_URL'],
+  };
   expect(await runHook(settings, 'pre-commit')).toBeNull();
   // Git itself sets the last two, the first is ours.
   const own = ['GIT_INDEX_FILE', 'GIT_EXEC_PATH', 'GIT_DIR', 'GIT_PREFIX', 'GIT_CONFIG_PARAMETERS'];

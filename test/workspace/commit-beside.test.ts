@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
+import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import type { CommitOutcome, CommitRequest } from '../../src/workspace/ports.js';
 import { Blobs, isolateGit, Repo, requestFor, STEP } from './git-fixture.js';
@@ -13,7 +14,7 @@ isolateGit();
 let repo: Repo;
 let blobs: Blobs;
 const commit = (request: CommitRequest, lockWait_ms = 300): Promise<CommitOutcome> =>
-  createCommitter({ blobs, lockWait_ms, hookTimeout_s: 20 })(request);
+  createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms, hookTimeout_s: 20 })(request);
 const committed = (outcome: CommitOutcome): { commit: string; note?: string } => {
   if (outcome.outcome !== 'committed') throw new Error(JSON.stringify(outcome));
   return outcome;

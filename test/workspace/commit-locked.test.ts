@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import type { CommitOutcome } from '../../src/workspace/ports.js';
 import { Blobs, isolateGit, Repo, requestFor } from './git-fixture.js';
@@ -42,7 +43,9 @@ const killedIn = async (hook: string, when: string, ...args: string[]): Promise<
 /** The step's change, as apply wrote it, and its commit. */
 const commitOurs = async (): Promise<CommitOutcome> => {
   await repo.write('f', '2\n');
-  return createCommitter({ blobs, lockWait_ms: 200 })(await requestFor(repo, [blobs.file('f', '1\n', '2\n')]));
+  return createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 200 })(
+    await requestFor(repo, [blobs.file('f', '1\n', '2\n')]),
+  );
 };
 
 test.each([
@@ -120,12 +123,14 @@ test.each([
   }, 20);
   try {
     // The lock stays: given up all the same. Then it goes away in the middle of the wait: not given up before.
-    const given = await createCommitter({ blobs, lockWait_ms: 300 })(request);
+    const given = await createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })(request);
     expect(given).toMatchObject({ outcome: 'failed', problem: { code: 'git_failed' } });
     const later = setTimeout(() => {
       rmSync(lock);
     }, 500);
-    const made = await createCommitter({ blobs, lockWait_ms: 60_000 })(request).finally(() => {
+    const made = await createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 60_000 })(
+      request,
+    ).finally(() => {
       clearTimeout(later);
     });
     expect(made).toMatchObject({ outcome: 'committed' });

@@ -124,6 +124,7 @@ export async function requestFor(
     hooks: false,
     env: [],
     sign: false,
+    sandbox: 'off',
     ...more,
   };
 }

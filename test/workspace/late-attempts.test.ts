@@ -8,6 +8,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { startHeartbeat } from '../../src/activities/frame/activity.js';
 import { fail } from '../../src/shared/problems.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
 import { storePaths } from '../../src/stores/location.js';
@@ -226,12 +227,17 @@ describe('commit and rollback exclude each other', () => {
       hooks: false,
       env: [],
       sign: false,
+      sandbox: 'off',
       records: [record],
       ...(mayMove === undefined ? {} : { mayMove }),
     };
   };
   const committer = (scene: Scene) =>
-    createCommitter({ blobs: createBlobStore({ dir: storePaths(scene.home).blobs }), lockWait_ms: 300 });
+    createCommitter({
+      commands: createLocalRunner(process.env),
+      blobs: createBlobStore({ dir: storePaths(scene.home).blobs }),
+      lockWait_ms: 300,
+    });
 
   test('rolled back while a commit was about to move the branch: nothing is committed', async () => {
     const scene = (open = await committedScene());

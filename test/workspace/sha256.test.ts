@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { createApplyEngine } from '../../src/workspace/apply/engine.js';
+import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import { proposalIdOf, recordName, type ProposalFile } from '../../src/workspace/proposal.js';
 import { mergeInto } from '../../src/workspace/landing/merge.js';
@@ -44,7 +45,9 @@ const applying = (files: readonly ProposalFile[]): ApplyRequest => {
   return { stepKey: STEP, workspace: repo.dir, proposalId, proposal, decision: 1, files: paths, holder };
 };
 const commit = async (files: readonly ProposalFile[], records: readonly string[] = []): Promise<CommitOutcome> =>
-  createCommitter({ blobs, lockWait_ms: 300 })(await requestFor(repo, files, { records }));
+  createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })(
+    await requestFor(repo, files, { records }),
+  );
 const names = (): Promise<string> => repo.git('show', '--format=', '--name-status', '--no-renames', 'HEAD');
 
 test('commit: an edit, a deletion and a new file; and one of a deletion alone', async () => {
@@ -64,7 +67,7 @@ test('commit: an edit, a deletion and a new file; and one of a deletion alone', 
   await rm(join(repo.dir, 'new.txt'));
   const key = STEP.replaceAll('0', '1');
   const alone = await requestFor(repo, [blobs.file('new.txt', 'new\n', null)], { stepKey: key });
-  const deleted = await createCommitter({ blobs, lockWait_ms: 300 })({
+  const deleted = await createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })({
     ...alone,
     lock: { ...alone.lock, stepKey: key },
   });

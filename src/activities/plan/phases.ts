@@ -16,6 +16,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
+import { noSandboxFor } from '../step/sandbox.js';
 import { projectConfig } from '../step/snapshot.js';
 
 const CHECKPOINT_DIGITS = 6; // bound: Digits in the names of checkpoints.
@@ -35,11 +36,13 @@ export const prepareWorktree =
     // An attempt that stood still says nothing of the worktree.
     if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
     if (!made.ok) return { outcome: 'failed', why: made.problem.message };
-    const { worktree, env } = await projectConfig(ports, workspace);
+    const { worktree, env, sandbox } = await projectConfig(ports, workspace);
     const command = worktree?.setup;
     const ready = { outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
     if (command === undefined) return ready;
     assertCurrent();
+    const none = sandbox === 'off' ? null : await ports.commands.withoutSandbox();
+    if (none !== null) return { outcome: 'failed', why: noSandboxFor('worktree.setup', none) };
     const how = {
       command,
       env,
@@ -47,6 +50,7 @@ export const prepareWorktree =
       turn_ms: ports.timings.commandTurn_ms,
       maxOutput_bytes,
       commands: ports.commands,
+      sandbox,
       signal,
     };
     const set = await worktrees.setUp(made.value, how);

@@ -15,6 +15,7 @@ import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
+import { noSandboxFor } from '../step/sandbox.js';
 import { projectConfig } from '../step/snapshot.js';
 import { applyOrTakeOver } from '../step/apply.js';
 
@@ -136,7 +137,7 @@ async function land(
   scope: ActivityScope,
 ): Promise<Written> {
   const { stepKey, proposal } = request;
-  const { hooks, env, sign } = await projectConfig(ports, workspace);
+  const { hooks, env, sign, sandbox } = await projectConfig(ports, workspace);
   const release = (): Promise<void> => ports.workspace.releaseLock(workspace, stepKey, lock.token);
   const committed = await ports.repository.commit(
     {
@@ -145,6 +146,7 @@ async function land(
       hooks,
       env,
       sign,
+      sandbox,
       records: [recordName(stepKey, request.proposalId, request.decision)],
       mayMove: async () => {
         scope.assertCurrent();
@@ -163,7 +165,9 @@ async function land(
     throw new ProblemError(committed.problem);
   await ports.workspace.rollback(request, scope.assertCurrent);
   await release();
-  return { outcome: 'conflict', why: committed.outcome === 'failed' ? committed.problem.message : committed.why };
+  const { outcome } = committed;
+  if (outcome === 'no_sandbox') return { outcome: 'conflict', why: noSandboxFor('commit hooks', committed.why) };
+  return { outcome: 'conflict', why: outcome === 'failed' ? committed.problem.message : committed.why };
 }
 
 /** Folders of the plan that hold nothing any more, after a phase came back into it. */

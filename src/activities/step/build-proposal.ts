@@ -248,6 +248,7 @@ async function format(
       cwd: await workspace.root(snapshot.workspace),
       env: snapshot.config.env,
       more: { FORMAT_FILE: file },
+      sandbox: 'off' as const,
       timeout_s: STORE_BOUNDS.format_s,
       maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
       signal: scope.signal,

@@ -10,6 +10,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { maskWords } from '../frame/secrets.js';
 import { fileNow } from './manual-files.js';
+import { sandboxFor } from './sandbox.js';
 import { getSnapshot } from './snapshot.js';
 
 export const commit =
@@ -34,6 +35,7 @@ export const commit =
           hooks: config.hooks,
           env: config.env,
           sign: config.sign,
+          sandbox: sandboxFor(config.sandbox, input.sandbox),
           records,
           mayMove: async () => {
             scope.assertCurrent();
@@ -66,7 +68,8 @@ function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>):
     case 'committed':
       return { outcome: 'committed', commit: outcome.commit, note: outcome.note ?? null };
     case 'nothing':
-      return { outcome: 'nothing' };
+    case 'no_sandbox':
+      return outcome;
     case 'conflict':
       return { outcome: 'conflict', reason: 'conflict', why: outcome.why };
     case 'failed':

@@ -92,7 +92,12 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     instructions: await putText(blobs, job.instructions),
     category: job.category,
     mode,
-    config: { ...config, repair: job.repair ?? config.repair, secrets: job.secrets ?? config.secrets },
+    config: {
+      ...config,
+      repair: job.repair ?? config.repair,
+      secrets: job.secrets ?? config.secrets,
+      sandbox: job.sandbox ?? config.sandbox,
+    },
     hints: [...config.hints, ...input.hints],
     finalNewline: job.finalNewline,
   };
@@ -181,6 +186,12 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     fileList: [],
     names: await putText(blobs, (await siblings()).join('\n')),
   };
+  const tests = await testsOf(ports, input, job, config);
+  const runs = tests.commands.length > 0 || tests.found !== null || config.formatCommand !== null;
+  const noSandbox =
+    snapshot.config.sandbox !== 'off' && (runs || (commitMessage !== null && config.hooks))
+      ? await ports.commands.withoutSandbox()
+      : null;
   const estimate = estimateEdits(
     config,
     model,
@@ -194,6 +205,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     // No policy signs.
     approval: approvers === null ? policy : 'ask',
     ...(approvers === null ? {} : { approvers }),
+    ...(noSandbox === null ? {} : { noSandbox }),
     requireMarker: config.requireCompleteSentinel,
     targets: targets.map((target) => ({
       path: target.path,
@@ -214,7 +226,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
         : { format: asking[0]?.format ?? 'whole-file', outputBudget_tokens },
     // Files that are written one after the other see each other; only an edit of existing files needs names agreed on beforehand.
     briefWanted: split.shouldSplit && asking.length > 1 && mode !== 'sequential',
-    test: await testsOf(ports, input, job, config),
+    test: tests,
     commitMessage,
     estimate,
     overEstimate: overEstimate(estimate, limits, asking.length),

@@ -3,11 +3,12 @@ import type { TestPlan } from '../../shared/step-activities.js';
 import { discoverTestCommand, classifyFailure } from '../../workspace/commands/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import type { VerifyInput, VerifyResult } from '../../shared/proposal-activities.js';
+import type { VerifyInput, VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
 import { commandTurn } from '../../system/turns.js';
 import type { ActivityScope } from '../frame/activity.js';
 import { putRefusal } from './refusals.js';
-import { projectConfig } from './snapshot.js';
+import { boxFor, isNoSandbox, sandboxFor } from './sandbox.js';
+import { getSnapshot, projectConfig } from './snapshot.js';
 
 // Which commands verify a step. A found command is asked for once, and again when what defines it changes.
 
@@ -36,7 +37,7 @@ const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
 
 export const verify =
   (ports: ActivityPorts) =>
-  async (input: VerifyInput, scope: ActivityScope): Promise<VerifyResult> => {
+  async (input: VerifyInput, scope: ActivityScope): Promise<VerifyOutcome> => {
     await remember(ports, input, input.remember);
     const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
       scope.assertCurrent();
@@ -53,7 +54,12 @@ export const verify =
       signal: scope.signal,
     };
     const cwd = await ports.workspace.root(input.workspace);
-    const { env } = await projectConfig(ports, input.workspace);
+    const { sandbox, env } =
+      input.snapshot === undefined
+        ? await projectConfig(ports, input.workspace)
+        : (await getSnapshot(ports.blobs, input.snapshot)).config;
+    const box = await boxFor(ports, sandboxFor(sandbox, input.sandbox), cwd);
+    if (isNoSandbox(box)) return box;
     return commandTurn(turn, async () => {
       let output = '';
       let seconds = 0;
@@ -62,6 +68,7 @@ export const verify =
           command,
           cwd,
           env,
+          sandbox: box,
           // The limit is that of all the commands.
           timeout_s: Math.max(0, input.timeout_s - seconds),
           maxOutput_bytes: input.maxOutput_bytes,

@@ -5,6 +5,7 @@ import { plain, table } from '../render/text.js';
 import { queueNames, queuePrefix } from '../../shared/names.js';
 import { hostId, resolveHome } from '../../stores/home.js';
 import { resolveStore } from '../../stores/location.js';
+import { findBubblewrap } from '../../workspace/commands/index.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
@@ -20,7 +21,7 @@ const MINIMUM_NODE = [20, 3] as const;
 /** Temporal's numbers for the two kinds of task queue (`temporal.api.enums.v1.TaskQueueType`). */
 const QUEUE_TYPE = { workflow: 1, activity: 2 } as const;
 
-/** Runs every check, whatever the others found; changes nothing but creating an absent EMEND_HOME. Never throws. */
+/** Runs every check, whatever the others found; changes nothing but creating an absent EMEND_HOME and fetching bubblewrap. Never throws. */
 export const examine = async (env: Environment): Promise<readonly Check[]> => {
   const home = await resolveHome(env).catch((error: unknown) => error);
   const server = typeof home === 'string' ? await connect(env, home).catch((error: unknown) => error) : home;
@@ -37,6 +38,7 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
       ['EMEND_STORE', () => (typeof home === 'string' ? store(env, home) : explained(home))],
       ['settings', () => good(`${Object.keys(resolveTimings(env)).length} timings, all within bounds`)],
       ['Temporal CLI', () => temporalCli(env)],
+      ['sandbox', () => sandbox(env)],
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
       ['worker', () => working],
       ['model', async () => model(env, await working)],
@@ -78,6 +80,18 @@ const store = async (env: Environment, home: string): Promise<Finding> => {
 const temporalCli = async (env: Environment): Promise<Finding> => {
   const cli = await findTemporalCli({ env, fetch: false });
   return good(`${cli.version} at ${cli.path} (${cli.from})`);
+};
+
+/** Tried for real; bubblewrap is fetched where there is none, as a worker would. */
+const sandbox = async (env: Environment): Promise<Finding> => {
+  const found = await findBubblewrap(env);
+  if (!found.works)
+    return process.platform === 'linux'
+      ? bad(found.why, 'Install bubblewrap 0.11 or newer, and allow unprivileged user namespaces (docs/sandbox.md).')
+      : good(`${found.why}: a person is asked before tests run`);
+  const asRoot =
+    process.getuid?.() === 0 ? ", as root: commands keep root's rights to files; use an account of its own" : '';
+  return good(`bubblewrap ${found.version} at ${found.path} (${found.from})${asRoot}`);
 };
 
 const connect = (env: Environment, home: string): Promise<ClientConnection> =>

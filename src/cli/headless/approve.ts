@@ -108,6 +108,7 @@ export const notify = async (
   try {
     const ran = await createLocalRunner(io.env).run({
       command,
+      sandbox: 'off', // a person's, from their own settings, on nothing that a model wrote
       cwd: io.cwd,
       env: [],
       more: about,

@@ -14,3 +14,4 @@ export { fitLimits, formatsOf, inputBudget, modelEntry, mostOutput_tokens, route
 export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
 export { namedByScripts, whyProtected } from './protected-paths.js';
 export type { Job, JobMode, ProjectConfig } from './types.js';
+export { SANDBOX_ON, type SandboxSettings } from '../source/schemas.js';

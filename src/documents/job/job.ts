@@ -20,6 +20,7 @@ import {
   limitsMap,
   oneOf,
   secrets,
+  sandbox,
   test,
   text,
 } from '../source/schemas.js';
@@ -44,6 +45,7 @@ const KEYS = {
   final_newline: flag,
   repair: flag,
   secrets,
+  sandbox,
   limits: limitsMap,
 } satisfies Record<string, z.ZodType>;
 const SHAPE = { ...KEYS, ...limitShape };
@@ -186,6 +188,7 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
     finalNewline: front.final_newline ?? null,
     repair: front.repair ?? null,
     secrets: front.secrets ?? null,
+    sandbox: front.sandbox ?? null,
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Format, GuardSettings, ToleranceSettings } from '../../shared/formats.js';
 import type { LimitName } from '../../shared/limits.js';
 import type { Problem } from '../../shared/problems.js';
+import type { SandboxSettings } from '../source/schemas.js';
 
 /** What becomes of secrets in a request: placeholders stand for them, or they are sent. */
 export type Secrets = 'mask' | 'send';
@@ -40,6 +41,7 @@ export interface Job {
   readonly finalNewline: boolean | null;
   readonly repair: boolean | null;
   readonly secrets: Secrets | null;
+  readonly sandbox: SandboxSettings | 'off' | null;
   readonly limits: Partial<Record<LimitName, number>>;
   /** 1-based line of each front-matter key, for messages: `target_files`, `target_files.0`… */
   readonly lines: Readonly<Record<string, number>>;
@@ -97,6 +99,8 @@ export interface ProjectConfig {
   readonly repair: boolean;
   readonly secrets: Secrets;
   readonly requireCompleteSentinel: boolean;
+  /** For a person's commands; `off`: they run on a model's bytes as they are. */
+  readonly sandbox: SandboxSettings | 'off';
   /** `setup`: a person's command that makes a new worktree ready to be tested (docs/plans.md). */
   readonly worktree?: { readonly setup?: string };
   /** Thresholds of plans (docs/plans.md); those that are not here come from elsewhere. */

@@ -136,3 +136,48 @@ export const commit = z
     (value) => typeof value === 'boolean' || (value.trim() !== '' && !value.includes('\0') && !isYamlOneFlag(value)),
     { error: COMMIT },
   );
+
+/** What a command that runs on a model's bytes sees beside the workspace and tools, and how much it may use. */
+export interface SandboxSettings {
+  readonly network: boolean;
+  /** Absolute paths, or in the home (`~/x`). */
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  /** Of one process, and of all of them together; null: what the machine has to spare. */
+  readonly memory_mib: number | null;
+  readonly processes: number | null;
+}
+
+const PLACE = 'an absolute path, or one that starts with ~/';
+const place = z
+  .string({ error: PLACE })
+  .refine((value) => /^(~\/|\/)[^\0]*[^\0/]/.test(value) && !value.split('/').includes('..'), { error: PLACE });
+const counted = (least: number, most: number) => {
+  const what = `a whole number from ${least} to ${most}`;
+  return z
+    .number({ error: what })
+    .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error: what });
+};
+const SANDBOX = 'on, off, or a map of network, read, write, memory_mib and processes';
+export const SANDBOX_ON: SandboxSettings = {
+  network: false,
+  read: [],
+  write: [],
+  memory_mib: null,
+  processes: null,
+};
+export const sandbox = z
+  .union(
+    [
+      z.enum(['on', 'off']),
+      z.strictObject({
+        network: flag.default(false),
+        read: z.array(place, { error: 'a list of paths' }).default([]),
+        write: z.array(place, { error: 'a list of paths' }).default([]),
+        memory_mib: counted(64, 1_048_576).nullable().default(null),
+        processes: counted(8, 100_000).nullable().default(null),
+      }),
+    ],
+    { error: SANDBOX },
+  )
+  .transform((value) => (value === 'on' ? SANDBOX_ON : value));

@@ -9,7 +9,7 @@ import { within, type ActivityFailed, type FrameFact, type RunIo } from '../fram
 import { answersTo, boundsOf, cut } from '../../shared/rules.js';
 import { abortPlan, applyPlanDecision, onControl } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
-import type { NotYet, VerifyResult } from '../../shared/proposal-activities.js';
+import type { NotYet, VerifyOutcome } from '../../shared/proposal-activities.js';
 import { onPlanRead } from './reading.js';
 import { onGroupVerified, onMerged, onWorktree } from './worktrees.js';
 import {
@@ -53,7 +53,7 @@ export type PlanFact =
       readonly result: PrepareWorktreeResult | NotYet;
     }
   | { readonly type: 'worktree_removed'; readonly name: string; readonly result: RemoveWorktreeResult }
-  | { readonly type: 'group_verified'; readonly base: boolean; readonly result: VerifyResult | NotYet }
+  | { readonly type: 'group_verified'; readonly base: boolean; readonly result: VerifyOutcome | NotYet }
   /** No test command: nothing is to be verified. */
   | { readonly type: 'group_untested'; readonly base: boolean }
   | { readonly type: 'phase_merged'; readonly phase: PhaseId; readonly result: MergePhaseResult }

@@ -1,7 +1,7 @@
 /** Phases that run beside each other: their worktrees, the merges into the plan's own branch, the tests of what came together. Pure. */
 import type { PhaseId } from '../../shared/plan.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
-import type { VerifyResult } from '../../shared/proposal-activities.js';
+import type { VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
@@ -39,7 +39,9 @@ export function onWorktree(state: PlanState, id: PhaseId, name: string, result: 
 const passed = ({ outcome }: VerifyResult): boolean => ['pass', 'pass_with_warnings', 'no_tests'].includes(outcome);
 
 /** Before the phases begin (`base`): where the tests fail already nothing is paid for. After the merges: do they still pass together? */
-export function onGroupVerified(state: PlanState, base: boolean, result: VerifyResult, now: number): PlanState {
+export function onGroupVerified(state: PlanState, base: boolean, result: VerifyOutcome, now: number): PlanState {
+  if (result.outcome === 'no_sandbox')
+    return askAbout(state, base ? (groupOf(state)[0]?.id ?? null) : null, 'engine_failed', result.why);
   if (base) {
     if (passed(result)) return { ...within(state, 'group', { baseTested: true }), stage: { at: 'jobs' } };
     const first = groupOf(state)[0]?.id ?? null;

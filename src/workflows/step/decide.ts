@@ -11,7 +11,14 @@ import {
 } from '../../shared/decisions.js';
 import { answerOf } from '../../shared/validate-decision.js';
 import type { LimitName, Limits } from '../../shared/limits.js';
-import { unfinishedPaths, type CallProgress, type FileEntry, type StepState, type Verdict } from './state.js';
+import {
+  lacksConsent,
+  unfinishedPaths,
+  type CallProgress,
+  type FileEntry,
+  type StepState,
+  type Verdict,
+} from './state.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { defaultChunks, isLimitName, rulesOf } from '../../shared/rules.js';
 import { splitByFile } from './reduce-propose.js';
@@ -191,14 +198,25 @@ function pinProposal(state: StepState, open: DecisionPoint): StepState {
   });
 }
 
+/** Whoever approved was told that the commands run without a sandbox; a policy is told nothing. */
+const withConsent = (state: StepState, { answer, by }: DecisionRequest): StepState =>
+  answer === 'approve' && by.from !== 'policy' && lacksConsent(state)
+    ? { ...state, sandbox: { ...state.sandbox, without: 'run' } }
+    : state;
+
 /** Every file of the decision has its answer: what follows. */
 function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest, now: number): StepState {
   const answers = new Set(Object.values(open.answered));
   switch (open.reason) {
+    case 'sandbox_unavailable': {
+      if (request.answer === 'skip') return resolveCombined(state, request, now);
+      const without = request.answer === 'run_once' ? 'once' : 'run';
+      return { ...state, sandbox: { ...state.sandbox, without } };
+    }
     case 'approval':
       if (answers.has('revise')) return { ...pinProposal(state, open), stage: { at: 'propose' }, proposal: null };
       if (answers.has('select')) return { ...pinProposal(state, open), stage: { at: 'build' }, proposal: null };
-      return resolveReview(state, now);
+      return resolveReview(withConsent(state, request), now);
     case 'conflict':
     case 'hook_changed':
       return resolveConflict(state, open, request, now);

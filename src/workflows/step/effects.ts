@@ -9,6 +9,7 @@ import { outageEffect } from '../../shared/outage.js';
 import {
   approvedPaths,
   isUnfinished,
+  lacksConsent,
   maxChunks,
   mayRepair,
   undecidedPaths,
@@ -133,6 +134,7 @@ function proposeEffect(state: StepState, now: number): Effect {
   return { kind: 'pause', pause: { reason: worst.reason, message, files: failed, subject: null } };
 }
 
+const UNSANDBOXED = 'tests will run without a sandbox';
 const SAME_BYTES = 'the tests failed with these very bytes before';
 
 function reviewEffect(state: StepState): Effect {
@@ -150,9 +152,10 @@ function reviewEffect(state: StepState): Effect {
       : told;
     const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
     const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
+    const consent = lacksConsent(state) ? `; ${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})` : '';
     return pause(
       'approval',
-      `${why}: ${proposal.files.length} ${proposal.files.length === 1 ? 'file' : 'files'}, +${added} -${removed} lines`,
+      `${why}: ${proposal.files.length} ${proposal.files.length === 1 ? 'file' : 'files'}, +${added} -${removed} lines${consent}`,
       undecided,
     );
   }

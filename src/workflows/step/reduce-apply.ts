@@ -10,11 +10,12 @@ import type {
   RollbackResult,
   ProposalSummary,
   BuildProposalResult,
-  VerifyResult,
+  NoSandbox,
+  VerifyOutcome,
 } from '../../shared/proposal-activities.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
 import type { StepState } from './state.js';
-import { cut } from '../../shared/rules.js';
+import { answersTo, cut } from '../../shared/rules.js';
 import { afterApply, close, endOfWork, newBase, regenerable, regenerateAll, resolveReview } from './transitions.js';
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
@@ -34,7 +35,9 @@ function onProposal(state: StepState, proposal: ProposalSummary, now: number): S
   );
 }
 
-export function onProposalBuilt(state: StepState, result: BuildProposalResult, now: number): StepState {
+export function onProposalBuilt(before: StepState, result: BuildProposalResult, now: number): StepState {
+  if (result.outcome === 'no_sandbox') return askForConsent(before, result);
+  const state = withoutOnce(before);
   switch (result.outcome) {
     case 'built':
       return onProposal(state, result.proposal, now);
@@ -156,7 +159,22 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 }
 
 // ------------------------------------------------------------------------------------------------------ verify, rollback, commit
-export function onVerified(state: StepState, result: VerifyResult, now: number): StepState {
+/** Nothing was run: a person is asked first. A run that began before there was this question asks another one. */
+function askForConsent(state: StepState, { why }: NoSandbox): StepState {
+  const message = cut(state, `there is no sandbox for the commands that come next: ${why}`);
+  const known = answersTo(state, 'sandbox_unavailable') as readonly string[] | undefined;
+  return asking(state, known === undefined ? 'engine_failed' : 'sandbox_unavailable', message);
+}
+/** A consent for once is used up. */
+const withoutOnce = (state: StepState): StepState => {
+  if (state.sandbox?.without !== 'once') return state;
+  const { more } = state.sandbox;
+  return { ...state, sandbox: more === undefined ? {} : { more } };
+};
+
+export function onVerified(before: StepState, result: VerifyOutcome, now: number): StepState {
+  if (result.outcome === 'no_sandbox') return askForConsent(before, result);
+  const state = withoutOnce(before);
   const { tests, stage, proposal } = state;
   const told = emit(within(state, 'tests', { last: result.outcome, remember: null }), now, {
     type: 'verified',
@@ -217,7 +235,9 @@ const lastSummary = (state: StepState): string => {
   return verified?.type === 'verified' ? verified.summary : 'the tests failed';
 };
 
-export function onCommitted(state: StepState, result: CommitResult, now: number): StepState {
+export function onCommitted(before: StepState, result: CommitResult, now: number): StepState {
+  if (result.outcome === 'no_sandbox') return askForConsent(before, result);
+  const state = withoutOnce(before);
   switch (result.outcome) {
     case 'committed': {
       const told = emit({ ...state, commit: result.commit }, now, {

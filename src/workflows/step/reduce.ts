@@ -15,7 +15,7 @@ import type {
   RebaseResult,
   RollbackResult,
   BuildProposalResult,
-  VerifyResult,
+  VerifyOutcome,
 } from '../../shared/proposal-activities.js';
 import type { BriefResult, PickResult, PreflightResult } from '../../shared/step-activities.js';
 import { onApplied, onCommitted, onRebased, onRolledBack, onProposalBuilt, onVerified } from './reduce-apply.js';
@@ -41,7 +41,7 @@ export type Fact =
   | { readonly type: 'approved_by_policy' }
   | { readonly type: 'applied'; readonly result: ApplyResult }
   | { readonly type: 'rebased'; readonly result: RebaseResult }
-  | { readonly type: 'verified'; readonly result: VerifyResult | NotYet }
+  | { readonly type: 'verified'; readonly result: VerifyOutcome | NotYet }
   | { readonly type: 'rolled_back'; readonly result: RollbackResult }
   | { readonly type: 'committed'; readonly result: CommitResult | NotYet }
   | (ActivityFailed & { readonly chunk: Chunk | null })

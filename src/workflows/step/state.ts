@@ -9,6 +9,7 @@ import type {
   HeldLock,
   ProposalFileSummary,
   ProposalSummary,
+  SandboxChoice,
   VerificationFailure,
 } from '../../shared/proposal-activities.js';
 import { defaultChunks } from '../../shared/rules.js';
@@ -172,6 +173,8 @@ export interface StepState extends RunState<EditStepInput> {
   readonly answered: { readonly estimate: boolean; readonly tests: boolean };
   /** The usage was counted from the journal: results are in it and add nothing, as a tally follows each. */
   readonly usageFromJournal: boolean;
+  /** What people said of the sandbox of the step's commands; absent: nothing. */
+  readonly sandbox?: Omit<SandboxChoice, 'without'> & { readonly without?: 'once' | 'run' };
   readonly commit: string | null;
 }
 
@@ -193,6 +196,16 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   usageFromJournal: false,
   commit: null,
 });
+
+/** For the activities that run commands. */
+export const sandboxChoice = ({ sandbox }: StepState): { readonly sandbox?: SandboxChoice } => {
+  if (sandbox === undefined) return {};
+  const { without, ...more } = sandbox;
+  return { sandbox: { ...more, ...(without === undefined ? {} : { without: true }) } };
+};
+/** Is a person's consent still wanted before commands run? */
+export const lacksConsent = ({ base, sandbox }: StepState): boolean =>
+  base.ready?.noSandbox !== undefined && sandbox?.without === undefined;
 
 /** Limits that people changed by their answers: the snapshot of the preflight does not know them. */
 export const changedLimits = ({ base: { limits, ready, early } }: StepState): Partial<Limits> | null => {

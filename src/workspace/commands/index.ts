@@ -1,14 +1,24 @@
 /** Runs a command that a person wrote (a job's, a plan's or the project's tests). Never one that came from a model. */
+import { lstat, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { orNull } from '../../system/durable.js';
 import { childEnvironment, redact, type Environment } from '../../system/environment.js';
 import { runProcess, type ProcessOutcome } from '../../system/process-group.js';
+import { findBubblewrap, type Bubblewrap } from './bubblewrap.js';
+import { boxArguments, limited, type Box } from './sandbox.js';
+import { allowanceOf, watchBox, type Allowance } from './watch.js';
 
 export { redact } from '../../system/environment.js';
 export { classifyFailure } from './classify.js';
 export { discoverTestCommand } from './discover.js';
+export { findBubblewrap } from './bubblewrap.js';
+export type { Box } from './sandbox.js';
 
 export interface CommandRequest {
-  /** For `sh -c`. */
-  readonly command: string;
+  /** For `sh -c`, or a program with its arguments. */
+  readonly command: string | readonly string[];
+  /** What it is shut in with; `off`: nothing, by a person's consent that is recorded. */
+  readonly sandbox: Box | 'off';
   readonly cwd: string;
   readonly timeout_s: number;
   /** Kept output: its head and its end. */
@@ -28,16 +38,79 @@ export type CommandOutcome = ProcessOutcome;
 
 export interface CommandRunner {
   run(request: CommandRequest): Promise<CommandOutcome>;
+  /** Why nothing can be shut in here; null: it can. */
+  withoutSandbox(): Promise<string | null>;
+}
+type Rest = Omit<CommandRequest, 'command' | 'env' | 'more' | 'sandbox'>;
+
+const NONE_KNOWN_MS = 600_000; // bound: Where there is no sandbox, one is looked for again after this time.
+
+export interface RunnerOptions {
+  /** Our own directories (home, store), which no command in a sandbox sees. */
+  readonly hidden?: readonly string[];
+  /** Less than settings allow: for tests. */
+  readonly allowed?: Partial<Allowance>;
 }
 
 /**
  * Runs commands on this machine, each in a process group of its own. Their kept output holds no value of a secret-named variable of
  * `env`.
  */
-export const createLocalRunner = (env: Environment): CommandRunner => ({
-  run: async ({ command, env: names, more = {}, ...rest }) => {
-    const given = { ...childEnvironment(env, [], names), ...more };
-    const ran = await runProcess({ ...rest, file: '/bin/sh', args: ['-c', command], env: given });
-    return { ...ran, output: redact(ran.output, env) };
-  },
-});
+export const createLocalRunner = (
+  env: Environment,
+  { hidden = [], allowed = {} }: RunnerOptions = {},
+): CommandRunner => {
+  let asked: { readonly at: number; readonly found: Promise<Bubblewrap> } | null = null;
+  const bubblewrap = async (): Promise<Bubblewrap> => {
+    asked ??= { at: performance.now(), found: findBubblewrap(env) };
+    const { at } = asked;
+    const found = await asked.found;
+    if (!found.works && performance.now() - at > NONE_KNOWN_MS) asked = null;
+    return found;
+  };
+  const boxed = async (
+    box: Box,
+    given: Record<string, string>,
+    argv: readonly string[],
+    rest: Rest,
+  ): Promise<CommandOutcome> => {
+    const found = await bubblewrap();
+    if (!found.works) throw new Error(`there is no sandbox: ${found.why}`);
+    const real = { ...box, workspace: await realpath(box.workspace) };
+    const hadGit = await isThere(join(real.workspace, '.git'));
+    const options = await boxArguments(real, { env, hidden });
+    const watch = await watchBox(real, { ...allowanceOf(box), ...allowed });
+    const args = ['--json-status-fd', '4', ...options, '--', ...limited(box.settings, argv)];
+    const ran = await runProcess({ ...rest, cwd: real.workspace, file: found.path, args, env: given, watch });
+    const { told = '', ended, ...outcome } = ran;
+    // Git, run by us, would take it for the repository.
+    const madeGit = !hadGit && (await isThere(join(real.workspace, '.git')));
+    if (madeGit) await rm(join(real.workspace, '.git'), { recursive: true, force: true });
+    const isOver = ended !== undefined || ran.timedOut || ran.aborted;
+    if (!told.includes('"exit-code"') && !isOver)
+      throw new Error(`the sandbox could not be made: ${ran.output.trim()}`);
+    const notes = [
+      ...(ended === undefined ? [] : [`ended by Emend: ${ended}`]),
+      ...(madeGit ? ['removed by Emend: a .git that the command made in the workspace'] : []),
+    ];
+    return { ...outcome, ...(ended === undefined ? {} : { ended }), output: [outcome.output, ...notes].join('\n') };
+  };
+  return {
+    withoutSandbox: async () => {
+      const found = await bubblewrap();
+      return found.works ? null : found.why;
+    },
+    run: async ({ command, env: names, more = {}, sandbox, ...rest }) => {
+      const given = { ...childEnvironment(env, [], names), ...more };
+      const argv = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
+      const [file = '', ...args] = argv;
+      const ran =
+        sandbox === 'off'
+          ? await runProcess({ ...rest, file, args, env: given })
+          : await boxed(sandbox, { ...given, TMPDIR: '/tmp' }, argv, rest);
+      return { ...ran, output: redact(ran.output, env) };
+    },
+  };
+};
+
+const isThere = async (path: string): Promise<boolean> => (await orNull(lstat(path), ['ENOENT', 'ENOTDIR'])) !== null;

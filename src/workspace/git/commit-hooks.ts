@@ -2,7 +2,9 @@
 import { lstat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { problem, type Problem } from '../../shared/problems.js';
-import { gitGroup, gitLine, valueOf, type GitRepository, fieldsOf, git } from './git.js';
+import type { SandboxSettings } from '../../documents/job/index.js';
+import type { CommandRunner } from '../commands/index.js';
+import { ALWAYS, gitGroup, gitLine, NOBODY_THERE, valueOf, type GitRepository, fieldsOf, git } from './git.js';
 import { redact, shellWord } from '../../system/environment.js';
 import type { Result, Signing } from '../ports.js';
 import { errnoOf } from '../../system/sys.js';
@@ -18,31 +20,46 @@ export interface HookSettings {
   readonly signal?: AbortSignal;
   /** Names of variables that they get beside what a command gets. */
   readonly env: readonly string[];
+  /** Null: they run as they are. */
+  readonly box: HookBox | null;
+}
+/** In a sandbox the git directory is read-only: what a hook adds goes to a place of ours. */
+export interface HookBox {
+  readonly commands: CommandRunner;
+  readonly settings: SandboxSettings;
+  /** The directory of the hooks. */
+  readonly hooks: string;
+  readonly scratch: string;
+  /** Where the repository keeps its objects. */
+  readonly objects: string;
 }
 
+/** For git where what a hook added is looked at. */
+export const hookObjects = ({ box }: HookSettings): Readonly<Record<string, string>> =>
+  box === null ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: join(box.scratch, 'objects') };
+
 /**
- * Might one of these hooks run here? False only where no file of them exists and the configuration names no hook (newer gits read
- * `hook.*`): that spares a shell and a git for each.
+ * Where `pre-commit` or `commit-msg` might be. Null only where neither file exists and the configuration names no hook (newer gits
+ * read `hook.*`): that spares a shell and a git for each.
  */
-export async function mayHaveHooks(
+export async function hooksDir(
   { root, gitDir }: Pick<GitRepository, 'root' | 'gitDir'>,
   settings: ReadonlyMap<string, string>,
-  hooks: readonly string[],
-): Promise<boolean> {
-  if ([...settings.keys()].some((key) => key.startsWith('hook.'))) return true;
+): Promise<string | null> {
   // A linked worktree has the hooks of its repository, and a configured place may begin with `~`: git knows.
   const isUsual = gitDir === join(root, '.git') && !settings.has('core.hookspath');
   const dir = isUsual
     ? join(gitDir, 'hooks')
     : valueOf(await gitLine(['rev-parse', '--git-path', 'hooks'], { cwd: root, reading: true, hooks: true }));
-  for (const hook of hooks) {
+  if ([...settings.keys()].some((key) => key.startsWith('hook.'))) return resolve(root, dir);
+  for (const hook of ['pre-commit', 'commit-msg']) {
     const found = await lstat(resolve(root, dir, hook)).then(
       () => true,
       (error: unknown) => errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR',
     );
-    if (found) return true;
+    if (found) return resolve(root, dir);
   }
-  return false;
+  return null;
 }
 
 /** Null: the hook passed or there is none. */
@@ -51,14 +68,30 @@ export async function runHook(
   hook: string,
   args: readonly string[] = [],
 ): Promise<Problem | null> {
-  const ran = await gitGroup(['hook', 'run', '--ignore-missing', hook, ...(args.length > 0 ? ['--', ...args] : [])], {
-    cwd: settings.root,
-    env: { GIT_INDEX_FILE: settings.index },
-    hook: { names: settings.env },
-    timeout_s: settings.timeout_s,
-    maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
-    ...(settings.signal === undefined ? {} : { signal: settings.signal }),
-  });
+  const { root, index, box, env, timeout_s, signal } = settings;
+  const called = ['hook', 'run', '--ignore-missing', hook, ...(args.length > 0 ? ['--', ...args] : [])];
+  const how = {
+    ...{ cwd: root, timeout_s, maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes },
+    ...(signal === undefined ? {} : { signal }),
+  };
+  const ran =
+    box === null
+      ? await gitGroup(called, { ...how, env: { GIT_INDEX_FILE: index }, hook: { names: env } })
+      : await box.commands.run({
+          ...how,
+          env,
+          command: ['git', ...ALWAYS, '-c', `core.hooksPath=${box.hooks}`, ...called],
+          more: {
+            ...NOBODY_THERE,
+            ...{ LC_ALL: 'C', GIT_INDEX_FILE: index, GIT_OBJECT_DIRECTORY: join(box.scratch, 'objects') },
+            GIT_ALTERNATE_OBJECT_DIRECTORIES: box.objects,
+          },
+          sandbox: {
+            settings: { ...box.settings, read: [...box.settings.read, box.hooks] },
+            workspace: root,
+            scratch: [box.scratch],
+          },
+        });
   if (ran.exit === 0) return null;
   if (ran.output.includes("'hook' is not a git command")) {
     return problem(
@@ -68,11 +101,11 @@ export async function runHook(
     );
   }
   if (ran.aborted) return problem('aborted', `the ${hook} hook was stopped`);
-  const how = ran.timedOut
-    ? `took longer than ${settings.timeout_s} s`
+  const ended = ran.timedOut
+    ? `took longer than ${timeout_s} s`
     : `ended with ${ran.exit ?? ran.signal ?? 'no exit code'}`;
   const said = redact(ran.output, process.env).trim();
-  return problem('hook_failed', `the ${hook} hook ${how}${said === '' ? '' : `: ${said}`}`);
+  return problem('hook_failed', `the ${hook} hook ${ended}${said === '' ? '' : `: ${said}`}`);
 }
 
 /** The message after the commit-msg hook, which may have changed it. */

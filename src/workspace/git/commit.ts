@@ -3,13 +3,16 @@
  * lock's commit as parent and fixed dates, `update-ref` expecting that parent. The same request makes the same commit, so a retry
  * finds it done. Killed at any point it leaves loose objects and a scratch directory at worst.
  */
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { problem, ProblemError } from '../../shared/problems.js';
 import { planEntries } from './commit-entries.js';
 import {
-  mayHaveHooks,
+  hookObjects,
+  hooksDir,
   runHook,
   runMessageHook,
+  type HookBox,
   type HookSettings,
   commitSettings,
   makeCommit,
@@ -22,11 +25,15 @@ import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { commandTurn, NoTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
 import type { BlobStore } from '../../stores/ports.js';
+import type { SandboxSettings } from '../../documents/job/index.js';
+import type { CommandRunner } from '../commands/index.js';
 import type { CommitOutcome, CommitRequest, StagedFile } from '../ports.js';
 import type { Repository } from '../repository.js';
 
 export interface CommitterSettings {
   readonly blobs: BlobStore;
+  /** For hooks. */
+  readonly commands: CommandRunner;
   /** How long locks that another git process holds on the index or the branch are waited for. Default 10,000. */
   readonly lockWait_ms?: number;
   /** Time of one commit hook. Default: `hook_s`. */
@@ -36,7 +43,7 @@ export interface CommitterSettings {
 }
 
 export function createCommitter(settings: CommitterSettings): Repository['commit'] {
-  const { blobs, lockWait_ms = 10_000, hookTimeout_s = STORE_BOUNDS.hook_s, turn_ms = 0 } = settings;
+  const { blobs, commands, lockWait_ms = 10_000, hookTimeout_s = STORE_BOUNDS.hook_s, turn_ms = 0 } = settings;
   return (request, signal) =>
     withScratch('commit', async (scratch) => {
       try {
@@ -50,9 +57,10 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
           index: join(scratch, 'index'),
           timeout_s: hookTimeout_s,
           env: request.env,
+          box: null,
           ...(signal === undefined ? {} : { signal }),
         };
-        return await commitIn({ repository, request, blobs, scratch, hooks, turn_ms, wait_ms: lockWait_ms });
+        return await commitIn({ repository, request, blobs, commands, scratch, hooks, turn_ms, wait_ms: lockWait_ms });
       } catch (error) {
         if (error instanceof ProblemError && !(error instanceof NoTurn))
           return { outcome: 'failed', problem: error.problem };
@@ -65,6 +73,7 @@ interface Work {
   readonly repository: GitRepository;
   readonly request: CommitRequest;
   readonly blobs: BlobStore;
+  readonly commands: CommandRunner;
   readonly scratch: string;
   readonly hooks: HookSettings;
   readonly wait_ms: number;
@@ -95,10 +104,16 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
 
   let message = await withTrailer(root, request.message, request.stepKey);
   const settings = await commitSettings(root);
-  if (request.hooks && (await mayHaveHooks(repository, settings, ['pre-commit', 'commit-msg']))) {
+  const dir = request.hooks ? await hooksDir(repository, settings) : null;
+  if (dir !== null) {
     const { signal, timeout_s } = work.hooks;
+    const why = request.sandbox === 'off' ? null : await work.commands.withoutSandbox();
+    if (why !== null) return { outcome: 'no_sandbox', why };
+    const box = request.sandbox === 'off' ? null : await boxOf(work, request.sandbox, dir);
     const turn = { wait_ms: work.turn_ms, work_ms: 2 * timeout_s * 1000, signal };
-    const checked = await commandTurn(turn, () => runHooks(work, built.tree, message));
+    const checked = await commandTurn(turn, () =>
+      runHooks({ ...work, hooks: { ...work.hooks, box } }, built.tree, message),
+    );
     if ('outcome' in checked) return checked;
     if (checked.message !== message) message = await withTrailer(root, checked.message, request.stepKey);
   }
@@ -112,6 +127,18 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   if (committed.at === 'failed') return { outcome: 'failed', problem: committed.problem };
   if (committed.at === 'elsewhere') return { outcome: 'conflict', why: committed.why };
   return finish(work, committed.at === 'committed' ? committed.commit : commit);
+}
+
+async function boxOf(
+  { repository, commands, scratch }: Work,
+  settings: SandboxSettings,
+  hooks: string,
+): Promise<HookBox> {
+  const { root } = repository;
+  const asked = ['rev-parse', '--path-format=absolute', '--git-path', 'objects'];
+  const objects = valueOf(await gitLine(asked, { cwd: root, reading: true }));
+  await mkdir(join(scratch, 'objects'));
+  return { commands, settings, hooks, scratch, objects };
 }
 
 interface Built {
@@ -166,7 +193,8 @@ async function runHooks(
   const { root, prefix } = work.repository;
   const refused = await runHook(work.hooks, 'pre-commit');
   if (refused !== null) return { outcome: 'failed', problem: refused };
-  const now = valueOf(await gitLine(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: work.hooks.index } }));
+  const env = { GIT_INDEX_FILE: work.hooks.index, ...hookObjects(work.hooks) };
+  const now = valueOf(await gitLine(['write-tree'], { cwd: root, env }));
   if (now !== tree) {
     const changed = await differing(root, tree, now);
     const paths = changed.map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
@@ -182,7 +210,7 @@ async function runHooks(
 }
 
 /** What a tree holds for files of the request, with line endings and filters as a checkout would give them. */
-async function stagedFiles({ repository, request, blobs }: Work, tree: string, paths: readonly string[]) {
+async function stagedFiles({ repository, request, blobs, hooks }: Work, tree: string, paths: readonly string[]) {
   const { root, prefix } = repository;
   const ours = request.files.map(({ path }) => path).filter((path) => paths.includes(path));
   const held = await treeEntries(
@@ -194,7 +222,7 @@ async function stagedFiles({ repository, request, blobs }: Work, tree: string, p
   for (const path of ours) {
     const entry = held.get(prefix + path);
     if (entry?.mode.startsWith('100') !== true) continue;
-    const call = { cwd: root, reading: true };
+    const call = { cwd: root, reading: true, env: hookObjects(hooks) };
     const { bytes } = valueOf(await git(['cat-file', '--filters', `--path=${prefix}${path}`, entry.id], call));
     const bits = request.files.find((file) => file.path === path)?.result?.mode ?? 0o644;
     const mode = entry.mode === '100755' ? bits | 0o111 : bits & ~0o111;

@@ -39,17 +39,22 @@ export interface GitOutput {
 }
 
 /** No prompt (of git, a helper with a window, or ssh), no editor, no pager: nobody is there to answer. */
-const NOBODY_THERE = {
+export const NOBODY_THERE = {
   ...{ GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', SSH_ASKPASS_REQUIRE: 'never' },
   ...{ GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':', GIT_PAGER: 'cat' },
 };
 /**
  * Git runs no program that a repository's configuration names: a file-system monitor, a hook, a check of each signature that a log shows.
- * A directory that looks like a bare repository is none: its files, and with them its configuration, may be a model's.
+ * A directory that looks like a bare repository is none, and a repository below the working tree is not entered: their files, and with them
+ * their configuration, may be a model's.
  */
-const ALWAYS = ['core.fsmonitor=false', 'log.showSignature=false', 'safe.bareRepository=explicit'].flatMap(
-  (setting) => ['-c', setting],
-);
+export const ALWAYS = [
+  'core.fsmonitor=false',
+  'log.showSignature=false',
+  'safe.bareRepository=explicit',
+  'diff.ignoreSubmodules=all',
+  'submodule.recurse=false',
+].flatMap((setting) => ['-c', setting]);
 const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null'];
 
 /** These sign, speak to a remote, or fetch what a partial clone or git-lfs left there. */

@@ -11,6 +11,8 @@ import { fail, ProblemError } from '../../shared/problems.js';
 import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { commandTurn } from '../../system/turns.js';
+import type { SandboxSettings } from '../../documents/job/index.js';
+import type { Box } from '../commands/index.js';
 import type { WorkspaceLock, Result } from '../ports.js';
 import type { Attempt, RemovedWorktree, Worktree, Worktrees, WorktreeWanted } from '../repository.js';
 import {
@@ -145,12 +147,14 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
   return {
     make: (wanted, attempt = {}) =>
       asResult(() => onDisk(`Making the worktree ${wanted.name}`, () => make(wanted, attempt))),
-    setUp: (worktree, { commands, turn_ms, ...how }) =>
+    setUp: (worktree, { commands, turn_ms, sandbox, ...how }) =>
       onDisk(`Making the worktree ${worktree.name} ready`, async () => {
         const ready = file(worktree.plan, worktree.name, '.ready');
         if (await isThere(ready)) return { outcome: 'ready' };
         const turn = { wait_ms: turn_ms, work_ms: how.timeout_s * 1000, signal: how.signal };
-        const ran = await commandTurn(turn, () => commands.run({ cwd: worktree.workspace, ...how }));
+        const ran = await commandTurn(turn, () =>
+          commands.run({ cwd: worktree.workspace, ...how, sandbox: boxIn(sandbox, worktree.workspace) }),
+        );
         // Cut short by the worker's stop, it has not failed.
         if (ran.aborted) throw new Error('worktree.setup was stopped');
         if (ran.exit !== 0)
@@ -175,6 +179,9 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     remove: (plan, name) => onDisk(`Removing the worktree ${name}`, () => remove(plan, name)),
   };
 };
+
+const boxIn = (settings: SandboxSettings | 'off', workspace: string): Box | 'off' =>
+  settings === 'off' ? 'off' : { settings, workspace };
 
 const checked = (name: string): string =>
   NAME.test(name) ? name : fail('internal', `${JSON.stringify(name)} is no name of a plan or worktree.`);

@@ -34,6 +34,7 @@ describe('emend.yaml', () => {
       repair: true,
       secrets: 'mask',
       requireCompleteSentinel: true,
+      sandbox: { network: false, read: [], write: [], memory_mib: null, processes: null },
       limits: {},
     });
     expect(models['claude-sonnet-4-5']).toEqual({
@@ -70,6 +71,7 @@ describe('emend.yaml', () => {
         'env: [DATABASE_URL, GITHUB_TOKEN]',
         'repair: false',
         'requireCompleteSentinel: false',
+        'sandbox: {network: true, read: [~/.x, /opt/y], memory_mib: 512}',
         'limits: {maxFilesBeforeSplit: 3}',
       ].join('\n'),
     );
@@ -109,6 +111,7 @@ describe('emend.yaml', () => {
       env: ['DATABASE_URL', 'GITHUB_TOKEN'],
       repair: false,
       requireCompleteSentinel: false,
+      sandbox: { network: true, read: ['~/.x', '/opt/y'], write: [], memory_mib: 512, processes: null },
       limits: { maxFilesBeforeSplit: 3 },
     });
   });
@@ -160,6 +163,8 @@ describe('emend.yaml', () => {
     ['env: [DATABASE_URL, ANTHROPIC_API_KEY]', '1: env.1', ['none of ANTHROPIC']],
     ['env: [emend_home]', '1: env.0', ['none of ANTHROPIC']],
     ['env: ["A=B"]', '1: env.0', ['the name of a variable']],
+    ['sandbox: maybe', '1: sandbox', ['on, off, or a map']],
+    ['sandbox: {read: [../x]}', '1: sandbox.read.0', ['an absolute path']],
     ['requireCompleteSentinel: never', '1: requireCompleteSentinel', ['true or false']],
     ['model:', '1: model', ['the name of a model', 'nothing']],
     ['commit:', '1: commit', ['received nothing']],

@@ -79,6 +79,7 @@ describe('good job files', () => {
         'final_newline: true',
         'repair: false',
         'secrets: send',
+        'sandbox: off',
         'limits: {maxTotalChunks: 20}',
         'budget_usd: 1.5',
       ].join('\n'),
@@ -107,6 +108,7 @@ describe('good job files', () => {
       finalNewline: true,
       repair: false,
       secrets: 'send',
+      sandbox: 'off',
       limits: { maxTotalChunks: 20, budget_usd: 1.5 },
     });
     expect(lines).toMatchObject({

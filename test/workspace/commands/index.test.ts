@@ -32,6 +32,7 @@ const run = (
     timeout_s: 30,
     maxOutput_bytes: 100_000,
     killGrace_ms: 200,
+    sandbox: 'off',
     ...more,
   });
 
@@ -118,7 +119,7 @@ describe('the group', () => {
 
   test('it does not outlive the process that started it, killed with SIGKILL', async () => {
     const built = pathToFileURL(join(process.cwd(), 'dist/src/workspace/commands/index.js')).href;
-    const request = { command: family, cwd: dir, env: [], timeout_s: 600, maxOutput_bytes: 1000 };
+    const request = { command: family, sandbox: 'off', cwd: dir, env: [], timeout_s: 600, maxOutput_bytes: 1000 };
     const source = `import { createLocalRunner } from '${built}'; await createLocalRunner(process.env).run(${JSON.stringify(request)});`;
     const worker = spawn(process.execPath, ['--input-type=module', '--eval', source], {
       stdio: 'ignore',

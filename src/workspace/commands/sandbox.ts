@@ -1,0 +1,122 @@
+/**
+ * What a command sees that runs on bytes which a model wrote: the machine read-only, the workspace to write in but for its git directory,
+ * tools, and nothing of the person's or of ours beside. docs/sandbox.md has the picture and the attacks that it withstands.
+ */
+import { lstat, realpath } from 'node:fs/promises';
+import { homedir, userInfo } from 'node:os';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { fail } from '../../shared/problems.js';
+import type { SandboxSettings } from '../../documents/job/index.js';
+import type { Environment } from '../../system/environment.js';
+import { readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { ALWAYS } from './bubblewrap.js';
+import { found, isWithin, Mounts, showTools } from './mounts.js';
+
+const PROCESSES = 4_096; // bound: Processes of one command, unless `processes` says otherwise.
+
+/** A command's sandbox. */
+export interface Box {
+  readonly settings: SandboxSettings;
+  /** Real path: written to but for its git directory. */
+  readonly workspace: string;
+  /** What the command writes in the workspace goes nowhere. */
+  readonly dropsWrites?: boolean;
+  /** Directories of ours that it may write to. */
+  readonly scratch?: readonly string[];
+}
+export interface Surroundings {
+  readonly env: Environment;
+  /** Our own directories: home and store. */
+  readonly hidden: readonly string[];
+}
+
+// Git: its directory is read-only, wherever it lies.
+
+interface GitPlaces {
+  readonly top: string;
+  /** `.git` in the working tree, and the directories that a linked worktree has elsewhere. */
+  readonly places: readonly string[];
+}
+
+async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
+  for (let top = workspace; ; top = dirname(top)) {
+    const entry = join(top, '.git');
+    const stat = await found(lstat(entry));
+    if (stat?.isDirectory() === true) return { top, places: [entry] };
+    if (stat !== null) {
+      const gitDir = /^gitdir: (.+)$/m.exec((await readGivenText(entry, UNREADABLE)) ?? '')?.[1];
+      if (gitDir === undefined) return { top, places: [entry] };
+      const own = resolve(top, gitDir);
+      const common = await readGivenText(join(own, 'commondir'), UNREADABLE);
+      return { top, places: [entry, own, ...(common === null ? [] : [resolve(own, common.trim())])] };
+    }
+    if (top === '/') return null;
+  }
+}
+
+/** Bound sockets by path. A read-only mount does not keep anybody from connecting to them. */
+async function sockets(): Promise<readonly string[]> {
+  const listed = (await readGivenText('/proc/net/unix', UNREADABLE)) ?? '';
+  const paths = listed.split('\n').flatMap((line) => /\s(\/.*)$/.exec(line)?.[1] ?? []);
+  const real: string[] = [];
+  for (const path of new Set([...paths, '/var/run/docker.sock', '/var/run/dbus/system_bus_socket'])) {
+    const leads = await found(realpath(path));
+    if (leads !== null && (await lstat(leads)).isSocket()) real.push(leads);
+  }
+  return real;
+}
+
+const KERNEL = ['sys', 'sysrq-trigger', 'irq', 'bus', 'acpi', 'fs'];
+
+/** Options of bubblewrap, up to the command. */
+export async function boxArguments(box: Box, { env, hidden }: Surroundings): Promise<string[]> {
+  const { settings, workspace } = box;
+  const mounts = new Mounts();
+  const given = [env.HOME ?? '', homedir(), userInfo().homedir].filter(isAbsolute);
+  const homes = [
+    ...new Set(await Promise.all(given.map(async (path) => (await found(realpath(path))) ?? resolve(path)))),
+  ].filter((home) => home !== '/');
+  for (const path of ['/tmp', '/var/tmp', '/run', '/home', '/root', '/var/run', '/dev/shm', ...homes, ...hidden]) {
+    const real = await found(realpath(path));
+    // A place that is not there needs no cover, unless it lies in one that is empty.
+    if (real === path || (real === null && mounts.isEmpty(path))) mounts.set(path, { kind: 'empty' });
+    else if (real !== null && hidden.includes(path)) mounts.set(real, { kind: 'empty' });
+  }
+  if (homes.includes(workspace))
+    fail(
+      'config_invalid',
+      `${workspace} is a home directory: a sandbox could hide nothing in it.`,
+      'Work in a directory below it, or set `sandbox: off`.',
+    );
+  await showTools(mounts, env, homes);
+  if (settings.network) await mounts.show('/etc/resolv.conf');
+  const git = await gitPlaces(workspace);
+  // A home that is a repository is still a home.
+  const isOwn = git !== null && !homes.some((home) => isWithin(home, git.top));
+  if (isOwn) await mounts.show(git.top);
+  await mounts.show(workspace, box.dropsWrites === true ? 'overlay' : 'write');
+  for (const path of settings.read) await mounts.show(expanded(path, homes));
+  for (const path of settings.write) await mounts.show(expanded(path, homes), 'write');
+  for (const path of box.scratch ?? []) await mounts.show(path, 'write');
+  if (isOwn) for (const place of git.places) await mounts.show(place, 'guard');
+  for (const socket of await sockets()) if (!mounts.isEmpty(socket)) mounts.set(socket, { kind: 'socket' });
+  return [
+    ...ALWAYS,
+    ...(settings.network ? [] : ['--unshare-net']),
+    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...KERNEL.flatMap((name) => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
+    ...mounts.arguments(),
+    ...['--remount-ro', '/dev', '--chdir', workspace],
+  ];
+}
+
+const expanded = (path: string, homes: readonly string[]): string =>
+  path.startsWith('~/') ? join(homes[0] ?? '/', path.slice(2)) : path;
+
+/** In the sandbox, round the command: limits that only hold where they are set inside. `dash` and `bash` call that of processes by two names. */
+export const limited = ({ memory_mib, processes }: SandboxSettings, command: readonly string[]): string[] => {
+  const data = memory_mib === null ? '' : `ulimit -d ${memory_mib * 1024}; `;
+  const most = processes ?? PROCESSES;
+  return ['/bin/sh', '-c', `${data}ulimit -u ${most} 2>/dev/null || ulimit -p ${most}; exec "$@"`, 'sh', ...command];
+};
+export const mostProcesses = ({ processes }: SandboxSettings): number => processes ?? PROCESSES;
