@@ -111,8 +111,8 @@ test.each<[string, string[], number | null]>([
 test('it is one only beside edits that were read; a fence that stays open is a cut anyway', () => {
   const diff = ['--- a', '+++ a'];
   expect(outside(...diff).fault(0)).toBeNull();
-  expect(outside(...diff).fault(2)).toMatchObject({ open: false, reason: { code: 'stray_edit', index: 2 } });
-  expect(outside('```', 'x').fault(0)).toMatchObject({ open: true, reason: { code: 'cut_inside_fence' } });
+  expect(outside(...diff).fault(2)).toMatchObject({ open: false, reasons: [{ code: 'stray_edit', index: 2 }] });
+  expect(outside('```', 'x').fault(0)).toMatchObject({ open: true, reasons: [{ code: 'cut_inside_fence' }] });
   expect(outside('x').fault(1)).toBeNull();
 });
 test('fences, blanks and bodies are no prose', () => {
