@@ -76,34 +76,34 @@ describe('where the object stands', () => {
   });
 });
 
-describe('several objects are one list', () => {
+describe('several objects are one list, whose lines keep their numbers', () => {
   const first = '{"operations": []}';
   test.each([
-    ['one after the other', `${first}\n${right}`, shown('right', `[${first},${right}]`)],
+    ['one after the other', `${first}\n${right}`, shown('right', `[${first},\n${right}]`)],
     [
       'indented, with blank lines',
       `  ${first}\n \n  ${first}\n \n  ${right}`,
-      shown('right', `[${first},${first},${right}]`),
+      shown('right', `[${first},\n\n${first},\n\n${right}]`),
     ],
     ['a list', `[${first}, ${first}, ${right}]`, shown('right', `[${first}, ${first}, ${right}]`)],
     ['a list of one', `[${right}]`, shown('right', `[${right}]`)],
-    ['lists', `[${first}]\n[${right}]`, shown('right', `[[${first}],[${right}]]`)],
+    ['lists', `[${first}]\n[${right}]`, shown('right', `[[${first}],\n[${right}]]`)],
     [
       'before half an object',
       `${first}\n${right}\n"a": 1}`,
-      shown('missing', `[${first},${right}]\n"a": 1}`, 'marker_missing'),
+      shown('missing', `[${first},\n${right}]\n"a": 1}`, 'marker_missing'),
     ],
     [
       'complete said in the first alone',
       `${right}\n${first}`,
-      shown('missing', `[${right},${first}]`, 'marker_missing'),
+      shown('missing', `[${right},\n${first}]`, 'marker_missing'),
     ],
   ])('%s', (_, answer, expected) => {
     expect(found(answer)).toBe(expected);
   });
   test('they are not counted among the places where one may begin', () => {
     const many = [...new Array<string>(JSON_CANDIDATES + 5).fill(first), right];
-    expect(found(many.join('\n'))).toBe(shown('right', `[${many.join(',')}]`));
+    expect(found(many.join('\n'))).toBe(shown('right', `[${many.join(',\n')}]`));
   });
   test('an edit between them is told by its line', () => {
     const answer = `{"operations":\n[]}\nThen:\n--- a\n+++ a\n${right}`;

@@ -14,15 +14,13 @@
  */
 import { type Chunk, type PatchedFile, PatchReader } from './parse.js';
 import type { FilePlan } from '../../text/changes.js';
-import { indexOf, indexOfLines, type LineIndex } from '../../text/lines.js';
-import { LineChain, type Places } from '../../locate/line-chain.js';
-import { levelBetween, levelsOn, toleranceOn } from '../../locate/likeness.js';
-import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
-import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
+import { indexOf, indexOfLines, type LineIndex, type Text } from '../../text/lines.js';
 import { lookUp, withoutPrefix } from '../../paths.js';
-import type { Tolerance, ToleranceSettings } from '../../../shared/formats.js';
-import type { FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
+import type { ToleranceSettings } from '../../../shared/formats.js';
+import type { Fault, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
+import { unnumbered } from '../unified-diff/hunk.js';
 import { composeHunks } from '../unified-diff/index.js';
+import { HunkLocator, type Located } from '../unified-diff/locate.js';
 
 export const beginPatch: FormatModule = {
   format: 'begin-patch',
@@ -79,8 +77,8 @@ class Planner {
       return [];
     }
     const lines = indexOf(text);
-    const places: Place[] = [];
-    const reasons = this.#locate(chunks, path, lines, places);
+    const places: Located[] = [];
+    const reasons = this.#locate(chunks, path, text, places);
     if (reasons.length > 0) return reasons;
     const to = moveTo === null ? null : lookUp(moveTo, this.#context, index);
     if (to?.ok === false) return [to.reason];
@@ -93,8 +91,8 @@ class Planner {
     return [];
   }
 
-  #locate(chunks: readonly Chunk[], path: string, lines: LineIndex, places: Place[]): readonly Reason[] {
-    const locator = new ChunkLocator(chunks, lines, this.#context.options.tolerances);
+  #locate(chunks: readonly Chunk[], path: string, text: Text, places: Located[]): readonly Reason[] {
+    const locator = new ChunkLocator(chunks, text, this.#context.options.tolerances);
     return chunks.flatMap((chunk): Reason[] => {
       const { index, answerLine } = chunk;
       const found = locator.locate(chunk);
@@ -107,85 +105,37 @@ class Planner {
   }
 }
 
-interface Place {
-  /** The chunk's lines, in the file's indentation. */
-  readonly hunk: { readonly lines: Chunk['lines'] };
-  readonly at: number;
-  readonly tolerances: Iterable<Tolerance>;
-}
-type Fault = Pick<Reason, 'code' | 'message' | 'copy'>;
-
 /** Finds the chunks of one file, in their order. */
 class ChunkLocator {
   readonly #lines: LineIndex;
-  readonly #chain: LineChain;
-  readonly #settings: ToleranceSettings | undefined;
+  readonly #locator: HunkLocator;
   /** Where the lines named by `@@` stand, blanks round them aside: up to two places each. */
   readonly #named: ReadonlyMap<string, number[]>;
   #next = 0;
 
-  constructor(chunks: readonly Chunk[], lines: LineIndex, settings: ToleranceSettings | undefined) {
-    this.#lines = lines;
-    this.#chain = new LineChain(lines, () => chunks.flatMap((chunk) => chunk.lines.map((line) => line.text)));
-    this.#settings = settings;
-    this.#named = new Map(chunks.flatMap((chunk) => chunk.above.map((text) => [text, []])));
-    for (const [at, line] of this.#named.size === 0 ? [] : lines.all.entries()) {
+  constructor(chunks: readonly Chunk[], text: Text, settings: ToleranceSettings | undefined) {
+    this.#lines = indexOf(text);
+    this.#locator = new HunkLocator(text, chunks.map(unnumbered), settings, false);
+    this.#named = new Map(chunks.flatMap((chunk) => chunk.above.map((line) => [line, []])));
+    for (const [at, line] of this.#named.size === 0 ? [] : this.#lines.all.entries()) {
       const places = this.#named.get(line.trim());
       if (places !== undefined && places.length < 2) places.push(at);
     }
   }
 
-  locate(chunk: Chunk): Place | Fault {
+  locate(chunk: Chunk): Located | Fault {
     const below = this.#below(chunk.above);
     if (typeof below === 'string') return { code: 'context_mismatch', message: below };
-    const old = chunk.lines.filter((line) => line.sign !== '+');
-    const texts = old.map((line) => line.text);
-    if (old.some((line) => line.unsigned) && !toleranceOn('lost_blank', this.#settings))
-      return { code: 'lost_blank', message: NO_BLANK };
+    const hunk = { ...unnumbered(chunk), bounds: { below, atEnd: chunk.atEnd } };
     const { length } = this.#lines;
-    if (old.length === 0) {
+    if (hunk.oldLines === 0) {
       this.#next = length;
       const isEnd = chunk.atEnd || length === 0;
-      return isEnd ? { hunk: chunk, at: length, tolerances: [] } : { code: 'no_context', message: NO_CONTEXT };
+      return isEnd ? { hunk, at: length, tolerances: [] } : { code: 'no_context', message: NO_CONTEXT };
     }
-    const fits = (at: number): boolean => at >= below && (!chunk.atEnd || at + old.length === length);
-    let found: Places = { first: [], more: false };
-    for (const level of levelsOn(this.#settings)) {
-      const { first, more } = this.#chain.find(old, level);
-      found = { first: first.filter(fits), more };
-      if (found.first.length > 0) break;
-    }
-    let lines: Chunk['lines'] | null = chunk.lines;
-    if (found.first.length === 0 && toleranceOn('indent', this.#settings)) {
-      const { places, more } = shiftedPlaces(this.#chain, texts);
-      const fitting = places.filter(({ first }) => fits(first));
-      found = { first: fitting.map(({ first }) => first), more };
-      const [place] = fitting;
-      if (place !== undefined)
-        lines = shiftHunk(lines, this.#lines.range(place.first, place.first + old.length), place.shift);
-    }
-    const [at, ...others] = found.first;
-    if (at === undefined) {
-      const where = `${below > 0 ? ` below line ${below}` : ''}${chunk.atEnd ? ' at the end of the file' : ''}`;
-      const near = nearest(this.#lines.all, texts, below + 1);
-      const message = `Its context and removed lines stand nowhere${where}. ${describeNearest(near)} Send these lines exactly as the file has them, chunks in the order of the file.`;
-      return { code: 'context_mismatch', message, ...copyOf(near) };
-    }
-    if (others.length > 0 || found.more) {
-      const places = found.first.map((n) => n + 1).join(', ') + (found.more ? ' and more' : '');
-      const message = `Its context and removed lines stand in several places, at lines ${places}. Add context lines until they fit only one.`;
-      return { code: 'context_repeated', message };
-    }
-    if (lines === null) return { code: 'indent', message: UNSHIFTABLE };
-    this.#next = at + old.length;
-    const tolerances = new Set<Tolerance>();
-    for (const [i, line] of old.entries()) {
-      const level = levelBetween(line.text, this.#lines.line(at + i) ?? '') ?? 'exact';
-      if (line.unsigned) tolerances.add('lost_blank');
-      if (level !== 'exact') tolerances.add(level);
-    }
-    if (lines !== chunk.lines) tolerances.add('indent');
-    return { hunk: { lines }, at, tolerances };
+    const found = this.#locator.locate(hunk);
+    if (!('code' in found)) this.#next = found.at + hunk.oldLines;
+    return found;
   }
 
   /** The first line that a chunk may begin at, or why its `@@` lines name no place. */
@@ -203,6 +153,5 @@ class ChunkLocator {
   }
 }
 
-const NO_BLANK = 'A blank line starts with no blank. Give context lines their leading blank.';
 const NO_CONTEXT =
   'It only adds lines and quotes none of the file. Add at least one unchanged line before or after them.';

@@ -29,6 +29,8 @@ export interface Hunk {
   readonly newLines: number;
   /** 1-based line of the answer where the header stands. */
   readonly answerLine: number;
+  /** What holds one without numbers (begin-patch): the 0-based line that it may begin at, and whether it reaches to the end of the file. */
+  readonly bounds?: { readonly below: number; readonly atEnd: boolean };
 }
 
 // A diff's bytes are exact where one of its lines holds a carriage return (`unified-diff/index.ts`).
@@ -99,32 +101,27 @@ export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole:
   const end = (stated && endByCounts(lines, at + 1, said, ends)) ?? endByShape(lines, at + 1, ends);
   const body = toHunkLines(answer, at + 1, end);
   if ('code' in body) return { ok: false, open: false, ...body };
-  let [oldLines, newLines] = [0, 0];
-  for (const { sign } of body) {
-    if (sign !== '+') oldLines += 1;
-    if (sign !== '-') newLines += 1;
-  }
-  const { oldCount, newCount } = stated ? said : { oldCount: oldLines, newCount: newLines };
+  const bare = unnumbered({ lines: body, answerLine: at + 1 });
+  const { oldLines, newLines } = bare;
+  const { oldCount, newCount } = stated ? said : bare;
   if (!whole && (oldLines < oldCount || newLines < newCount) && restIsBlank(lines, end)) {
     const message = `The hunk "${lines[at] ?? ''}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with counts that fit.`;
     return { ok: false, open: true, code: 'cut_hunk', message };
   }
   // Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands.
   const place = (start: string, count: number): number => (count === 0 ? Number(start) : Number(start) - 1);
-  return {
-    ok: true,
-    hunk: {
-      oldAt: stated ? place(oldStart, oldCount) : -1,
-      newAt: stated ? place(newStart, newCount) : -1,
-      oldCount,
-      newCount,
-      lines: body,
-      oldLines,
-      newLines,
-      answerLine: at + 1,
-    },
-    next: end,
-  };
+  const numbers = stated && { oldAt: place(oldStart, oldCount), newAt: place(newStart, newCount), oldCount, newCount };
+  return { ok: true, hunk: { ...bare, ...numbers }, next: end };
+};
+
+/** A hunk whose header states nothing. */
+export const unnumbered = ({ lines, answerLine }: Pick<Hunk, 'lines' | 'answerLine'>): Hunk => {
+  let [oldLines, newLines] = [0, 0];
+  for (const { sign } of lines) {
+    if (sign !== '+') oldLines += 1;
+    if (sign !== '-') newLines += 1;
+  }
+  return { oldAt: -1, newAt: -1, oldCount: oldLines, newCount: newLines, lines, oldLines, newLines, answerLine };
 };
 
 const restIsBlank = (lines: readonly string[], from: number): boolean => {

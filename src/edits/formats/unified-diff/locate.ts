@@ -131,7 +131,9 @@ export class HunkLocator {
   }
 
   #find(hunk: Hunk, old: readonly HunkLine[], sound: boolean): Located | Fault {
-    if (sound && this.#standsAt(old, hunk.oldAt)) return this.#stated(hunk, old);
+    if (sound && this.#standsAt(hunk, old)) return this.#stated(hunk, old);
+    const isBounded = hunk.bounds !== undefined;
+    const chain = isBounded ? this.#plain : this.#chain;
     const plain = old.map((line): WantedLine => ({ text: line.text }));
     // ` foo` may be a context line `foo`, or ` foo` without its blank.
     const damaged = old.map((line): WantedLine =>
@@ -139,16 +141,15 @@ export class HunkLocator {
     );
     const levels = levelsOn(this.#tolerances);
     const climb: [readonly WantedLine[], Level][] = levels.map((level) => [plain, level]);
-    if (toleranceOn('lost_blank', this.#tolerances))
+    if (!isBounded && toleranceOn('lost_blank', this.#tolerances))
       climb.push(...levels.map((level): [readonly WantedLine[], Level] => [damaged, level]));
     for (const [pattern, level] of climb) {
-      const places = this.#atEnd(old, this.#chain.find(pattern, level));
+      const places = this.#fitting(hunk, old, chain.find(pattern, level));
       const [at] = places.first;
       if (at === undefined) continue;
       // Away from the stated line a reading with a lost blank may be the true one, so it must not fit in a second place.
-      const all = this.#atEnd(old, this.#chain.find(damaged, level));
-      if (all.first.length > 1 || all.more) return refused('context_repeated', repeated(all));
-      return this.#accept(hunk, old, at);
+      const all = isBounded ? places : this.#fitting(hunk, old, chain.find(damaged, level));
+      return all.first.length > 1 || all.more ? repeated(all, hunk) : this.#accept(hunk, old, at);
     }
     return this.#indented(hunk, old) ?? this.#mismatch(hunk, old);
   }
@@ -156,14 +157,12 @@ export class HunkLocator {
   /** The tolerance `indent`; null: it is off, or the old side stands nowhere in another indentation. */
   #indented(hunk: Hunk, old: readonly HunkLine[]): Located | Fault | null {
     if (!toleranceOn('indent', this.#tolerances) || old.at(-1)?.noNewline === true) return null;
-    const found = shiftedPlaces(
-      this.#chain,
-      old.map((line) => line.text),
-    );
-    const [place] = found.places;
+    const texts = old.map((line) => line.text);
+    const { places, more } = shiftedPlaces(hunk.bounds === undefined ? this.#chain : this.#plain, texts);
+    const all = this.#fitting(hunk, old, { first: places.map(({ first }) => first), more });
+    const place = places.find(({ first }) => first === all.first[0]);
     if (place === undefined) return null;
-    if (found.places.length > 1 || found.more)
-      return refused('context_repeated', repeated({ first: found.places.map((p) => p.first), more: found.more }));
+    if (all.first.length > 1 || all.more) return repeated(all, hunk);
     const lines = shiftHunk(hunk.lines, this.#index.range(place.first, place.first + old.length), place.shift);
     if (lines === null) return refused('indent', UNSHIFTABLE);
     const shifted = { ...hunk, lines };
@@ -175,9 +174,9 @@ export class HunkLocator {
   #stated(hunk: Hunk, old: readonly HunkLine[]): Located | Fault {
     const accepted = this.#accept(hunk, old, hunk.oldAt, true);
     if (this.#known || 'code' in accepted || this.#holdsLineOfItsOwn(old)) return accepted;
-    const all = this.#atEnd(old, this.#plain.find(old, 'exact'));
+    const all = this.#fitting(hunk, old, this.#plain.find(old, 'exact'));
     if (all.first.length === 1 && !all.more) return accepted;
-    if (!toleranceOn('unchecked_lines', this.#tolerances)) return refused('context_repeated', repeated(all));
+    if (!toleranceOn('unchecked_lines', this.#tolerances)) return repeated(all, hunk);
     return { ...accepted, tolerances: [...accepted.tolerances, 'unchecked_lines'] };
   }
 
@@ -188,27 +187,25 @@ export class HunkLocator {
     return longest !== undefined && this.#once.has(longest);
   }
 
-  #standsAt(old: readonly HunkLine[], at: number): boolean {
-    const fits = old.every((line, i) => this.#index.is(at + i, line.text));
-    return fits && this.#atEnd(old, { first: [at], more: false }).first.length === 1;
+  #standsAt(hunk: Hunk, old: readonly HunkLine[]): boolean {
+    const fits = old.every((line, i) => this.#index.is(hunk.oldAt + i, line.text));
+    return fits && this.#fitting(hunk, old, { first: [hunk.oldAt], more: false }).first.length === 1;
   }
 
-  /** Where the old side says that the file ends, only places at the end count. */
-  #atEnd(old: readonly HunkLine[], places: Places): Places {
-    if (!old.at(-1)?.noNewline) return places;
+  /** Places within the hunk's bounds; where it says that the file ends, only the one at the end. */
+  #fitting({ bounds }: Hunk, old: readonly HunkLine[], { first, more }: Places): Places {
+    const places = { first: first.filter((at) => at >= (bounds?.below ?? 0)), more };
+    if (bounds?.atEnd !== true && old.at(-1)?.noNewline !== true) return places;
     const end = this.#index.length - old.length;
-    return places.first.includes(end)
-      ? { first: [end], more: false }
-      : places.more
-        ? places
-        : { first: [], more: false };
+    if (places.first.includes(end)) return { first: [end], more: false };
+    return more ? places : { first: [], more };
   }
 
   /** `exact`: every line is known to stand there as it is signed. */
   #accept(hunk: Hunk, old: readonly HunkLine[], at: number, exact = false): Located | Fault {
     const tolerances = new Set<Tolerance>();
     if (wrongCounts(hunk)) tolerances.add('counts');
-    if (at !== hunk.oldAt) tolerances.add('line_drift');
+    if (at !== hunk.oldAt && hunk.bounds === undefined) tolerances.add('line_drift');
     for (const [i, line] of old.entries()) {
       if (exact) {
         if (line.unsigned) tolerances.add('lost_blank');
@@ -228,13 +225,14 @@ export class HunkLocator {
     return { hunk, at, tolerances: [...tolerances] };
   }
 
-  #mismatch(hunk: Hunk, old: readonly HunkLine[]): Located | Fault {
-    const near = nearest(
-      this.#index.all,
-      old.map((line) => line.text),
-      hunk.oldAt + 1,
-    );
-    const message = `Its context and removed lines stand nowhere in the file. ${describeNearest(near)} Send the hunk again with these lines exactly as the file has them.`;
+  #mismatch({ oldAt, bounds }: Hunk, old: readonly HunkLine[]): Fault {
+    const texts = old.map((line) => line.text);
+    const near = nearest(this.#index.all, texts, (bounds?.below ?? oldAt) + 1);
+    const [below, end] = [bounds?.below ?? 0, bounds?.atEnd === true ? ' at the end of the file' : ''];
+    const where = bounds === undefined ? ' in the file' : `${below > 0 ? ` below line ${below}` : ''}${end}`;
+    const again = bounds === undefined ? 'the hunk again with these lines' : 'these lines';
+    const order = bounds === undefined ? '' : ', chunks in the order of the file';
+    const message = `Its context and removed lines stand nowhere${where}. ${describeNearest(near)} Send ${again} exactly as the file has them${order}.`;
     return { code: 'context_mismatch', message, ...copyOf(near) };
   }
 
@@ -252,7 +250,9 @@ export class HunkLocator {
 
 const refused = (code: string, message: string): Fault => ({ code, message });
 
-const repeated = (places: Places): string => {
-  const lines = places.first.map((node) => node + 1).join(', ');
-  return `Its context and removed lines stand in several places, at lines ${lines}${places.more ? ' and more' : ''}. Add context lines until they fit only where the change belongs, with the right line number in the header.`;
+const repeated = ({ first, more }: Places, { bounds }: Hunk): Fault => {
+  const lines = `${first.map((node) => node + 1).join(', ')}${more ? ' and more' : ''}`;
+  const where = bounds === undefined ? 'where the change belongs, with the right line number in the header' : 'one';
+  const message = `Its context and removed lines stand in several places, at lines ${lines}. Add context lines until they fit only ${where}.`;
+  return refused('context_repeated', message);
 };
