@@ -45,6 +45,7 @@ export const LONG_ONLY = [
   'test/e2e/review.test.ts',
   'test/e2e/rolling.test.ts',
   'test/e2e/services.test.ts',
+  'test/e2e/signing.test.ts',
   'test/e2e/sleep.test.ts',
   'test/e2e/stop.test.ts',
   'test/e2e/stops.test.ts',

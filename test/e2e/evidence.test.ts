@@ -78,9 +78,12 @@ test('the archive of a run that ended holds it, signed, and a clone and a copy o
     expect.stringMatching(/^commit \w+, made on \w+\nsigned by ada\nAll that was checked holds\.\n$/),
     0,
   ]);
-  execFileSync('git', ['clone', '-q', '--bare', s.repo, `${clone}.git`]);
-  const few = emend('evidence', 'verify', file, '--repository', `${clone}.git`);
+  const few = emend('evidence', 'verify', file, '--repository', clone);
   expect(few.stdout).toMatch(/no archive was given.*\ncommit .*\nsigned by ada\n/);
+  // Nor a working tree, where the list is given.
+  execFileSync('git', ['clone', '-q', '--bare', s.repo, `${clone}.git`]);
+  const bare = emend('evidence', 'verify', file, '--repository', `${clone}.git`, '--signers', join(clone, 'signers'));
+  expect(bare.stdout).toBe(few.stdout);
   writeFileSync(join(dir, 'others'), '');
   const written = spawnSync(
     process.execPath,

@@ -148,9 +148,11 @@ export async function withTrailer(root: string, message: string, stepKey: StepKe
     '--trailer',
     `${TRAILER}: ${stepKey}`,
   ];
-  // A person's own trailer settings must not move or reword ours; `---` in a message is text, not the start of a patch.
+  // The repository's own trailer settings must not move or reword ours, nor run a command; `---` in a message is text, not the start of
+  // a patch.
+  const env = { GIT_DIR: '/dev/null' };
   const args = ['-c', 'trailer.separators=:', 'interpret-trailers', '--no-divider', ...trailer];
-  return valueOf(await git(args, { cwd: root, input: tidy === '' ? `Emend step ${stepKey}\n` : tidy })).text;
+  return valueOf(await git(args, { cwd: root, env, input: tidy === '' ? `Emend step ${stepKey}\n` : tidy })).text;
 }
 
 /** The commit between `after` (null: from the beginning) and `tip` that carries the step's trailer, newest first; null if none. */

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { execa } from 'execa';
 
 import { ProblemError } from '../../../src/shared/problems.js';
+import { withTrailer } from '../../../src/workspace/git/commit-hooks.js';
 import { dirtyPaths } from '../../../src/workspace/git/entries.js';
 import { git, repositoryOf } from '../../../src/workspace/git/git.js';
 import { isolateGit, Repo } from '../git-fixture.js';
@@ -143,6 +144,16 @@ describe("no program of a repository's configuration is run", () => {
     expect(await ran()).toBe(false);
     // Git by itself runs it.
     await repo.git(...args).catch(() => undefined);
+    expect(await ran()).toBe(true);
+  });
+
+  test('a command for trailers', async () => {
+    const step = '00112233445566778899aabbccddeeff';
+    await repo.git('config', 'trailer.x.key', 'X: ');
+    await repo.git('config', 'trailer.x.command', await program('trailer', 'echo x'));
+    expect(await withTrailer(repo.dir, 'Change', step)).toBe(`Change\n\nEmend-Step: ${step}\n`);
+    expect(await ran()).toBe(false);
+    await execa('git', ['interpret-trailers'], { cwd: repo.dir, input: 'Change\n' });
     expect(await ran()).toBe(true);
   });
 

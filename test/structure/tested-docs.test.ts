@@ -1,4 +1,4 @@
-/** docs/recovery.md promises a test for each row: each row names one that is there, and each state that is tested has its row. */
+/** docs/recovery.md, SECURITY.md and docs/adversary.md promise a test for each row; each state that is tested has its row. */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 
@@ -25,6 +25,18 @@ const missing = (text: string): string[] => [
     .map(([what]) => `no test: ${what}`),
   ...testsOf(text).filter((path) => !existsSync(path)),
 ];
+
+describe.each([
+  ['SECURITY.md', 10],
+  ['docs/adversary.md', 40],
+])('%s', (path, least) => {
+  test('each row of a table names a test, and each test that is named is there', () => {
+    const text = readFileSync(path, 'utf8');
+    expect(rowsOf(text).length).toBeGreaterThan(least);
+    expect(missing(text)).toEqual([]);
+    expect(text).not.toMatch(/not yet shown|planned/i);
+  });
+});
 
 describe('docs/recovery.md', () => {
   test('each row names a test, and each test that is named is there', () => {
