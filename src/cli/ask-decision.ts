@@ -38,6 +38,7 @@ const LETTER: Record<Answer, string> = {
   keep_old: 'k',
   resume: 'r',
   restart: 'b',
+  adopt: 'a',
   run_once: 'o',
   run_without: 'r',
   abort: 'x',

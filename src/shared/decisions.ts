@@ -37,6 +37,7 @@ export const ANSWERS_BY_REASON = {
   version_unknown: ['wait'],
   cancelled: ['retry', 'skip'],
   sandbox_unavailable: ['run_once', 'run_without', 'skip'],
+  tests_changed_files: ['retry', 'adopt', 'skip'],
 } as const;
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
@@ -66,6 +67,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   keep_old: 'go on with the plan as it was read before',
   resume: 'go on where the plan was left',
   restart: 'begin with the first phase that is not marked as done',
+  adopt: 'take the files as the tests wrote them as a new proposal, which is shown again',
   run_once: 'run what comes next without a sandbox, this once',
   run_without: 'run the commands of this run without a sandbox',
   abort: 'end the run; what was applied and not committed is rolled back',
@@ -88,6 +90,7 @@ export const WHOLE_ANSWERS: readonly Answer[] = [
   'restart',
   'run_once',
   'run_without',
+  'adopt',
 ];
 
 /** A file that a decision is about, and why. */

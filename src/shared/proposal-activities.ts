@@ -202,9 +202,22 @@ export interface VerifyInput extends ActivityBase {
   readonly token: number | null;
   /** Of a step, whose configuration is in it; absent: `emend.yaml` as it is now. */
   readonly snapshot?: BlobRef;
+  /** Of a step: what must be on disk before and after the tests; absent: nothing is held to be there. */
+  readonly applications?: readonly Application[];
+  /** Which of the step's test runs it is, from 0; absent: 0. */
+  readonly run?: number;
   readonly sandbox?: SandboxChoice;
 }
-export type VerifyOutcome = VerifyResult | NoSandbox;
+/** Files of the proposal are not what was applied: untested bytes, or bytes that nobody approved. */
+export interface ChangedFiles {
+  readonly outcome: 'changed_files';
+  readonly files: readonly string[];
+  /** `tests`: they wrote them, and what was applied is back. `others`: since it was applied, before any test ran. */
+  readonly by: 'tests' | 'others';
+  /** What the tests wrote (JSON blob, `StagedByHook`); absent: nothing that could be proposed. */
+  readonly staged?: BlobRef;
+}
+export type VerifyOutcome = VerifyResult | NoSandbox | ChangedFiles;
 export interface VerifyResult {
   readonly outcome: 'pass' | 'pass_with_warnings' | 'fail_soft' | 'fail_hard' | 'no_tests';
   readonly kind: string | null;
@@ -216,6 +229,8 @@ export interface VerifyResult {
   readonly seconds: number;
   /** What helps with a failure of that kind; empty where it passed. */
   readonly suggestions: readonly string[];
+  /** Other files of the repository that the tests changed; absent: none. */
+  readonly alsoChanged?: readonly string[];
 }
 
 export interface RollbackInput extends ActivityBase {

@@ -72,6 +72,7 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   version_unknown: 'wait',
   cancelled: 'retry',
   sandbox_unavailable: 'run_without',
+  tests_changed_files: 'adopt',
 };
 
 export const carry = async (world: World, planned: Planned): Promise<Carried> => {

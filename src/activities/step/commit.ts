@@ -81,7 +81,10 @@ function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>):
 }
 
 /** First base and last result of every file over all applications of the step. */
-async function appliedFiles({ blobs }: ActivityPorts, input: CommitInput) {
+export async function appliedFiles(
+  { blobs }: Pick<ActivityPorts, 'blobs'>,
+  input: Pick<CommitInput, 'stepKey' | 'applications'>,
+) {
   const files = new Map<string, ProposalFile>();
   const renames: Proposal['renames'][number][] = [];
   const records: string[] = [];

@@ -1,11 +1,11 @@
 /** What a step's commands are shut in with: as configured, with what people said since. */
-import type { SandboxSettings } from '../../documents/job/index.js';
+import { SANDBOX_ON, type SandboxSettings } from '../../documents/job/index.js';
 import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
 import type { Box } from '../../workspace/commands/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 
 export const sandboxFor = (
-  configured: SandboxSettings | 'off',
+  configured: SandboxSettings | 'off' = SANDBOX_ON, // a snapshot of an earlier build says nothing
   { without, more = {} }: SandboxChoice = {},
 ): SandboxSettings | 'off' => {
   if (configured === 'off' || without === true) return 'off';

@@ -3,7 +3,17 @@ import type { TestPlan } from '../../shared/step-activities.js';
 import { discoverTestCommand, classifyFailure } from '../../workspace/commands/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import type { VerifyInput, VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
+import type {
+  ChangedFiles,
+  StagedByHook,
+  VerifyInput,
+  VerifyOutcome,
+  VerifyResult,
+} from '../../shared/proposal-activities.js';
+import { putJson } from '../../stores/ports.js';
+import { changedPaths } from '../../workspace/files/index.js';
+import type { ExpectedFile } from '../../workspace/ports.js';
+import { appliedFiles } from './commit.js';
 import { commandTurn } from '../../system/turns.js';
 import type { ActivityScope } from '../frame/activity.js';
 import { putRefusal } from './refusals.js';
@@ -54,13 +64,14 @@ export const verify =
       signal: scope.signal,
     };
     const cwd = await ports.workspace.root(input.workspace);
-    const { sandbox, env } =
-      input.snapshot === undefined
-        ? await projectConfig(ports, input.workspace)
-        : (await getSnapshot(ports.blobs, input.snapshot)).config;
-    const box = await boxFor(ports, sandboxFor(sandbox, input.sandbox), cwd);
+    const { sandbox, env } = await projectConfig(ports, input.workspace);
+    // As it was when the step began: the proposal may have changed it.
+    const settings =
+      input.snapshot === undefined ? sandbox : (await getSnapshot(ports.blobs, input.snapshot)).config.sandbox;
+    const box = await boxFor(ports, sandboxFor(settings, input.sandbox), cwd);
     if (isNoSandbox(box)) return box;
-    return commandTurn(turn, async () => {
+    const expected = (await appliedFiles(ports, { ...input, applications: input.applications ?? [] })).files;
+    const runAll = async (): Promise<VerifyResult> => {
       let output = '';
       let seconds = 0;
       for (const command of input.commands) {
@@ -103,15 +114,65 @@ export const verify =
       const kept = await ports.blobs.put(new TextEncoder().encode(output));
       const idle = RAN_NOTHING.some((pattern) => pattern.test(output));
       const words = input.commands.join(' && ');
-      return passed({
+      return {
         ...nothing,
         outcome: idle ? 'no_tests' : WARNED.test(output) ? 'pass_with_warnings' : 'pass',
         summary: idle ? `${words}: ran no test` : `${words}: passed`,
         output: kept,
         seconds,
-      });
+      };
+    };
+    return commandTurn(turn, async () => {
+      const before = await untested(ports, input, expected, scope);
+      if (before !== null) return before;
+      const others = await changedPaths(cwd);
+      const ran = await runAll();
+      const staged = await takeBack(ports, input, expected, scope);
+      if (staged !== null && isPassed(ran)) return staged;
+      const known = new Set([...others, ...expected.map(({ path }) => path)]);
+      const alsoChanged = (await changedPaths(cwd)).filter((path) => !known.has(path)).slice(0, ALSO_CHANGED);
+      const told = alsoChanged.length === 0 ? ran : { ...ran, alsoChanged };
+      return isPassed(ran) ? passed(told) : told;
     });
   };
+
+const ALSO_CHANGED = 20; // bound: Of the other files that tests changed so many are told.
+
+const isPassed = ({ outcome }: VerifyResult): boolean => !outcome.startsWith('fail');
+
+/**
+ * Before the tests: the files are what was applied, or the step must not go on. What an attempt before this one was killed over is the
+ * tests' own, and goes back; anything else is somebody's, and stays.
+ */
+async function untested(
+  ports: ActivityPorts,
+  input: VerifyInput,
+  expected: readonly ExpectedFile[],
+  scope: ActivityScope,
+): Promise<ChangedFiles | null> {
+  const found = await ports.workspace.differing(input.workspace, expected);
+  const begun = `steps/${input.stepKey}/tests-${input.run ?? 0}`;
+  if (found.length > 0 && (await ports.records.get(begun)) === null)
+    return { outcome: 'changed_files', by: 'others', files: found.map(({ path }) => path) };
+  if (expected.length > 0) await ports.records.putIfAbsent(begun, { files: expected.length });
+  await ports.workspace.putBack(input.workspace, found, scope.assertCurrent);
+  return null;
+}
+
+/** After the tests: what they wrote to these files is kept, and what was applied is put back. Null: they wrote nothing to them. */
+async function takeBack(
+  ports: ActivityPorts,
+  { workspace }: VerifyInput,
+  expected: readonly ExpectedFile[],
+  { assertCurrent }: ActivityScope,
+): Promise<ChangedFiles | null> {
+  const found = await ports.workspace.differing(workspace, expected);
+  if (found.length === 0) return null;
+  await ports.workspace.putBack(workspace, found, assertCurrent);
+  const files = found.flatMap(({ path, now, result }) => (now === null ? [] : [{ path, ...now, disk: result }]));
+  const staged = files.length === 0 ? {} : { staged: await putJson(ports.blobs, { files } satisfies StagedByHook) };
+  return { outcome: 'changed_files', by: 'tests', files: found.map(({ path }) => path), ...staged };
+}
 
 /** A person approved a command that was found: it is not asked for again while what defines it stays the same. */
 export async function remember(

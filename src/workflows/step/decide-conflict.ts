@@ -43,6 +43,15 @@ export const asManual = (file: FileEntry): FileEntry => ({
   verdict: null,
 });
 
+/** Bytes that a hook or tests changed are a new proposal: the files as those left them. */
+export const asLeft = (state: StepState): StepState => ({
+  ...withFiles(state, 'all', (file) =>
+    // A verdict stands for a file that was left alone; what was changed nobody has reviewed yet.
+    file.status === 'skipped' ? file : { ...asManual(file), verdict: file.verdict, unreviewed: true },
+  ),
+  stage: { at: 'build' },
+});
+
 export function resolveConflict(
   state: StepState,
   open: DecisionPoint,
@@ -50,15 +59,7 @@ export function resolveConflict(
   now: number,
 ): StepState {
   if (state.stage.at === 'commit') {
-    // Bytes that a hook changes are a new proposal: the files as the hook left them.
-    if (request.answer === 'rebase' && open.reason === 'hook_changed')
-      return {
-        ...withFiles(state, 'all', (file) =>
-          // A verdict stands for a file that the hook left alone; what it changed nobody has reviewed yet.
-          file.status === 'skipped' ? file : { ...asManual(file), verdict: file.verdict, unreviewed: true },
-        ),
-        stage: { at: 'build' },
-      };
+    if (request.answer === 'rebase' && open.reason === 'hook_changed') return asLeft(state);
     if (request.answer === 'rebase') return within(state, 'applied', { onto: open.n });
     const finish = { do: 'finish', outcome: 'skipped', problem: null } as const;
     return {

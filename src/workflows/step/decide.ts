@@ -33,7 +33,7 @@ import {
   withFiles,
 } from './transitions.js';
 import { decidedBy, emit, tryNow } from '../frame/log.js';
-import { asManual, resolveConflict, resolveTestsFailed, resolveCombined } from './decide-conflict.js';
+import { asLeft, asManual, resolveConflict, resolveTestsFailed, resolveCombined } from './decide-conflict.js';
 
 /** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
 function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
@@ -208,6 +208,9 @@ const withConsent = (state: StepState, { answer, by }: DecisionRequest): StepSta
 function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest, now: number): StepState {
   const answers = new Set(Object.values(open.answered));
   switch (open.reason) {
+    case 'tests_changed_files':
+      if (request.answer === 'adopt') return asLeft(state);
+      return request.answer === 'skip' ? resolveCombined(state, request, now) : state;
     case 'sandbox_unavailable': {
       if (request.answer === 'skip') return resolveCombined(state, request, now);
       const without = request.answer === 'run_once' ? 'once' : 'run';

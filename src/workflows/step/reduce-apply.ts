@@ -10,6 +10,7 @@ import type {
   RollbackResult,
   ProposalSummary,
   BuildProposalResult,
+  ChangedFiles,
   NoSandbox,
   VerifyOutcome,
 } from '../../shared/proposal-activities.js';
@@ -159,6 +160,18 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 }
 
 // ------------------------------------------------------------------------------------------------------ verify, rollback, commit
+/** What was tested is what is committed: other bytes are asked about. */
+function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
+  const what =
+    by === 'tests'
+      ? 'the tests passed and changed what was to be committed; what was applied is put back'
+      : 'files were changed after they were applied, before the tests ran';
+  const held = within(state, 'applied', { staged: staged ?? null });
+  const message = cut(state, `${what}: ${files.join(', ')}`);
+  const known = answersTo(state, 'tests_changed_files') as readonly string[] | undefined;
+  return asking(held, known === undefined ? 'engine_failed' : 'tests_changed_files', message);
+}
+
 /** Nothing was run: a person is asked first. A run that began before there was this question asks another one. */
 function askForConsent(state: StepState, { why }: NoSandbox): StepState {
   const message = cut(state, `there is no sandbox for the commands that come next: ${why}`);
@@ -174,15 +187,20 @@ const withoutOnce = (state: StepState): StepState => {
 
 export function onVerified(before: StepState, result: VerifyOutcome, now: number): StepState {
   if (result.outcome === 'no_sandbox') return askForConsent(before, result);
-  const state = withoutOnce(before);
+  const ran = withoutOnce(before);
+  const state = within(ran, 'tests', { runs: (ran.tests.runs ?? 0) + 1 });
+  if (result.outcome === 'changed_files') return askAboutChanged(state, result);
   const { tests, stage, proposal } = state;
-  const told = emit(within(state, 'tests', { last: result.outcome, remember: null }), now, {
+  const verified = emit(within(state, 'tests', { last: result.outcome, remember: null }), now, {
     type: 'verified',
     outcome: result.outcome,
     kind: result.kind,
     signature: result.signature,
     summary: cut(state, result.summary),
   });
+  const { alsoChanged = [] } = result;
+  const message = cut(state, `the tests changed other files, too: ${alsoChanged.join(', ')}`);
+  const told = alsoChanged.length === 0 ? verified : emit(verified, now, { type: 'warning', message });
   if (result.outcome === 'pass' || result.outcome === 'pass_with_warnings' || result.outcome === 'no_tests')
     return wantsCommit(told) ? { ...told, stage: { at: 'commit' } } : close(told, now, 'applied');
   if (result.transient && !(stage.at === 'verify' && stage.longer))

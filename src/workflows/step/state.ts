@@ -154,6 +154,8 @@ interface Tests {
   readonly last: string | null;
   /** Failed verifications in a row; signature and output of the last one. */
   readonly failures: number;
+  /** Test runs that came to an end; absent: none. */
+  readonly runs?: number;
   readonly signature: string | null;
   readonly output: BlobRef | null;
   /** Ids of the proposals with which the tests failed. */

@@ -145,6 +145,8 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           releaseOnPass: move.releaseOnPass,
           remember: tests.remember,
           snapshot: snapshotOf(state),
+          applications: applied.all,
+          run: tests.runs ?? 0,
           ...sandboxChoice(state),
           ...heldToken(state),
         },

@@ -12,6 +12,7 @@ import { proposalIdOf, recordName } from '../proposal.js';
 import { releaseEnded } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
 import { createLocks, type CurrentTaking, type Locks } from './lock.js';
+import { differing, putBack } from './put-back.js';
 import { recoverAll } from './recover.js';
 import { rollBack, rollbackName } from './rollback.js';
 import { onDisk, orNull, readJson } from '../../system/durable.js';
@@ -57,6 +58,12 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
       if (!isStepKey(request.stepKey)) fail('internal', `${JSON.stringify(request.stepKey)} is no step key.`);
       return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(), request));
     },
+    differing: async (workspace, files) => differing({ sys, blobs }, await sys.realpath(workspace), files),
+    putBack: async (workspace, files, assertCurrent = () => undefined) =>
+      onDisk(`Putting files back in ${workspace}`, async () => {
+        const root = await sys.realpath(workspace);
+        for (const file of files) await putBack({ sys, blobs }, root, file, assertCurrent);
+      }),
     releaseLock: (workspace, stepKey, number) => locks.release(workspace, stepKey, number),
     acquireLock: async (workspace, stepKey, holder, assertCurrent) => {
       const engine = await parts(assertCurrent);

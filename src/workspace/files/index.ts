@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { fieldsOf, git, isWorkTree, valueOf } from '../git/git.js';
+import { fieldsOf, git, isWorkTree, prefixOf, valueOf } from '../git/git.js';
 
 const WALK_DEPTH = 64; // bound: Directories deeper than this are not walked.
 
@@ -129,6 +129,15 @@ export async function isIgnored(root: string, paths: readonly string[]): Promise
   // One such path fails the whole question.
   for (const path of paths) for (const found of (await ask([path])) ?? []) ignored.add(found);
   return ignored;
+}
+
+/** What differs from HEAD, or is new and not ignored (a new directory as one, with `/` at its end); none outside git. */
+export async function changedPaths(root: string): Promise<readonly string[]> {
+  const prefix = await prefixOf(root);
+  if (prefix === null) return [];
+  const args = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=normal', '--', '.'];
+  const listed = fieldsOf(valueOf(await git(args, { cwd: root, reading: true, noLiteral: true })));
+  return listed.map((field) => field.slice('XY '.length + prefix.length));
 }
 
 /** In git: does it track a file of this path, from `root` or from a folder below it? `path` holds no wildcard. */
