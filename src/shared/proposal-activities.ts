@@ -37,14 +37,6 @@ export interface NoSandbox {
   readonly outcome: 'no_sandbox';
   readonly why: string;
 }
-/** What a person's own bytes can do outside the sandbox and not inside. */
-export interface SandboxBlocks {
-  readonly outcome: 'sandbox_blocks';
-  /** What was refused, in words. */
-  readonly why: string;
-  /** What would allow it; null: not known. */
-  readonly keys: SandboxKeys | null;
-}
 
 export interface BuildProposalInput extends ActivityBase {
   readonly workspace: string;
