@@ -46,7 +46,9 @@ export const approveBy =
     if (decision.mustSign === true) return ['approvers are set: one of them must sign, and a policy cannot'];
     const looked = proposal?.id === decision.proposalId ? proposal : null;
     if (looked === null) return ['the proposal could not be read'];
-    const own = foldedName(relative(await realpath(status.workspace), await realpath(resolve(io.cwd, path))));
+    // A workspace that is gone, or another machine's, holds no policy of ours.
+    const workspace = await realpath(status.workspace).catch(() => status.workspace);
+    const own = foldedName(relative(workspace, await realpath(resolve(io.cwd, path))));
     const why = [
       ...looked.files
         .filter((file) => foldedName(file.path) === own)
