@@ -266,12 +266,12 @@ describe('hooks', () => {
   });
 });
 
-test("signing that fails is git_failed with git's words, nothing committed", async () => {
+test("signing that fails is sign_failed with git's words, nothing committed", async () => {
   await repo.write('f', '1\n');
   const head = await repo.commitAll();
   await repo.git('config', 'gpg.program', '/nonexistent/gpg');
   const asked = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
-  expect(await commit(asked)).toMatchObject({ outcome: 'failed', problem: { code: 'git_failed' } });
+  expect(await commit(asked)).toMatchObject({ outcome: 'failed', problem: { code: 'sign_failed' } });
   expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
 });
 
