@@ -266,7 +266,7 @@ describe('hooks', () => {
   });
 });
 
-test("signing that fails is sign_failed, nothing committed", async () => {
+test("signing that fails is sign_failed with git's words, nothing committed", async () => {
   await repo.write('f', '1\n');
   const head = await repo.commitAll();
   await repo.git('config', 'gpg.program', '/nonexistent/gpg');
