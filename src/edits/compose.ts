@@ -63,7 +63,7 @@ export const compose = (
   const movedAway = new Set(moves.values());
   const findings = guardFindings(
     [...files]
-      .filter(([path]) => !movedAway.has(path))
+      .filter(([path, result]) => result !== 'absent' || !movedAway.has(path))
       .map(([path, result]): GuardedFile => {
         const base = offered.get(moves.get(path) ?? path);
         const change = result === 'absent' ? null : result;
@@ -134,15 +134,22 @@ class Work {
   readonly moves = new Map<string, string>();
   readonly reasons: Reason[] = [];
   readonly #taken = new Set<string>();
+  /** Paths that files are moved away from; another may come there. */
+  readonly #left = new Set<string>();
 
   constructor(offered: OfferedFiles, options: ApplyOptions) {
     this.#offered = offered;
     this.#options = options;
   }
 
-  /** Lines plans for the target of a move are settled against the bytes of its source, so moves are taken before them. */
+  /** Lines plans for the target of a move are settled against the bytes of its source, so moves are taken before them, all at once. */
   done(plans: readonly FilePlan[]): this {
     for (const plan of plans) if (plan.kind === 'move') this.#take(plan);
+    for (const [to, from] of this.moves) {
+      if (!this.moves.has(from)) this.files.set(from, 'absent');
+      if ((from === to || !this.#left.has(to)) && (this.#offered.get(to)?.bytes ?? null) !== null)
+        this.#refuse('move_onto_file', to, `${from} cannot be moved to ${to}: that file exists.`);
+    }
     for (const plan of plans) if (plan.kind !== 'move') this.#take(plan);
     for (const [to, from] of this.moves) {
       const base = this.#offered.get(from);
@@ -185,13 +192,10 @@ class Work {
     const source = this.#lookUp(from);
     if (source === null) return;
     if (source.file.bytes === null) this.#refuse('move_absent', to, `${from} does not exist, so it cannot be moved.`);
-    else if ((this.#offered.get(to)?.bytes ?? null) !== null)
-      this.#refuse('move_onto_file', to, `${from} cannot be moved to ${to}: that file exists.`);
-    else if (this.moves.has(to) || this.#taken.has(to) || !this.#claim(source.path))
-      this.#refuse('file_twice', to, `${to} is made twice.`);
+    else if (this.#left.has(source.path) || this.moves.has(to)) this.#refuse('file_twice', to, `${to} is made twice.`);
     else {
+      this.#left.add(source.path);
       this.moves.set(to, source.path);
-      this.files.set(source.path, 'absent');
     }
   }
 

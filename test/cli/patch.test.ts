@@ -156,6 +156,31 @@ Applied to 1 file in ${work}. \`emend undo\` puts them back.
     expect(get('keep/b.txt')).toBe('b\n');
   });
 
+  test('two files that swap their names: git applies the printed diff to the same bytes, and undo swaps back', async () => {
+    const rename = (from: string, to: string, hunk = ''): string =>
+      `diff --git a/${from} b/${to}\nsimilarity index 60%\nrename from ${from}\nrename to ${to}\n${hunk}`;
+    put('a.txt', 'one\nsame\n');
+    put('b.txt', 'two\n');
+    const answer =
+      rename('a.txt', 'b.txt', '--- a/a.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n-one\n+ONE\n same\n') +
+      rename('b.txt', 'a.txt');
+    const checked = await patch(answer, '--check');
+    expect(checked).toMatchObject({ exit: 0 });
+    expect(jsonOf(await patch(answer, '--json'))).toMatchObject({
+      outcome: 'applied',
+      files: [
+        { path: 'a.txt', change: 'move', from: 'b.txt', added: 0, removed: 0 },
+        { path: 'b.txt', change: 'move', from: 'a.txt', added: 1, removed: 1 },
+      ],
+    });
+    expect([get('a.txt'), get('b.txt')]).toEqual(['two\n', 'ONE\nsame\n']);
+    expect(await emend(['undo'])).toMatchObject({ exit: 0 });
+    expect([get('a.txt'), get('b.txt')]).toEqual(['one\nsame\n', 'two\n']);
+    git('init', '-q');
+    execFileSync('git', ['apply', '-'], { cwd: work, input: checked.out });
+    expect([get('a.txt'), get('b.txt')]).toEqual(['two\n', 'ONE\nsame\n']);
+  });
+
   test('what does not fit is refused with the reason, exit 4, and nothing is written', async () => {
     put('a.txt', 'one\n2\nthree\n');
     put('b.txt', 'b\n');

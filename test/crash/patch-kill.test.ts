@@ -24,9 +24,24 @@ interface Place {
   readonly work: string;
   readonly env: Record<string, string | undefined>;
 }
-const OLD: Readonly<Record<string, string>> = { 'a.txt': 'one\n', 'b.txt': 'two\n', 'gone.txt': 'x\n' };
-const NEW: Readonly<Record<string, string>> = { 'a.txt': 'ONE\n', 'b.txt': 'TWO\n', 'far/new.txt': 'n\n' };
-const ANSWER = `FILE a.txt\nONE\nEND FILE\nFILE b.txt\nTWO\nEND FILE\nDELETE gone.txt\nFILE far/new.txt\nn\nEND FILE\n`;
+const OLD: Readonly<Record<string, string>> = {
+  ...{ 'a.txt': 'one\n', 'gone.txt': 'x\n' },
+  ...{ 'left.txt': 'left\nsame\n', 'right.txt': 'right\n' },
+};
+/** `left.txt` and `right.txt` swap their names; one of them changes, too. */
+const NEW: Readonly<Record<string, string>> = {
+  ...{ 'a.txt': 'ONE\n', 'far/new.txt': 'n\n' },
+  ...{ 'left.txt': 'right\n', 'right.txt': 'LEFT\nsame\n' },
+};
+const hunk = (old: string, now: string, lines: string): string => `--- ${old}\n+++ ${now}\n${lines}`;
+const ANSWER = [
+  hunk('a/a.txt', 'b/a.txt', '@@ -1 +1 @@\n-one\n+ONE\n'),
+  hunk('a/gone.txt', '/dev/null', '@@ -1 +0,0 @@\n-x\n'),
+  hunk('/dev/null', 'b/far/new.txt', '@@ -0,0 +1 @@\n+n\n'),
+  'diff --git a/left.txt b/right.txt\nsimilarity index 50%\nrename from left.txt\nrename to right.txt\n',
+  hunk('a/left.txt', 'b/right.txt', '@@ -1,2 +1,2 @@\n-left\n+LEFT\n same\n'),
+  'diff --git a/right.txt b/left.txt\nsimilarity index 100%\nrename from right.txt\nrename to left.txt\n',
+].join('');
 
 const makePlace = (): Place => {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend patch kill ')));

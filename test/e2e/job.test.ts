@@ -199,6 +199,31 @@ describe('a job, end to end', () => {
     expect(s.rehearsal.requests()).toHaveLength(1);
   });
 
+  test('two files swap their names in one diff: approved, applied and committed', async () => {
+    const answer = [
+      'diff --git a/one.js b/two.js\nsimilarity index 50%\nrename from one.js\nrename to two.js\n',
+      '--- a/one.js\n+++ b/two.js\n@@ -1,2 +1,2 @@\n-const one = 1;\n+const first = 1;\n const same = 0;\n',
+      'diff --git a/two.js b/one.js\nsimilarity index 100%\nrename from two.js\nrename to one.js\n',
+      'EMEND-COMPLETE {{nonce}} 2 1\n',
+    ].join('');
+    const s = (open = await scene({ 'one.js': 'const one = 1;\nconst same = 0;\n', 'two.js': 'const two = 2;\n' }, [
+      { name: 'swap', match: { contains: ['- one.js', '- two.js'] }, answer },
+    ]));
+    await s.worker();
+    const keys =
+      'target_files: [one.js, two.js]\nformat: unified-diff\nlimits: { maxFilesBeforeSplit: 2 }\ncommit: true';
+    const run = await s.start('job.md', front(keys));
+    const paused = await s.settle(run);
+    expect(paused.proposal?.files.map(({ path, change }) => `${change} ${path}`)).toEqual([
+      'move one.js',
+      'move two.js',
+    ]);
+    await s.answer(run, 'approve');
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['one.js', 'two.js'] });
+    expect(s.git('show', 'HEAD:one.js') + s.git('show', 'HEAD:two.js')).toBe(s.read('one.js') + s.read('two.js'));
+    expect([s.read('one.js'), s.read('two.js')]).toEqual(['const two = 2;\n', 'const first = 1;\nconst same = 0;\n']);
+  });
+
   test('no file named: the model picks from the list, and only from it', async () => {
     const s = (open = await scene(
       { 'x.js': 'const x = 1;\n', 'y.js': 'const y = 1;\n', '.env': 'SECRET_TOKEN=abc\n' },

@@ -38,7 +38,7 @@ export async function runGuards(
 ): Promise<readonly Finding[]> {
   const encodings = new Map(snapshot.targets.map((target) => [target.path, target.encoding]));
   const movedAway = renames.map(({ from }) => from);
-  const guarded = changes.filter((change) => !movedAway.includes(change.path));
+  const guarded = changes.filter(({ path, result }) => result !== null || !movedAway.includes(path));
   const files = await Promise.all(
     guarded.map(async (change) => {
       const encoding = encodings.get(change.path) ?? null;

@@ -181,7 +181,7 @@ export const writePatch = (edited: Edited, offered: ReadonlyMap<string, OfferedF
   const movedTo = new Map(edited.renames.map(({ from, to }) => [to, from]));
   const movedAway = new Set(edited.renames.map(({ from }) => from));
   const drawn = [...edited.files]
-    .filter(([path]) => !movedAway.has(path))
+    .filter(([path, result]) => result !== 'absent' || !movedAway.has(path))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, result]): { readonly file: PatchedFile; readonly diff: DiffFile } => {
       const from = movedTo.get(path);

@@ -31,7 +31,7 @@ import { carryLines, isKnownBase, toleranceOn } from '../../locate/likeness.js';
 import { type Change, ChangeList, changesFrom, type FilePlan } from '../../text/changes.js';
 import { type Located, HunkLocator } from './locate.js';
 import { DiffReader, type FileDiff, reversed } from './parse.js';
-import { type Target, targetOf } from './target.js';
+import { diffPaths, type Target, targetOf } from './target.js';
 import { haveNothingInCommon, lineOrigins } from '../../text/line-diff.js';
 import type { ToleranceSettings } from '../../../shared/formats.js';
 import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
@@ -52,11 +52,11 @@ const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Readin
   const plans: FilePlan[] = [];
   const tolerances: UsedTolerance[] = [];
   const reasons: Reason[] = [];
-  const taken = new Set<string>();
+  const paths = diffPaths(files);
   let index = 0;
   const exact = files.some(({ hunks }) => hunks.some(({ lines }) => lines.some(holdsReturn)));
   for (const file of files) {
-    const target = targetOf(file, context, index, taken);
+    const target = targetOf(file, context, index, paths);
     if ('code' in target) reasons.push(target);
     else {
       const made = planFile({ ...file, first: index }, target, { context, exact }, tolerances);
@@ -79,13 +79,13 @@ const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Readin
 const areApplied = (files: readonly FileDiff[], context: FormatContext, exact: boolean): boolean => {
   const tolerances = { ...context.options.tolerances, ...NO_LIKENESS, lost_blank: false };
   const back = { context: { ...context, options: { ...context.options, tolerances } }, exact };
-  const taken = new Set<string>();
-  return files.every((file) => {
-    const turned = { ...reversed(file), first: 0 };
-    const target = targetOf(turned, back.context, 0, taken);
+  const turnedFiles = files.map((file) => ({ ...reversed(file), first: 0 }));
+  const paths = diffPaths(turnedFiles);
+  return turnedFiles.every((turned) => {
+    const target = targetOf(turned, back.context, 0, paths);
     // Nothing proves that a file is gone.
     return (
-      file.hunks.length > 0 &&
+      turned.hunks.length > 0 &&
       !('code' in target) &&
       target.kind !== 'create' &&
       !Array.isArray(planFile(turned, target, back, []))

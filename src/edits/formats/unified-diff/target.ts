@@ -82,12 +82,25 @@ export interface Target {
   /** Permission bits that the header sets. */
   readonly mode?: number | undefined;
 }
-/** `taken` collects the paths that the diff has dealt with: each may come once. `index`: number of the file's first hunk. */
+/** The paths that a diff has dealt with, as they were and as they will be: each may come once. */
+export interface DiffPaths {
+  readonly old: Set<string>;
+  readonly now: Set<string>;
+  /** Those that renames of the diff leave, so that another file may come there. */
+  readonly left: ReadonlySet<string>;
+}
+export const diffPaths = (files: readonly FileHeader[]): DiffPaths => ({
+  old: new Set(),
+  now: new Set(),
+  left: new Set(files.flatMap(({ rename }) => rename?.from ?? [])),
+});
+
+/** `index`: number of the file's first hunk. */
 export const targetOf = (
   file: FileHeader,
   context: FormatContext,
   index: number,
-  taken: Set<string>,
+  paths: DiffPaths,
 ): Target | Reason => {
   const refuse = (code: string, message: string, path?: string): Reason => ({
     ...{ code, index, message },
@@ -111,20 +124,21 @@ export const targetOf = (
   for (const name of new Set([from ?? shown, to ?? shown])) {
     const looked = lookUp(name, context, index);
     if (!looked.ok) return looked.reason;
-    const { path } = looked;
-    if (taken.has(path))
-      return refuse('file_twice', `${path} comes twice in the diff. Put all its hunks under one header.`, path);
     sides.push(looked);
   }
-  for (const { path } of sides) taken.add(path);
   const [old, now = old] = sides;
   if (old === undefined || now === undefined) return refuse('bad_header', 'The header names no file.');
   const { path } = now;
   const isMove = old.path !== path;
+  const twice = paths.old.has(old.path) ? old.path : paths.now.has(path) ? path : null;
+  if (twice !== null)
+    return refuse('file_twice', `${twice} comes twice in the diff. Put all its hunks under one header.`, twice);
+  paths.old.add(old.path);
+  paths.now.add(path);
   const said = isMove ? 'renamed' : 'deleted';
   if (old.file.text === null && (isMove || to === null))
     return refuse('target_absent', `${old.path} does not exist, so it cannot be ${said}.`, old.path);
-  if (isMove && now.file.text !== null)
+  if (isMove && now.file.text !== null && !paths.left.has(path))
     return refuse('already_exists', `${old.path} cannot be renamed to ${path}: that file exists already.`, path);
   if (from === null && now.file.text !== null)
     return refuse(
