@@ -37,7 +37,6 @@ export interface NoSandbox {
   readonly outcome: 'no_sandbox';
   readonly why: string;
 }
-
 export interface BuildProposalInput extends ActivityBase {
   readonly workspace: string;
   readonly snapshot: BlobRef;

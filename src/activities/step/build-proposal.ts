@@ -1,25 +1,23 @@
 /** Combine the accepted results, run guards and the configured formatter, put them under one hash, write the combined diff. */
-import { lstat, mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Finding } from '../../shared/formats.js';
 import { namesAround } from '../../workspace/files/index.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import { type FileChange, acceptedResults, latestByPath } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { secretFindings } from '../frame/secrets.js';
+import { whyProtected } from '../../documents/job/index.js';
+import { formatted } from './format.js';
 import { diffInput, diffsOf } from './prompt-inputs.js';
 import { getText, guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
-import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { unfinishedInAll } from '../../documents/plan/index.js';
-import { fail } from '../../shared/problems.js';
 import type { BuildProposalInput, BuildProposalResult } from '../../shared/proposal-activities.js';
-import { commandTurn, eachInTurn } from '../../system/turns.js';
-import { withScratch } from '../../system/scratch.js';
 import type { ActivityScope } from '../frame/activity.js';
 import { manualFile, stagedFiles } from './manual-files.js';
 import { selectedFileChanges, buildWholeProposal, type ProposalParts } from './proposal.js';
 import { refused } from './refusals.js';
-import { readGiven, readGivenText } from '../../system/given-file.js';
+import { readGivenText } from '../../system/given-file.js';
 import { orNull } from '../../system/durable.js';
 import { languageOf } from '../../syntax/index.js';
 
@@ -73,10 +71,13 @@ export const buildProposal =
     const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
     const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
     const selected = await selectedFileChanges(blobs, input.selected ?? []);
-    const formatted = await eachInTurn(
-      changes,
-      async (change) => selected.changes.get(change.path) ?? format(ports, snapshot, change, scope),
-    );
+    const isChosen = ({ path }: FileChange): boolean => selected.changes.has(path);
+    const whyRun = whyProtected(snapshot.config.protected);
+    const given = { snapshot, changes: changes.filter((change) => !isChosen(change)), whyRun, sandbox: input.sandbox };
+    const formats = await formatted(ports, given, scope);
+    if ('outcome' in formats) return formats;
+    const byPath = new Map(formats.changes.map((change) => [change.path, change]));
+    const proposed = changes.map((change) => selected.changes.get(change.path) ?? byPath.get(change.path) ?? change);
     const staged = await stagedFiles(blobs, input.staged);
     const root = await ports.workspace.root(snapshot.workspace);
     const asManual = await Promise.all(input.manual.map((path) => manualFile({ blobs, root, snapshot, staged }, path)));
@@ -84,20 +85,20 @@ export const buildProposal =
     const results = [...new Set(kept.map(({ result }) => result))];
     const renames = results.flatMap((result) => result.renames);
     // The formatter may have changed the bytes since the answer was judged.
-    const found = await runGuards(ports, { snapshot, changes: formatted, renames }, scope.signal);
-    const dangling = await danglingReferences(ports, { snapshot, changes: formatted, findings: found }, scope.signal);
+    const found = await runGuards(ports, { snapshot, changes: proposed, renames }, scope.signal);
+    const dangling = await danglingReferences(ports, { snapshot, changes: proposed, findings: found }, scope.signal);
     const toMend = snapshot.config.repair
-      ? await repairs(ports, { dangling, changes: formatted, input }, scope.signal)
+      ? await repairs(ports, { dangling, changes: proposed, input }, scope.signal)
       : [];
     if (toMend.length > 0) return { outcome: 'refused', files: toMend };
-    const told = [...found, ...dangling.map(({ finding }) => finding)];
+    const told = [...formats.findings, ...found, ...dangling.map(({ finding }) => finding)];
     const judged = [...selected.findings, ...told.map((finding) => ofPersons(finding, selected.inPart))];
     const refused = judged.filter((finding) => finding.severity === 'refuse');
     if (refused.length > 0) return { outcome: 'refused', files: await refusals(ports, refused) };
     const parts: ProposalParts = {
       stepKey: input.stepKey,
       files: [
-        ...formatted.map(({ path, base, result }) => ({ path, base, result, by: 'model' as const })),
+        ...proposed.map(({ path, base, result }) => ({ path, base, result, by: 'model' as const })),
         ...asManual.flatMap((change) => (change === null ? [] : [change])),
       ],
       renames: renames.filter(({ from, to }) => !out.has(from) && !out.has(to)),
@@ -226,36 +227,4 @@ async function repairs(
       return { path, ...(await refused(ports.blobs, { reasons, answer, fits: true })), findings: true as const };
     }),
   );
-}
-
-/** The configured formatter, on a scratch copy: only its bytes count, and it never sees the workspace's own file. */
-async function format(
-  { blobs, commands, timings, workspace }: ActivityPorts,
-  snapshot: Snapshot,
-  change: FileChange,
-  scope: ActivityScope,
-): Promise<FileChange> {
-  const command = snapshot.config.formatCommand;
-  if (command === null || change.result === null) return change;
-  const { result } = change;
-  return withScratch('format', async (scratch) => {
-    const file = join(scratch, change.path);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, await blobs.get(result.ref));
-    const formatting = {
-      // The path is an argument of the shell's, never a part of the command's text.
-      command: `set -- "$FORMAT_FILE"; ${command.replaceAll('{file}', '"$1"')}`,
-      cwd: await workspace.root(snapshot.workspace),
-      env: snapshot.config.env,
-      more: { FORMAT_FILE: file },
-      sandbox: 'off' as const,
-      timeout_s: STORE_BOUNDS.format_s,
-      maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
-      signal: scope.signal,
-    };
-    const turn = { wait_ms: timings.commandTurn_ms, work_ms: STORE_BOUNDS.format_s * 1000, signal: scope.signal };
-    const ran = await commandTurn(turn, () => commands.run(formatting));
-    if (ran.exit !== 0) fail('config_invalid', `formatCommand failed for ${change.path}: ${ran.output.slice(0, 500)}`);
-    return { ...change, result: { ...result, ref: await blobs.put(await readGiven(file)) } };
-  });
 }

@@ -205,6 +205,9 @@ export const sandboxChoice = ({ sandbox }: StepState): { readonly sandbox?: Sand
   const { without, ...more } = sandbox;
   return { sandbox: { ...more, ...(without === undefined ? {} : { without: true }) } };
 };
+/** It runs nothing of the proposal's, and where a person approves afterwards, that person is told of the commands that do. */
+export const formatterChoice = (state: StepState): { readonly sandbox?: SandboxChoice } =>
+  state.base.ready?.approval === 'ask' && lacksConsent(state) ? { sandbox: { without: true } } : sandboxChoice(state);
 /** Is a person's consent still wanted before commands run? */
 export const lacksConsent = ({ base, sandbox }: StepState): boolean =>
   base.ready?.noSandbox !== undefined && sandbox?.without === undefined;

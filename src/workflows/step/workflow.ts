@@ -10,7 +10,7 @@ import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
 import { runMachine } from '../frame/run.js';
 import { appliedPaths, leftOut, nextEffect, repairable, selectedFiles, type Chunk, type Effect } from './effects.js';
 import { reduce, type Fact } from './reduce.js';
-import { changedLimits, initialState, sandboxChoice, type StepState } from './state.js';
+import { changedLimits, formatterChoice, initialState, sandboxChoice, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
 
 type OwnEffect = Exclude<Effect, FrameEffect>;
@@ -97,7 +97,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           // Files of which a person chose among the changes: taken from the proposal that they looked at.
           ...(selected === undefined ? {} : { selected }),
           ...(applied.staged === null ? {} : { staged: applied.staged }),
-          ...sandboxChoice(state),
+          ...formatterChoice(state),
         },
         (result) => ({ type: 'proposal_built', result }),
       );
