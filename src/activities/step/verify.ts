@@ -64,11 +64,12 @@ export const verify =
       signal: scope.signal,
     };
     const cwd = await ports.workspace.root(input.workspace);
-    const { sandbox, env } = await projectConfig(ports, input.workspace);
     // As it was when the step began: the proposal may have changed it.
-    const settings =
-      input.snapshot === undefined ? sandbox : (await getSnapshot(ports.blobs, input.snapshot)).config.sandbox;
-    const box = await boxFor(ports, sandboxFor(settings, input.sandbox), cwd);
+    const { sandbox, env } =
+      input.snapshot === undefined
+        ? await projectConfig(ports, input.workspace)
+        : (await getSnapshot(ports.blobs, input.snapshot)).config;
+    const box = await boxFor(ports, sandboxFor(sandbox, input.sandbox), cwd);
     if (isNoSandbox(box)) return box;
     const expected = (await appliedFiles(ports, { ...input, applications: input.applications ?? [] })).files;
     const runAll = async (): Promise<VerifyResult> => {
