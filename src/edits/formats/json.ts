@@ -1,5 +1,6 @@
 /** What the two JSON formats have in common: an answer is an object, several of them, or a list. */
 import { type Json, readJson } from '../text/json.js';
+import { invalid } from './reader.js';
 import type { FormatContext, Reading, Reason } from '../types.js';
 
 export interface JsonAnswer {
@@ -13,11 +14,10 @@ export interface JsonAnswer {
 /** The JSON of an answer's body, or why it is none. */
 export const readJsonAnswer = (body: string, { linesBefore = 0 }: FormatContext): JsonAnswer | Reading => {
   const json = readJson(body);
-  const invalid = (code: string, message: string): Reading => ({
-    ...{ kind: 'invalid', open: json.kind === 'open', reasons: [{ code, message }] },
-  });
-  if (json.kind === 'open')
-    return invalid(`cut_inside_${json.inside}`, `The JSON ends inside a ${json.inside}. Send the whole answer.`);
+  if (json.kind === 'open') {
+    const message = `The JSON ends inside a ${json.inside}. Send the whole answer.`;
+    return invalid(`cut_inside_${json.inside}`, message, undefined, true);
+  }
   const lineOf = lineCounter(body, linesBefore + 1);
   const isWhole = json.kind === 'value' && body.slice(json.end).trim() === '';
   if (!isWhole) {

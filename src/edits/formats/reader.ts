@@ -3,6 +3,11 @@ import { quoted } from '../../shared/text.js';
 import { Outside } from '../detect.js';
 import type { FormatContext, Reading, Reason } from '../types.js';
 
+/** `open`: the answer ends inside of what it is about. */
+export const invalid = (code: string, message: string, index?: number, open = false): Reading => ({
+  ...{ kind: 'invalid', open, reasons: [{ code, message, ...(index === undefined ? {} : { index }) }] },
+});
+
 export abstract class AnswerReader {
   /** Without their ends. */
   readonly lines: readonly string[];
@@ -55,8 +60,11 @@ export abstract class AnswerReader {
   protected get isLast(): boolean {
     return this.at >= this.lines.length - 1;
   }
-  /** `open`: the answer ends inside of what it is about. */
   protected invalid(code: string, message: string, open = false): Reading {
-    return { kind: 'invalid', open, reasons: [{ code, index: this.edits, message }] };
+    return invalid(code, message, this.edits, open);
+  }
+  /** The same of the present line, which may be cut. */
+  protected broken(code: string, message: string): Reading {
+    return this.invalid(code, message, this.isLast);
   }
 }

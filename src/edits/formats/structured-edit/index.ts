@@ -38,7 +38,6 @@ import type {
 const OPERATION_REASONS_REPORTED = 20; // bound: Refusals told of one structured edit.
 
 export const structuredEdit: FormatModule = {
-  format: 'structured-edit',
   read: (body, context) => {
     const answer = readJsonAnswer(body, context);
     if ('kind' in answer) return { reading: answer, files: 0, edits: 0 };
