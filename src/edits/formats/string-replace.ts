@@ -17,8 +17,7 @@ import { copyOf, describeNearest, foldLookalikes, nearest, sameEnds } from '../l
 import { isJsonObject, type Json, PATH_NAMES } from '../text/json.js';
 import { lineOrigins } from '../text/line-diff.js';
 import { answerIndex, answerLines } from '../text/codec.js';
-import { readJsonAnswer } from './json.js';
-import { invalid } from './reader.js';
+import { invalid, readJsonAnswer } from './reader.js';
 import type { ApplyOptions, Fault, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
 
 export const STRING_EDITS = 1_000; // bound: Edits of one string-replace answer: each passes over the text once more.

@@ -20,7 +20,7 @@ import { type Change, ChangeList, type FilePlan } from '../../text/changes.js';
 import { marksTabs, withoutTabMarks } from '../../listing.js';
 import { readNeedsLines } from './regions.js';
 import { lookUp } from '../../paths.js';
-import { readJsonAnswer } from '../json.js';
+import { readJsonAnswer } from '../reader.js';
 import { type Placed, OperationLocator } from './locate.js';
 import { type Operation, readOperations } from './operations.js';
 import { symbolPlacer } from './symbol.js';
