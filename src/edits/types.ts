@@ -203,7 +203,6 @@ export interface FormatContext {
 
 /** One module per format, the same function in each; one contract suite runs against all. */
 export interface FormatModule {
-  readonly format: AnswerFormat;
   /** Reads an answer's body: grammar, then locating in the offered files. Counts of files and edits for the marker's check. */
   read(
     body: string,

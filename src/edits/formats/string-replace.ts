@@ -17,7 +17,7 @@ import { copyOf, describeNearest, foldLookalikes, nearest, sameEnds } from '../l
 import { isJsonObject, type Json, PATH_NAMES } from '../text/json.js';
 import { lineOrigins } from '../text/line-diff.js';
 import { answerIndex, answerLines } from '../text/codec.js';
-import { readJsonAnswer } from './json.js';
+import { invalid, readJsonAnswer } from './reader.js';
 import type { ApplyOptions, Fault, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
 
 export const STRING_EDITS = 1_000; // bound: Edits of one string-replace answer: each passes over the text once more.
@@ -41,7 +41,6 @@ interface StringEdit {
 }
 
 export const stringReplace: FormatModule = {
-  format: 'string-replace',
   read: (body, context) => {
     const answer = readJsonAnswer(body, context);
     if ('kind' in answer) return { reading: answer, files: 0, edits: 0 };
@@ -66,12 +65,6 @@ const renamed = (value: Json): Json => {
   });
   return Object.fromEntries(entries);
 };
-
-const invalid = (code: string, message: string, index?: number): Reading => ({
-  kind: 'invalid',
-  open: false,
-  reasons: [{ code, ...(index === undefined ? {} : { index }), message }],
-});
 
 /** Each part is an edit, or a file's edits. `items` takes what the answer says as edits, well or not. */
 const readEdits = (parts: readonly Json[], items: Json[]): readonly StringEdit[] | Reading => {

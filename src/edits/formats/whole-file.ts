@@ -17,6 +17,7 @@ import { lookUp } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
 import { withoutBodyFence } from '../text/fence.js';
 import { Outside } from '../detect.js';
+import { invalid } from './reader.js';
 import { toleranceOn } from '../locate/likeness.js';
 import type { FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
 
@@ -33,7 +34,6 @@ interface Parsed {
 }
 
 export const wholeFile: FormatModule = {
-  format: 'whole-file',
   read: (body, context) => {
     const parsed = parse(body, context.options.nonce);
     if ('kind' in parsed) return { reading: parsed, files: 0, edits: 0 };
@@ -49,10 +49,11 @@ const nextLine = (text: string, from: number): number => text.indexOf('\n', from
 const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
   const entries: Entry[] = [];
   const notes: Reason[] = [];
-  const bad = (code: string, message: string, open = false): Reading => ({
-    ...(code === 'marker_in_body' ? { kind: 'refused' } : { kind: 'invalid', open }),
-    reasons: [{ code, index: entries.length, message }],
-  });
+  const bad = (code: string, message: string, open = false): Reading => invalid(code, message, entries.length, open);
+  const unclear = (file: Pick<Entry, 'path'> | undefined, line: string): Reading => {
+    const message = `The body of ${file?.path ?? 'a file'} holds the marker line ${JSON.stringify(line.slice(0, 80))}, which cannot be told from a real one.`;
+    return { kind: 'refused', reasons: [{ code: 'marker_in_body', index: entries.length, message }] };
+  };
   const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
   const outside = new Outside();
   for (let [from, at] = [0, 0]; from < answer.length; at += 1) {
@@ -62,8 +63,7 @@ const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
     const isFence = outside.take(at, line);
     const header = readHeader(line, nonce);
     if (header === null) {
-      if (nonce === undefined && isEnd(line) && entries.length > 0)
-        return bad('marker_in_body', inBody(entries.at(-1), line));
+      if (nonce === undefined && isEnd(line) && entries.length > 0) return unclear(entries.at(-1), line);
       if (!isFence && line.trim() !== '' && entries.length > 0)
         notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was left out.` });
       continue;
@@ -80,8 +80,7 @@ const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
       if (isEnd(inner)) break;
       if (nonce !== undefined && readHeader(inner, nonce) !== null)
         return bad('end_missing', `${header.path} has no line \`END FILE ${nonce}\` before the next file begins.`);
-      if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner))
-        return bad('marker_in_body', inBody(header, inner));
+      if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner)) return unclear(header, inner);
     }
     if (mark === null) return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
     const body = answerIndex(answer.slice(from, mark.index + 1));
@@ -94,9 +93,6 @@ const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
   const wanted = `FILE <path>${nonce === undefined ? '' : ` ${nonce}`}`;
   return outside.fault(0) ?? bad('no_edits', `The answer holds no \`${wanted}\` line.`);
 };
-
-const inBody = (file: Pick<Entry, 'path'> | undefined, line: string): string =>
-  `The body of ${file?.path ?? 'a file'} holds the marker line ${JSON.stringify(line.slice(0, 80))}, which cannot be told from a real one.`;
 
 /** `FILE <path> <nonce>` or `DELETE <path> <nonce>`; paths may hold blanks. */
 const readHeader = (line: string, nonce: string | undefined): { kind: 'file' | 'delete'; path: string } | null => {

@@ -53,10 +53,7 @@ export interface ShiftedPlaces {
 
 /** `chain` must know the texts of `lines`. */
 export const shiftedPlaces = (chain: LineChain, lines: readonly string[]): ShiftedPlaces => {
-  const found = chain.find(
-    lines.map((text) => ({ text })),
-    'indent',
-  );
+  const found = chain.find(lines, 'indent');
   const places = found.first.flatMap((first) => {
     const texts = chain.run(first, lines.length).map((node) => chain.textOf(node));
     const shift = indentShift(lines, texts);

@@ -14,12 +14,6 @@ import { LEVEL_KEYS, type Likeness } from './likeness.js';
 export const PLACES_KEPT = 50;
 const LOCATE_STEPS_PER_LINE = 4; // bound: Comparisons per line of text and pattern before a search changes to the linear pass.
 
-/** A line looked for. `other`: a second reading of it that is as good (a context line that may have lost its blank). */
-export interface WantedLine {
-  readonly text: string;
-  readonly other?: string;
-}
-
 export interface Places {
   /** First node of each place, at most `PLACES_KEPT`, base lines in order. */
   readonly first: readonly number[];
@@ -117,11 +111,17 @@ export class LineChain {
     this.#link(left, after);
   }
 
-  /** Every place where the lines stand at this level of tolerance. An empty pattern stands nowhere. */
-  find(pattern: readonly WantedLine[], level: Likeness): Places {
+  /**
+   * Every place where the lines stand at this level of tolerance; no lines stand nowhere. `readings`: of some lines a second one that is as
+   * good (a context line that may have lost its blank).
+   */
+  find(lines: readonly string[], level: Likeness, readings: readonly (string | undefined)[] = []): Places {
     const index = this.#indexFor(level);
-    const ids = pattern.map((line) => this.#idFor(index, level, line.text));
-    const others = pattern.map(({ other }) => (other === undefined ? NONE : this.#idFor(index, level, other)));
+    const ids = lines.map((line) => this.#idFor(index, level, line));
+    const others = Array.from(lines, (_, i) => {
+      const other = readings[i];
+      return other === undefined ? NONE : this.#idFor(index, level, other);
+    });
     let anchor = 0;
     let fewest = Infinity;
     for (let i = 0; i < ids.length; i++) {

@@ -164,15 +164,6 @@ export class ByteText implements Text, LineIndex {
   includes(part: string): boolean {
     return this.#holds(part) && this.#bytes.includes(part, this.#starts[0] ?? 0, this.#encoding);
   }
-  begins(part: string): boolean {
-    if (!this.#holds(part) || this.length === 0) return false;
-    const sought = Buffer.from(part, this.#encoding);
-    const first = this.start(0);
-    const stop = this.#end.charCodeAt(0);
-    for (let at = this.#bytes.indexOf(sought, first); at >= 0; at = this.#bytes.indexOf(sought, at + 1))
-      if (at === first || this.#bytes[at - 1] === stop) return true;
-    return false;
-  }
   findAll(texts: ReadonlyMap<string, number>): Int32Array | null {
     // No line holds a line end, or a character that the encoding has not.
     let sought = '';

@@ -87,8 +87,6 @@ export interface LineIndex {
   readonly eol: EolKind;
   /** Does any line hold `part`, which has no line end? */
   includes(part: string): boolean;
-  /** Does any line begin with `part`? */
-  begins(part: string): boolean;
   /** For each line its value in `texts`, or -1. Null: not done, compare strings instead. */
   findAll(texts: ReadonlyMap<string, number>): Int32Array | null;
 }
@@ -136,9 +134,6 @@ class StringLines implements LineIndex {
   includes(part: string): boolean {
     return this.all.some((line) => line.includes(part));
   }
-  begins(part: string): boolean {
-    return this.all.some((line) => line.startsWith(part));
-  }
   findAll(): null {
     return null;
   }
@@ -153,17 +148,34 @@ export const indexOfLines = (lines: readonly string[] | LineIndex): LineIndex =>
 /** The index of a file that may not be there. */
 export const NO_LINES: LineIndex = new StringLines([], NO_ENDS);
 
-// A line that stands once in a text tells where a quote stands that holds it, and spares the search for all of its lines.
+/** A line that stands once in a text tells where a quote stands that holds it, and spares the search for all of its lines. */
+export class LinesOnce {
+  readonly #text: LineIndex;
+  readonly #quotes: () => Iterable<readonly string[]>;
+  #once: ReadonlySet<string> | null = null;
+
+  /** `quotes`: all that will be asked about. */
+  constructor(text: LineIndex, quotes: () => Iterable<readonly string[]>) {
+    this.#text = text;
+    this.#quotes = quotes;
+  }
+  /** Does a line of the quote, of which the longest is asked, stand exactly once? False where nobody knows. */
+  isHeldBy(quote: readonly string[]): boolean {
+    this.#once ??= uniqueLines(this.#text, Array.from(this.#quotes(), longestOf));
+    const longest = longestOf(quote);
+    return longest !== undefined && this.#once.has(longest);
+  }
+}
 
 /** The line that most likely stands nowhere else; undefined where there are none. */
-export const longestOf = (lines: Iterable<string>): string | undefined => {
+const longestOf = (lines: readonly string[]): string | undefined => {
   let longest: string | undefined;
   for (const line of lines) if (longest === undefined || line.length > longest.length) longest = line;
   return longest;
 };
 
 /** Which of `lines` stand exactly once in the text. Empty where that would take a string for each line of it. */
-export const uniqueLines = (index: LineIndex, lines: Iterable<string | undefined>): ReadonlySet<string> => {
+const uniqueLines = (index: LineIndex, lines: Iterable<string | undefined>): ReadonlySet<string> => {
   const ids = new Map<string, number>();
   for (const line of lines) if (line !== undefined && !ids.has(line)) ids.set(line, ids.size);
   const found = index.findAll(ids);

@@ -249,6 +249,6 @@ const withoutFirstBom = (lines: LineIndex): LineIndex => {
 
 /** Does the file begin with a mark, and no line with one of its own, so that a quoted mark can mean only that one? */
 export const quotesItsBom = ({ codec, text }: SpliceBase): boolean =>
-  codec.bom.length > 0 && !indexOf(text).begins(BOM);
+  codec.bom.length > 0 && !(indexOf(text).includes(BOM) && text.lines.some((line) => line.startsWith(BOM)));
 
 export const withoutBom = (line: string): string => (line.startsWith(BOM) ? line.slice(1) : line);

@@ -5,10 +5,7 @@ import { levelBetween, levelsOn } from '../../../src/edits/locate/likeness.js';
 import { fuzz } from '../../support/fuzz.js';
 
 const find = (base: readonly string[], wanted: readonly string[]): readonly number[] =>
-  new LineChain(base, () => wanted).find(
-    wanted.map((text) => ({ text })),
-    'exact',
-  ).first;
+  new LineChain(base, () => wanted).find(wanted, 'exact').first;
 
 const naive = (base: readonly string[], wanted: readonly string[]): number[] =>
   base.map((_, at) => at).filter((at) => wanted.every((text, i) => base[at + i] === text));
@@ -35,9 +32,8 @@ describe('places of lines', () => {
         fc.constantFrom(['a'], ['a', 'b'], ['b', 'b', 'c']),
         (base, changes, wanted) => {
           const chain = new LineChain(base, () => wanted);
-          const pattern = wanted.map((text) => ({ text }));
           for (const [at, count, come] of changes) {
-            chain.find(pattern, 'exact');
+            chain.find(wanted, 'exact');
             const nodes = [...chain];
             const old = nodes.slice(at % (nodes.length + 1)).slice(0, count);
             // Without old lines only an empty text takes new ones.
@@ -45,7 +41,7 @@ describe('places of lines', () => {
           }
           const nodes = [...chain];
           const text = nodes.map((node) => chain.textOf(node));
-          const places = chain.find(pattern, 'exact').first.map((node) => nodes.indexOf(node));
+          const places = chain.find(wanted, 'exact').first.map((node) => nodes.indexOf(node));
           expect(places.sort((x, y) => x - y)).toEqual(naive(text, wanted));
         },
       ),
@@ -76,10 +72,7 @@ describe('places of lines', () => {
     const places = (times: number) => {
       const pattern = repeated(100);
       const chain = new LineChain(repeated(times), () => pattern);
-      const { first, more } = chain.find(
-        pattern.map((text) => ({ text })),
-        'exact',
-      );
+      const { first, more } = chain.find(pattern, 'exact');
       return [first.length, more];
     };
     expect(places(99 + PLACES_KEPT)).toEqual([PLACES_KEPT, false]);
@@ -89,15 +82,15 @@ describe('places of lines', () => {
   test('nothing stands before a line that was made at the beginning', () => {
     const chain = new LineChain(['a', 'z', 'q', 'z'], () => ['z', 'x']);
     chain.replace([0], ['x', 'y']);
-    expect(chain.find([{ text: 'z' }, { text: 'x' }], 'exact').first).toEqual([]);
-    expect(chain.find([{ text: 'x' }], 'exact').first).toEqual([4]);
+    expect(chain.find(['z', 'x'], 'exact').first).toEqual([]);
+    expect(chain.find(['x'], 'exact').first).toEqual([4]);
   });
 
   test('two readings that are the same are one', () => {
     const chain = new LineChain(['a', 'b', 'a'], () => ['a']);
-    expect(chain.find([{ text: 'a', other: 'a' }], 'exact').first).toEqual([0, 2]);
+    expect(chain.find(['a'], 'exact', ['a']).first).toEqual([0, 2]);
     chain.replace([1], ['a']);
-    expect(chain.find([{ text: 'a', other: 'a' }], 'exact').first).toEqual([0, 2, 3]);
+    expect(chain.find(['a'], 'exact', ['a']).first).toEqual([0, 2, 3]);
   });
 
   /** Blocks of nine lines and one, in which some lines were exchanged: each place is nearly one for a piece of it, up to its end. */
@@ -125,10 +118,7 @@ describe('places of lines', () => {
             nodes.map((node) => chain.textOf(node)),
             wanted,
           );
-          const { first, more } = chain.find(
-            wanted.map((text) => ({ text })),
-            'exact',
-          );
+          const { first, more } = chain.find(wanted, 'exact');
           expect(first.map((node) => nodes.indexOf(node))).toEqual(all.slice(0, PLACES_KEPT));
           expect(more).toBe(all.length > PLACES_KEPT);
         },
@@ -141,18 +131,14 @@ describe('places of lines', () => {
     const base = Array.from({ length: 20_000 }, (_, i) => (i % 10 === 9 ? 'b' : 'a'));
     const wanted = [...base.slice(0, 5_000), 'b'];
     const chain = new LineChain(base, () => [...wanted, 'c']);
-    const pattern = wanted.map((text, i) => (i === 3 ? { text, other: 'c' } : { text }));
-    expect(chain.find(pattern, 'exact')).toEqual({ first: [], more: true });
+    expect(chain.find(wanted, 'exact', [undefined, undefined, undefined, 'c'])).toEqual({ first: [], more: true });
   });
 
   test('many places are cut short and say so', () => {
     const most = PLACES_KEPT;
     const placesIn = (count: number, pattern: readonly string[]) => {
       const chain = new LineChain(new Array<string>(count).fill('a'), () => pattern);
-      const places = chain.find(
-        pattern.map((text) => ({ text })),
-        'exact',
-      );
+      const places = chain.find(pattern, 'exact');
       return [places.first.length, places.more];
     };
     for (const pattern of [['a'], ['a', 'a', 'a']]) {
@@ -174,7 +160,9 @@ describe('places of lines', () => {
         const chain = new LineChain(base, () => ['a', 'b', 'c']);
         const fits = (at: number): boolean =>
           pattern.every(({ text, other }, i) => base[at + i] === text || base[at + i] === (other ?? text));
-        const places = chain.find(pattern, 'exact');
+        const texts = pattern.map(({ text }) => text);
+        const readings = pattern.map(({ other }) => other);
+        const places = chain.find(texts, 'exact', readings);
         expect([...places.first].sort((x, y) => x - y)).toEqual(base.map((_, at) => at).filter(fits));
         expect(places.more).toBe(false);
       }),
@@ -189,10 +177,7 @@ describe('places of lines', () => {
 
 describe('lines in another indentation', () => {
   const places = (base: readonly string[], wanted: readonly string[]): readonly number[] =>
-    new LineChain(base, () => wanted).find(
-      wanted.map((text) => ({ text })),
-      'indent',
-    ).first;
+    new LineChain(base, () => wanted).find(wanted, 'indent').first;
   test.each([
     ['blanks and tabs before the text do not count', ['x', ' \ta', 'b'], ['a', '  b'], [1]],
     ['nor what a blank line is blank with', ['  a', '\f\f'], ['a', ''], [0]],

@@ -130,10 +130,7 @@ describe('an index over bytes', () => {
           const ids = new Map<string, number>(texts.map((text, i) => [text, i]));
           const wanted = strings.all.map((line) => ids.get(line) ?? -1);
           expect([...(bytes.findAll(ids) ?? [])]).toEqual(wanted);
-          for (const part of ['a', '\ufeff', '\t', '\u00e9']) {
-            expect(bytes.includes(part)).toBe(strings.includes(part));
-            expect(bytes.begins(part)).toBe(strings.begins(part));
-          }
+          for (const part of ['a', '\ufeff', '\t', '\u00e9']) expect(bytes.includes(part)).toBe(strings.includes(part));
         },
       ),
       fuzz('finds over bytes'),

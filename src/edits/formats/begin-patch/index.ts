@@ -23,7 +23,6 @@ import { composeHunks } from '../unified-diff/index.js';
 import { HunkLocator, type Located } from '../unified-diff/locate.js';
 
 export const beginPatch: FormatModule = {
-  format: 'begin-patch',
   read: (body, context) => {
     const reader = new PatchReader(body, context);
     const fault = reader.parse();

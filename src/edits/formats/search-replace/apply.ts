@@ -7,7 +7,7 @@ import type { Tolerance, ToleranceSettings } from '../../../shared/formats.js';
 import { carryLines, isKnownBase, levelBetween, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import type { Change } from '../../text/changes.js';
 import { lineOrigins } from '../../text/line-diff.js';
-import { LineChain, PLACES_KEPT, type Places, type WantedLine } from '../../locate/line-chain.js';
+import { LineChain, PLACES_KEPT, type Places } from '../../locate/line-chain.js';
 import { isElided, placeElided, placesOfPart, splitElided, withinLine } from '../../locate/elision.js';
 import { shiftedPlaces } from '../../locate/indent.js';
 import type { Block, BlockReading } from './parse.js';
@@ -15,8 +15,6 @@ import * as say from './reasons.js';
 import type { ApplyOptions } from '../../types.js';
 
 const PARTS_SOUGHT = 100; // bound: Blocks of a file that are looked for as a part of a line: each costs a pass over the file.
-
-const pattern = (lines: readonly string[]): WantedLine[] => lines.map((text) => ({ text }));
 
 const keyOf = ({ find, replace }: BlockReading): string => JSON.stringify([find, replace]);
 
@@ -87,7 +85,7 @@ export class BlockApplier {
   /** Does FIND stand in the text, be it in several places, in other white space, or by a tolerance? */
   #quotes(find: readonly string[]): boolean {
     const likenesses = [...levelsOn(this.#tolerances), 'white_space'] as const;
-    if (likenesses.some((likeness) => this.#chain.find(pattern(find), likeness).first.length > 0)) return true;
+    if (likenesses.some((likeness) => this.#chain.find(find, likeness).first.length > 0)) return true;
     if (this.#parts(find).length > 0) return true;
     const parts = toleranceOn('elision', this.#tolerances) ? splitElided(find) : null;
     return parts !== null && placeElided(this.#texts(), parts) !== 'none';
@@ -100,9 +98,7 @@ export class BlockApplier {
   /** Of several readings the one whose FIND stands in exactly one place, when no other does; before that, those that would write a marker go. */
   #readingOf({ readings }: Block): BlockReading | null {
     if (readings.length === 1) return readings[0] ?? null;
-    const stands = readings.filter(
-      ({ find }) => find.length > 0 && this.#chain.find(pattern(find), 'exact').first.length > 0,
-    );
+    const stands = readings.filter(({ find }) => find.length > 0 && this.#chain.find(find, 'exact').first.length > 0);
     const fitting =
       stands.length > 1 ? stands.filter((reading) => say.strayReason(this.#words, reading) === null) : stands;
     return fitting.length === 1 ? (fitting[0] ?? null) : null;
@@ -124,9 +120,8 @@ export class BlockApplier {
   }
 
   #locate(block: Block, { find, replace }: BlockReading): say.BlockOutcome {
-    const wanted = pattern(find);
     for (const level of levelsOn(this.#tolerances)) {
-      const places = this.#chain.find(wanted, level);
+      const places = this.#chain.find(find, level);
       if (places.first.length === 0) continue;
       const one = places.first.length === 1 && !places.more;
       const first = one ? places.first[0] : level === 'exact' ? this.#hinted(places, block.hint) : undefined;
@@ -138,7 +133,7 @@ export class BlockApplier {
     }
     const loose = this.#indented(find, replace) ?? this.#elided(find, replace) ?? this.#part(find, replace);
     if (loose !== null) return loose;
-    const present = this.#present(wanted, { find, replace });
+    const present = this.#present({ find, replace });
     if (present === null) return this.#absent(find, block.hint);
     const message = `${this.#words.find} stands nowhere, and REPLACE is there already.`;
     const unsure = present === 'made' || this.#known ? {} : { absent: say.presentUnsure(this.#words.find) };
@@ -242,10 +237,10 @@ export class BlockApplier {
    * Lines of a base that is not known are one only where the whole answer is done: they may have stood there all along, and somebody
    * else may have taken away what FIND quotes.
    */
-  #present(find: readonly WantedLine[], reading: BlockReading): 'base' | 'made' | null {
-    const { replace } = reading;
+  #present(reading: BlockReading): 'base' | 'made' | null {
+    const { find, replace } = reading;
     if (replace.length === 0 || this.#chain.find(find, 'white_space').first.length > 0) return null;
-    const [first, ...more] = this.#chain.find(pattern(replace), 'exact').first;
+    const [first, ...more] = this.#chain.find(replace, 'exact').first;
     if (first === undefined || more.length > 0) return null;
     if (this.#hasMade(reading)) return 'made';
     const nodes = this.#chain.run(first, replace.length);

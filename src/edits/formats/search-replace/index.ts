@@ -26,17 +26,11 @@ import { lookUp, withoutPrefix } from '../../paths.js';
 import { BlockApplier } from './apply.js';
 import { type BlockText, FIND_TEXT, SEARCH_TEXT, wordsFor } from './reasons.js';
 import { type Block, FindReader, SearchReader } from './parse.js';
-import type { AnswerFormat } from '../../../shared/formats.js';
 import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 
 const BLOCK_REASONS_REPORTED = 10; // bound: Refusals told of one search-replace answer; each costs a look for the nearest place.
 
-const formatOf = (
-  format: AnswerFormat,
-  Reader: typeof FindReader | typeof SearchReader,
-  words: BlockText,
-): FormatModule => ({
-  format,
+const formatOf = (Reader: typeof FindReader | typeof SearchReader, words: BlockText): FormatModule => ({
   read: (body, context) => {
     const reader = new Reader(body, context);
     const fault = reader.parse();
@@ -47,8 +41,8 @@ const formatOf = (
     return { reading, files: groups.length, edits: blocks.length };
   },
 });
-export const searchReplace = formatOf('search-replace', FindReader, FIND_TEXT);
-export const searchBlocks = formatOf('search-blocks', SearchReader, SEARCH_TEXT);
+export const searchReplace = formatOf(FindReader, FIND_TEXT);
+export const searchBlocks = formatOf(SearchReader, SEARCH_TEXT);
 
 interface Group {
   readonly path: string;

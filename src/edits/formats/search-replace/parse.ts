@@ -89,7 +89,7 @@ export class FindReader extends BlockReader {
     if (said !== undefined) {
       const path = files.has(said) ? said : (namedPath(said, files) ?? said);
       if (this.#waiting)
-        return this.#broken(
+        return this.broken(
           'no_find',
           `Two FILE lines follow each other at line ${this.at + 1} of the answer. Put FIND, REPLACE and END after each.`,
         );
@@ -97,7 +97,7 @@ export class FindReader extends BlockReader {
       this.#waiting = true;
       this.outside.belongs(this.at);
     } else if (REPLACE.test(line) || ANY_END.test(line)) return this.#astray();
-    else if (isProse && this.#waiting) return this.#broken('no_find', `${this.said()}, should be \`FIND:\`.`);
+    else if (isProse && this.#waiting) return this.broken('no_find', `${this.said()}, should be \`FIND:\`.`);
     else if (!this.#waiting) {
       this.path = namedPath(line, files) ?? this.path;
       if (isProse && !this.#ended && this.blocks.length > 0) this.#proseAt ??= this.at;
@@ -110,7 +110,7 @@ export class FindReader extends BlockReader {
   #block(hint: string | undefined): Reading | null {
     const from = this.at + 1;
     if (this.path === null)
-      return this.#broken(
+      return this.broken(
         'find_without_file',
         `The FIND at line ${from} of the answer has no \`FILE: \` line before it.`,
       );
@@ -127,7 +127,7 @@ export class FindReader extends BlockReader {
       return this.invalid('open_block', `${block} is not closed: no line \`${ending}\` follows.`, true);
     const [first, second = end] = dividers;
     if (first === undefined && this.#nonce !== undefined)
-      return this.#broken('no_replace', `${block} has no line \`REPLACE:\`.`);
+      return this.broken('no_replace', `${block} has no line \`REPLACE:\`.`);
     // A block that was closed by a bare END would run on into the next one.
     const swallows = (): boolean => this.lines.slice(first, end).some((line) => ANY_END.test(line));
     if (dividers.length !== 1 && (this.#nonce === undefined || dividers.length > READINGS_TRIED || swallows()))
@@ -141,7 +141,7 @@ export class FindReader extends BlockReader {
 
   #astray(): Reading {
     const message = `${this.said()}, stands outside of every block.`;
-    if (this.blocks.length === 0 || this.#nonce !== undefined) return this.#broken('stray_line', message);
+    if (this.blocks.length === 0 || this.#nonce !== undefined) return this.broken('stray_line', message);
     return this.#ambiguous(`${message} The END before it may have been a line of the text.`);
   }
   #inBody(at: number): Reading {
@@ -150,9 +150,6 @@ export class FindReader extends BlockReader {
   #ambiguous(what: string): Reading {
     const message = `${what} It is not clear where the block ends. Choose FIND and REPLACE so that no such line is in them, and close every block.`;
     return { kind: 'refused', reasons: [{ code: 'marker_in_body', index: this.blocks.length, message }] };
-  }
-  #broken(code: string, message: string): Reading {
-    return this.invalid(code, message, this.isLast);
   }
 }
 

@@ -5,7 +5,7 @@
  * proves less the number decides, which is right only in the file that the answer was made for (decision 0008).
  */
 import { checkAt } from '../../listing.js';
-import { type LineIndex, longestOf, uniqueLines } from '../../text/lines.js';
+import { type LineIndex, LinesOnce } from '../../text/lines.js';
 import { LineChain } from '../../locate/line-chain.js';
 import { type Level, levelBetween, LEVELS } from '../../locate/likeness.js';
 import type { Operation, QuotedLine } from './operations.js';
@@ -94,13 +94,16 @@ export class ClaimFinder {
   readonly #lines: LineIndex;
   readonly #claims: readonly Claim[];
   readonly #chain: LineChain;
-  #once: ReadonlySet<string> | null = null;
+  readonly #once: LinesOnce;
   #byCheck: ReadonlyMap<string, readonly number[]> | null = null;
 
   /** `claims`: every claim that will be asked about. */
   constructor(lines: LineIndex, claims: readonly Claim[]) {
     this.#lines = lines;
     this.#claims = claims;
+    this.#once = new LinesOnce(lines, () =>
+      claims.flatMap((claim) => this.#stretches(claim).map((stretch) => stretch.lines)),
+    );
     this.#chain = new LineChain(lines, () =>
       claims.flatMap((claim) => [
         ...this.#stretches(claim).flatMap((stretch) => stretch.lines),
@@ -116,18 +119,8 @@ export class ClaimFinder {
    */
   isRepeated(claim: Claim): boolean {
     return this.#stretches(claim).some(
-      ({ atEnd, lines }) => !atEnd && !this.#holdsLineOfItsOwn(lines) && !this.#isOnce(lines),
+      ({ atEnd, lines }) => !atEnd && !this.#once.isHeldBy(lines) && !this.#isOnce(lines),
     );
-  }
-
-  /** Lines of the file stand nowhere else, if one of them does not. */
-  #holdsLineOfItsOwn(lines: readonly string[]): boolean {
-    this.#once ??= uniqueLines(
-      this.#lines,
-      this.#claims.flatMap((claim) => this.#stretches(claim).map((stretch) => longestOf(stretch.lines))),
-    );
-    const longest = longestOf(lines);
-    return longest !== undefined && this.#once.has(longest);
   }
 
   /** Does each part of what is quoted stand in one place by itself? How far apart two parts are only numbers say. */
@@ -141,7 +134,7 @@ export class ClaimFinder {
   }
 
   #isOnce(lines: readonly string[]): boolean {
-    const places = this.#chain.find(wanted(lines), 'exact');
+    const places = this.#chain.find(lines, 'exact');
     return places.first.length === 1 && !places.more;
   }
 
@@ -172,7 +165,7 @@ export class ClaimFinder {
     }
     const { before, after, length } = claim;
     const [context, offset] = before.length >= after.length ? [before, -before.length] : [after, length];
-    const places = this.#chain.find(wanted(context), 'exact');
+    const places = this.#chain.find(context, 'exact');
     return places.more ? [] : places.first.map((at) => at - offset);
   }
 
@@ -219,5 +212,3 @@ const cover = (places: number[], at: number): void => {
   if (i === places.length) places.push(at);
   else places.splice(i, 0, at);
 };
-
-const wanted = (lines: readonly string[]): { readonly text: string }[] => lines.map((text) => ({ text }));

@@ -20,7 +20,7 @@ import { type Change, ChangeList, type FilePlan } from '../../text/changes.js';
 import { marksTabs, withoutTabMarks } from '../../listing.js';
 import { readNeedsLines } from './regions.js';
 import { lookUp } from '../../paths.js';
-import { readJsonAnswer } from '../json.js';
+import { readJsonAnswer } from '../reader.js';
 import { type Placed, OperationLocator } from './locate.js';
 import { type Operation, readOperations } from './operations.js';
 import { symbolPlacer } from './symbol.js';
@@ -38,7 +38,6 @@ import type {
 const OPERATION_REASONS_REPORTED = 20; // bound: Refusals told of one structured edit.
 
 export const structuredEdit: FormatModule = {
-  format: 'structured-edit',
   read: (body, context) => {
     const answer = readJsonAnswer(body, context);
     if ('kind' in answer) return { reading: answer, files: 0, edits: 0 };

@@ -9,6 +9,7 @@ import { lookUp } from '../../paths.js';
 import { isJsonObject, type Json, readJson } from '../../text/json.js';
 import type { FormatContext, Reading } from '../../types.js';
 import { findJsonMarker } from '../../marker.js';
+import { invalid } from '../reader.js';
 
 export const NEEDS_LINES_LINES = 2_000; // bound: Lines that a model may ask to be shown at once.
 
@@ -72,11 +73,7 @@ export const joinOperations = (operations: readonly Json[]): string => JSON.stri
 
 const KEYS = ['file_path', 'ranges', 'symbols'];
 
-const invalid = (message: string): Reading => ({
-  kind: 'invalid',
-  open: false,
-  reasons: [{ code: 'bad_needs_lines', message }],
-});
+const bad = (message: string): Reading => invalid('bad_needs_lines', message);
 const refused = (code: string, path: string, message: string): Reading => ({
   kind: 'refused',
   reasons: [{ code, path, message }],
@@ -86,18 +83,18 @@ const refused = (code: string, path: string, message: string): Reading => ({
 export const readNeedsLines = (value: Json, context: FormatContext): Reading | null => {
   if (!isJsonObject(value) || value.needs_lines === undefined) return null;
   const { needs_lines: needs, operations } = value;
-  if (operations !== undefined) return invalid('Send `operations` or `needs_lines`, not both.');
-  if (!isJsonObject(needs)) return invalid('`needs_lines` must be an object with `ranges` or `symbols`.');
+  if (operations !== undefined) return bad('Send `operations` or `needs_lines`, not both.');
+  if (!isJsonObject(needs)) return bad('`needs_lines` must be an object with `ranges` or `symbols`.');
   const unknown = Object.keys(needs).find((key) => !KEYS.includes(key));
   if (unknown !== undefined)
-    return invalid(`\`needs_lines\` has the unknown key ${JSON.stringify(unknown)}; known are ${KEYS.join(', ')}.`);
+    return bad(`\`needs_lines\` has the unknown key ${JSON.stringify(unknown)}; known are ${KEYS.join(', ')}.`);
   const ranges = rangesOf(needs.ranges ?? []);
   const symbols = stringsOf(needs.symbols ?? []);
   if (ranges === null || symbols === null || ranges.length + symbols.length === 0)
-    return invalid('`needs_lines` needs `ranges`, pairs of line numbers like [[120, 180]], or `symbols`, names.');
+    return bad('`needs_lines` needs `ranges`, pairs of line numbers like [[120, 180]], or `symbols`, names.');
   const [only, ...others] = context.files.keys();
   const named = needs.file_path ?? (others.length === 0 ? only : null);
-  if (typeof named !== 'string') return invalid('`needs_lines` needs `file_path`: several files are offered.');
+  if (typeof named !== 'string') return bad('`needs_lines` needs `file_path`: several files are offered.');
   const found = lookUp(named, context, 0);
   if (!found.ok) return { kind: 'refused', reasons: [found.reason] };
   return wanted(found.path, context, ranges, symbols);

@@ -12,7 +12,7 @@
  *
  * Where the call offers one file, hunks without a header are of it. A hunk without numbers belongs to the one place where it fits.
  * `--- old/x` and `+++ new/x`, or `x.orig` and `x`, are the file x; a side without lines whose time is 1970 or that is "(nonexistent)"
- * is no file.
+ * is no file. Renames may swap, go round, or go where another rename leaves a path.
  *
  * Where a hunk of the answer holds a carriage return, the diff's bytes are exact: lines end at LF alone, context and removed lines are matched
  * with their carriage returns, added lines keep theirs. A file whose hunks do not stand so is read as by a diff without any, and ends that
@@ -40,7 +40,6 @@ import { type Hunk, type HunkLine, holdsReturn, withoutBoms, withReturns } from 
 const DIFF_REASONS_REPORTED = 10; // bound: Refusals told of one file of a diff; each costs a look for the nearest place.
 
 export const unifiedDiff: FormatModule = {
-  format: 'unified-diff',
   read(body, context) {
     const reader = new DiffReader(body, context);
     const reading = reader.parse() ?? readFiles(reader, context);

@@ -6,10 +6,10 @@
  * stands elsewhere too the number decides, which is the tolerance `unchecked_lines` unless the file is known to be the one that the answer was
  * made for. In every other case it must stand in exactly one place of the file; with several the hunk is refused with all of them.
  */
-import { type Text, indexOf, type LineIndex, longestOf, uniqueLines } from '../../text/lines.js';
+import { type Text, indexOf, type LineIndex, LinesOnce } from '../../text/lines.js';
 import type { Tolerance, ToleranceSettings } from '../../../shared/formats.js';
-import { LineChain, type Places, type WantedLine } from '../../locate/line-chain.js';
-import { type Level, levelsOn, levelBetween, toleranceOn } from '../../locate/likeness.js';
+import { LineChain, type Places } from '../../locate/line-chain.js';
+import { levelsOn, levelBetween, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
 import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
 import type { Fault } from '../../types.js';
@@ -23,8 +23,7 @@ export interface Located {
 }
 
 const oldSide = (hunk: Hunk): HunkLine[] => hunk.lines.filter((line) => line.sign !== '+');
-const longestText = (lines: readonly HunkLine[]): string | undefined => longestOf(lines.map((line) => line.text));
-const longestOld = (hunk: Hunk): string | undefined => longestText(oldSide(hunk));
+const textsOf = (lines: readonly HunkLine[]): string[] => lines.map((line) => line.text);
 const wrongCounts = (hunk: Hunk): boolean => hunk.oldLines !== hunk.oldCount || hunk.newLines !== hunk.newCount;
 
 /** Lines that a search may look for: the old side in both readings, and signed lines as they stand (see `mayBeContext`). */
@@ -46,7 +45,7 @@ export class HunkLocator {
   readonly #plain: LineChain;
   readonly #hunks: readonly Hunk[];
   #both: LineChain | null = null;
-  #once: ReadonlySet<string> | null = null;
+  readonly #once: LinesOnce;
   readonly #tolerances: ToleranceSettings | undefined;
   readonly #known: boolean;
   #added = 0;
@@ -57,6 +56,7 @@ export class HunkLocator {
     this.#index = indexOf(text);
     this.#known = known;
     this.#hunks = hunks;
+    this.#once = new LinesOnce(this.#index, () => hunks.map((hunk) => textsOf(oldSide(hunk))));
     this.#plain = new LineChain(this.#index, () => oldTexts(hunks));
     this.#tolerances = tolerances;
   }
@@ -115,7 +115,7 @@ export class HunkLocator {
     const oldShort = hunk.oldCount - hunk.oldLines;
     const newShort = hunk.newCount - hunk.newLines;
     if (oldShort < 0 || newShort < 0) return undefined;
-    const stands = (line: HunkLine): boolean => this.#chain.find([{ text: line.raw }], 'exact').first.length > 0;
+    const stands = (line: HunkLine): boolean => this.#chain.find([line.raw], 'exact').first.length > 0;
     return hunk.lines.find(
       (line) => (line.sign === '+' ? oldShort > 0 : line.sign === '-' && newShort > 0) && stands(line),
     );
@@ -134,21 +134,19 @@ export class HunkLocator {
     if (sound && this.#standsAt(hunk, old)) return this.#stated(hunk, old);
     const isBounded = hunk.bounds !== undefined;
     const chain = isBounded ? this.#plain : this.#chain;
-    const plain = old.map((line): WantedLine => ({ text: line.text }));
+    const texts = textsOf(old);
     // ` foo` may be a context line `foo`, or ` foo` without its blank.
-    const damaged = old.map((line): WantedLine =>
-      line.sign === ' ' && line.raw.startsWith(' ') ? { text: line.text, other: line.raw } : { text: line.text },
-    );
+    const damaged = old.map(({ sign, raw }) => (!isBounded && sign === ' ' && raw.startsWith(' ') ? raw : undefined));
     const levels = levelsOn(this.#tolerances);
-    const climb: [readonly WantedLine[], Level][] = levels.map((level) => [plain, level]);
+    const climb = levels.map((level) => ({ level, readings: [] as typeof damaged }));
     if (!isBounded && toleranceOn('lost_blank', this.#tolerances))
-      climb.push(...levels.map((level): [readonly WantedLine[], Level] => [damaged, level]));
-    for (const [pattern, level] of climb) {
-      const places = this.#fitting(hunk, old, chain.find(pattern, level));
+      climb.push(...levels.map((level) => ({ level, readings: damaged })));
+    for (const { level, readings } of climb) {
+      const places = this.#fitting(hunk, old, chain.find(texts, level, readings));
       const [at] = places.first;
       if (at === undefined) continue;
       // Away from the stated line a reading with a lost blank may be the true one, so it must not fit in a second place.
-      const all = isBounded ? places : this.#fitting(hunk, old, chain.find(damaged, level));
+      const all = isBounded ? places : this.#fitting(hunk, old, chain.find(texts, level, damaged));
       return all.first.length > 1 || all.more ? repeated(all, hunk) : this.#accept(hunk, old, at);
     }
     return this.#indented(hunk, old) ?? this.#mismatch(hunk, old);
@@ -157,7 +155,7 @@ export class HunkLocator {
   /** The tolerance `indent`; null: it is off, or the old side stands nowhere in another indentation. */
   #indented(hunk: Hunk, old: readonly HunkLine[]): Located | Fault | null {
     if (!toleranceOn('indent', this.#tolerances) || old.at(-1)?.noNewline === true) return null;
-    const texts = old.map((line) => line.text);
+    const texts = textsOf(old);
     const { places, more } = shiftedPlaces(hunk.bounds === undefined ? this.#chain : this.#plain, texts);
     const all = this.#fitting(hunk, old, { first: places.map(({ first }) => first), more });
     const place = places.find(({ first }) => first === all.first[0]);
@@ -173,18 +171,11 @@ export class HunkLocator {
   /** The hunk stands where its header says. */
   #stated(hunk: Hunk, old: readonly HunkLine[]): Located | Fault {
     const accepted = this.#accept(hunk, old, hunk.oldAt, true);
-    if (this.#known || 'code' in accepted || this.#holdsLineOfItsOwn(old)) return accepted;
-    const all = this.#fitting(hunk, old, this.#plain.find(old, 'exact'));
+    if (this.#known || 'code' in accepted || this.#once.isHeldBy(textsOf(old))) return accepted;
+    const all = this.#fitting(hunk, old, this.#plain.find(textsOf(old), 'exact'));
     if (all.first.length === 1 && !all.more) return accepted;
     if (!toleranceOn('unchecked_lines', this.#tolerances)) return repeated(all, hunk);
     return { ...accepted, tolerances: [...accepted.tolerances, 'unchecked_lines'] };
-  }
-
-  /** Lines that stand where the header says stand nowhere else, if one of them does not. */
-  #holdsLineOfItsOwn(old: readonly HunkLine[]): boolean {
-    this.#once ??= uniqueLines(this.#index, this.#hunks.map(longestOld));
-    const longest = longestText(old);
-    return longest !== undefined && this.#once.has(longest);
   }
 
   #standsAt(hunk: Hunk, old: readonly HunkLine[]): boolean {
@@ -226,8 +217,7 @@ export class HunkLocator {
   }
 
   #mismatch({ oldAt, bounds }: Hunk, old: readonly HunkLine[]): Fault {
-    const texts = old.map((line) => line.text);
-    const near = nearest(this.#index.all, texts, (bounds?.below ?? oldAt) + 1);
+    const near = nearest(this.#index.all, textsOf(old), (bounds?.below ?? oldAt) + 1);
     const [below, end] = [bounds?.below ?? 0, bounds?.atEnd === true ? ' at the end of the file' : ''];
     const where = bounds === undefined ? ' in the file' : `${below > 0 ? ` below line ${below}` : ''}${end}`;
     const again = bounds === undefined ? 'the hunk again with these lines' : 'these lines';

@@ -104,7 +104,7 @@ export class DiffReader extends AnswerReader {
       this.#gap === 'fence' ? this.#counted || isUnsigned || this.#inProse : this.#gap === 'blank' && isUnsigned;
     const header = /^(---|\+\+\+) \S/.test(text);
     if ((last !== undefined && !apart) || header)
-      return this.#fail(
+      return this.broken(
         'stray_line',
         `${this.said()}, belongs to no hunk. Every line of a hunk starts with a blank, \`+\` or \`-\`, and the counts of its header cover it.`,
       );
@@ -117,7 +117,7 @@ export class DiffReader extends AnswerReader {
   #withoutNames(): Reading | null {
     const [only, ...others] = this.context.files.keys();
     if (only === undefined || others.length > 0 || this.#promised)
-      return this.#fail(
+      return this.broken(
         'hunk_without_file',
         `The hunk at line ${this.at + 1} of the answer belongs to no file: put \`--- a/path\` and \`+++ b/path\` before it.`,
       );
@@ -149,7 +149,7 @@ export class DiffReader extends AnswerReader {
     const [from, to] = [readStamped(this.line().slice(4)), readStamped(this.line(1).slice(4))];
     this.#add(file);
     if (from === null || to === null)
-      return this.#fail('bad_header', `The file names at line ${this.at + 1} of the answer cannot be read.`);
+      return this.broken('bad_header', `The file names at line ${this.at + 1} of the answer cannot be read.`);
     file.from = from.name === '/dev/null' ? null : from.name;
     file.to = to.name === '/dev/null' ? null : to.name;
     this.at += 2;
@@ -223,9 +223,6 @@ export class DiffReader extends AnswerReader {
   }
 
   #badHunkHeader(): Reading {
-    return this.#fail('bad_hunk_header', `${this.said()}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`);
-  }
-  #fail(code: string, message: string): Reading {
-    return this.invalid(code, message, this.isLast);
+    return this.broken('bad_hunk_header', `${this.said()}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`);
   }
 }
