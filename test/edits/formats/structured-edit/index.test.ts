@@ -86,15 +86,15 @@ describe('order at one place', () => {
       return 'reasons' in outcome ? outcome.reasons.map(({ message }) => message.replace(/ in f\..*/, '')) : [];
     };
     expect(told(replace(1, 5), replace(2, 3), replace(4, 4))).toEqual([
-      'Operation 2 (replace at line 2) overlaps operation 1 (lines 1 to 5)',
-      'Operation 3 (replace at line 4) overlaps operation 1 (lines 1 to 5)',
+      'Operation 2 (line 1 of the answer): The replace at line 2 overlaps operation 1 (lines 1 to 5)',
+      'Operation 3 (line 1 of the answer): The replace at line 4 overlaps operation 1 (lines 1 to 5)',
     ]);
     expect(told(replace(5, 6), replace(1, 2), replace(4, 5))).toEqual([
-      'Operation 3 (replace at line 5) overlaps operation 1 (lines 4 to 5)',
+      'Operation 3 (line 1 of the answer): The replace at line 5 overlaps operation 1 (lines 4 to 5)',
     ]);
     expect(told(replace(1, 3), replace(2, 3), replace(3, 3))).toEqual([
-      'Operation 2 (replace at line 2) overlaps operation 1 (lines 1 to 3)',
-      'Operation 3 (replace at line 3) overlaps operation 1 (lines 1 to 3)',
+      'Operation 2 (line 1 of the answer): The replace at line 2 overlaps operation 1 (lines 1 to 3)',
+      'Operation 3 (line 1 of the answer): The replace at line 3 overlaps operation 1 (lines 1 to 3)',
     ]);
   });
 
@@ -221,7 +221,8 @@ describe('where an operation means', () => {
     const outcome = run([{ content: 'X', ...operation }], options, {
       bytes: Buffer.from(lines.replaceAll('|', '\n') + '\n'),
     });
-    if (outcome.outcome !== 'edited') return 'reasons' in outcome ? (outcome.reasons[0]?.message ?? '') : '';
+    const [why] = 'reasons' in outcome ? outcome.reasons : [];
+    if (outcome.outcome !== 'edited') return why?.message.replace(/^Operation 1 \(line 1 of the answer\): /, '') ?? '';
     return `${linesOf(outcome).indexOf('X') + 1} ${outcome.tolerances.map(({ tolerance }) => tolerance).join(' ')}`.trim();
   };
   const checkIn = (lines: string, line: number, as = line): string =>
