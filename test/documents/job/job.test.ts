@@ -117,7 +117,7 @@ describe('good job files', () => {
       'target_files.1': 3,
       context_files: 4,
       'context_files.0': 5,
-      budget_usd: 19,
+      budget_usd: 20,
     });
   });
 
