@@ -1,6 +1,6 @@
 /** Who a sandbox is tried as: root and an ordinary user where the tests run as root, else who they run as. */
 import { execFileSync } from 'node:child_process';
-import { chmod, cp, mkdtemp, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findBubblewrap } from '../../src/workspace/commands/index.js';
 
@@ -17,6 +17,11 @@ const NOBODY = 65534;
 export const found = await findBubblewrap(process.env);
 export const whyNone = found.works ? '' : `there is no sandbox here: ${found.why}`;
 
+const dirs: string[] = [];
+export const endBoxUsers = async (): Promise<void> => {
+  for (const dir of dirs) await rm(dir, { recursive: true, force: true });
+};
+
 /** None where there is no sandbox. Not in TMPDIR: another user must be able to go there. */
 export const boxUsers = async (): Promise<readonly BoxUser[]> => {
   if (!found.works) return [];
@@ -24,6 +29,7 @@ export const boxUsers = async (): Promise<readonly BoxUser[]> => {
   const own: BoxUser = { name: uid === 0 ? 'root' : 'an ordinary user', uid, bubblewrap: found.path, as: [] };
   if (uid !== 0) return [own];
   const dir = await mkdtemp('/tmp/emend-bwrap-');
+  dirs.push(dir);
   await chmod(dir, 0o755);
   // With the library beside it, where it comes from the wheel.
   const root = dirname(dirname(dirname(found.path)));

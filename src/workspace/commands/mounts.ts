@@ -1,7 +1,7 @@
 /** What of the machine a sandbox shows, and where: mounts by path, and of a home what tools need. */
-import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
+import { lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import { orNull } from '../../system/durable.js';
+import { errnoOf } from '../../system/sys.js';
 import type { Environment } from '../../system/environment.js';
 
 const SCRATCH_BYTES = 1024 ** 3; // bound: What a command may write to /tmp, and to the home that it sees, each;
@@ -15,8 +15,15 @@ type Mount =
 const parts = (path: string): string[] => path.split('/').filter((part) => part !== '');
 export const isWithin = (path: string, dir: string): boolean =>
   path === dir || path.startsWith(dir === '/' ? '/' : `${dir}/`);
-export const found = <T>(work: Promise<T>): Promise<T | null> =>
-  orNull(work, ['ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL', 'ELOOP', 'EPERM']);
+/** Null: it is not there, or not ours to see. Synchronous: hundreds of such short looks take the event loop less time than their turns. */
+export const found = <T>(look: () => T): T | null => {
+  try {
+    return look();
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL', 'ELOOP', 'EPERM'].includes(errnoOf(error) ?? '')) return null;
+    throw error;
+  }
+};
 
 /** What is mounted where; of two mounts the deeper one shows. */
 export class Mounts {
@@ -35,13 +42,13 @@ export class Mounts {
     return (this.#all.get(path) ?? this.#above(path)).kind === 'empty';
   }
   /** Shows where a path leads, and each link on the way that an empty place would hide. What is not there is left out. */
-  async show(path: string, kind: 'read' | 'write' | 'overlay' | 'guard' = 'read'): Promise<void> {
+  show(path: string, kind: 'read' | 'write' | 'overlay' | 'guard' = 'read'): void {
     let rest = parts(path);
     let at = '/';
     for (let steps = 0; rest.length > 0; steps++) {
       if (steps > LINKS) return;
       const next = join(at, rest[0] ?? '');
-      const to = await found(readlink(next));
+      const to = found(() => readlinkSync(next));
       if (to === null) {
         at = next;
         rest = rest.slice(1);
@@ -51,7 +58,7 @@ export class Mounts {
       rest = [...parts(resolve(dirname(next), to)), ...rest.slice(1)];
       at = '/';
     }
-    if (at === '/' || (await found(lstat(at))) === null) return;
+    if (at === '/' || found(() => lstatSync(at)) === null) return;
     if (kind !== 'read' || this.isEmpty(at)) this.set(at, { kind });
   }
   /** Parents before what lies in them. */
@@ -125,45 +132,45 @@ const ROOT_NAMES =
   );
 const CACHE_NAMES = 'GOMODCACHE GOCACHE npm_config_cache PIP_CACHE_DIR UV_CACHE_DIR'.split(' ');
 
-export async function showTools(mounts: Mounts, env: Environment, homes: readonly string[]): Promise<void> {
+export function showTools(mounts: Mounts, env: Environment, homes: readonly string[]): void {
   /** A home, what holds one, or a hidden directory right in one (as `~/.local`) is never shown whole. */
   const isWide = (dir: string): boolean =>
     homes.some(
       (home) =>
         isWithin(home, dir) || (dirname(dir) === home && basename(dir).startsWith('.') && !isRoot(basename(dir))),
     );
-  const show = async (dir: string): Promise<void> => {
-    if (!isWide(dir) || PART_ROOTS[basename(dirname(dir))]?.includes(basename(dir)) === true) await mounts.show(dir);
+  const show = (dir: string): void => {
+    if (!isWide(dir) || PART_ROOTS[basename(dirname(dir))]?.includes(basename(dir)) === true) mounts.show(dir);
   };
   /** Of `ROOT/bin/tool` the root, as what is run there reads the files beside it. */
-  const showRootOf = async (file: string): Promise<void> => {
+  const showRootOf = (file: string): void => {
     const segments = parts(file);
     const manager = segments.findIndex(isRoot);
-    if (manager > 0) await show(`/${segments.slice(0, manager + 1).join('/')}`);
+    if (manager > 0) show(`/${segments.slice(0, manager + 1).join('/')}`);
     const part = segments.findIndex((name) => name in PART_ROOTS);
     const dir = dirname(file);
-    if (part < 0 || part !== segments.length - 3) await show(basename(dir) === 'bin' ? dirname(dir) : dir);
-    if (segments[part] === '.cargo') await show(`/${segments.slice(0, part).join('/')}/.rustup`);
+    if (part < 0 || part !== segments.length - 3) show(basename(dir) === 'bin' ? dirname(dir) : dir);
+    if (segments[part] === '.cargo') show(`/${segments.slice(0, part).join('/')}/.rustup`);
   };
   for (const dir of (env.PATH ?? '')
     .split(delimiter)
     .filter(isAbsolute)
     .map((dir) => resolve(dir))) {
-    await show(dir);
+    show(dir);
     if (!mounts.isEmpty(dirname(dir)) && !homes.some((home) => isWithin(dir, home))) continue;
-    await showRootOf(join(dir, 'tool'));
-    for (const name of (await found(readdir(dir))) ?? []) {
-      if ((await found(readlink(join(dir, name)))) === null) continue;
-      const real = await found(realpath(join(dir, name)));
-      if (real !== null && dirname(real) !== dir) await showRootOf(real);
-      if (real !== null) await mounts.show(join(dir, name));
+    showRootOf(join(dir, 'tool'));
+    for (const name of found(() => readdirSync(dir)) ?? []) {
+      if (found(() => readlinkSync(join(dir, name))) === null) continue;
+      const real = found(() => realpathSync.native(join(dir, name)));
+      if (real !== null && dirname(real) !== dir) showRootOf(real);
+      if (real !== null) mounts.show(join(dir, name));
     }
   }
-  for (const name of ROOT_NAMES) if (isAbsolute(env[name] ?? '')) await show(env[name] ?? '');
+  for (const name of ROOT_NAMES) if (isAbsolute(env[name] ?? '')) show(env[name] ?? '');
   const home = homes[0] ?? '/';
-  for (const root of [...ROOTS.map((name) => `.${name}`), ...ROOTS_IN_HOME]) await mounts.show(join(home, root));
-  for (const cache of CACHES) await mounts.show(join(home, cache), 'overlay');
+  for (const root of [...ROOTS.map((name) => `.${name}`), ...ROOTS_IN_HOME]) mounts.show(join(home, root));
+  for (const cache of CACHES) mounts.show(join(home, cache), 'overlay');
   for (const name of CACHE_NAMES)
-    if (isAbsolute(env[name] ?? '') && !isWide(env[name] ?? '')) await mounts.show(env[name] ?? '', 'overlay');
+    if (isAbsolute(env[name] ?? '') && !isWide(env[name] ?? '')) mounts.show(env[name] ?? '', 'overlay');
 }
 const isRoot = (name: string): boolean => name.startsWith('.') && ROOTS.includes(name.slice(1));

@@ -2,7 +2,7 @@
  * What a command sees that runs on bytes which a model wrote: the machine read-only, the workspace to write in but for its git directory,
  * tools, and nothing of the person's or of ours beside. docs/sandbox.md has the picture and the attacks that it withstands.
  */
-import { lstat, realpath } from 'node:fs/promises';
+import { lstatSync, realpathSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fail } from '../../shared/problems.js';
@@ -41,7 +41,7 @@ interface GitPlaces {
 async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
   for (let top = workspace; ; top = dirname(top)) {
     const entry = join(top, '.git');
-    const stat = await found(lstat(entry));
+    const stat = found(() => lstatSync(entry));
     if (stat?.isDirectory() === true) return { top, places: [entry] };
     if (stat !== null) {
       const gitDir = /^gitdir: (.+)$/m.exec((await readGivenText(entry, UNREADABLE)) ?? '')?.[1];
@@ -60,8 +60,8 @@ async function sockets(): Promise<readonly string[]> {
   const paths = listed.split('\n').flatMap((line) => /\s(\/.*)$/.exec(line)?.[1] ?? []);
   const real: string[] = [];
   for (const path of new Set([...paths, '/var/run/docker.sock', '/var/run/dbus/system_bus_socket'])) {
-    const leads = await found(realpath(path));
-    if (leads !== null && (await lstat(leads)).isSocket()) real.push(leads);
+    const leads = found(() => realpathSync.native(path));
+    if (leads !== null && lstatSync(leads).isSocket()) real.push(leads);
   }
   return real;
 }
@@ -73,11 +73,11 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
   const { settings, workspace } = box;
   const mounts = new Mounts();
   const given = [env.HOME ?? '', homedir(), userInfo().homedir].filter(isAbsolute);
-  const homes = [
-    ...new Set(await Promise.all(given.map(async (path) => (await found(realpath(path))) ?? resolve(path)))),
-  ].filter((home) => home !== '/');
+  const homes = [...new Set(given.map((path) => found(() => realpathSync.native(path)) ?? resolve(path)))].filter(
+    (home) => home !== '/',
+  );
   for (const path of ['/tmp', '/var/tmp', '/run', '/home', '/root', '/var/run', '/dev/shm', ...homes, ...hidden]) {
-    const real = await found(realpath(path));
+    const real = found(() => realpathSync.native(path));
     // A place that is not there needs no cover, unless it lies in one that is empty.
     if (real === path || (real === null && mounts.isEmpty(path))) mounts.set(path, { kind: 'empty' });
     else if (real !== null && hidden.includes(path)) mounts.set(real, { kind: 'empty' });
@@ -88,17 +88,17 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
       `${workspace} is a home directory: a sandbox could hide nothing in it.`,
       'Work in a directory below it, or set `sandbox: off`.',
     );
-  await showTools(mounts, env, homes);
-  if (settings.network) await mounts.show('/etc/resolv.conf');
+  showTools(mounts, env, homes);
+  if (settings.network) mounts.show('/etc/resolv.conf');
   const git = await gitPlaces(workspace);
   // A home that is a repository is still a home.
   const isOwn = git !== null && !homes.some((home) => isWithin(home, git.top));
-  if (isOwn) await mounts.show(git.top);
-  await mounts.show(workspace, box.dropsWrites === true ? 'overlay' : 'write');
-  for (const path of settings.read) await mounts.show(expanded(path, homes));
-  for (const path of settings.write) await mounts.show(expanded(path, homes), 'write');
-  for (const path of box.scratch ?? []) await mounts.show(path, 'write');
-  if (isOwn) for (const place of git.places) await mounts.show(place, 'guard');
+  if (isOwn) mounts.show(git.top);
+  mounts.show(workspace, box.dropsWrites === true ? 'overlay' : 'write');
+  for (const path of settings.read) mounts.show(expanded(path, homes));
+  for (const path of settings.write) mounts.show(expanded(path, homes), 'write');
+  for (const path of box.scratch ?? []) mounts.show(path, 'write');
+  if (isOwn) for (const place of git.places) mounts.show(place, 'guard');
   for (const socket of await sockets()) if (!mounts.isEmpty(socket)) mounts.set(socket, { kind: 'socket' });
   return [
     ...ALWAYS,

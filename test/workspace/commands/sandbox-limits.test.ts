@@ -1,0 +1,192 @@
+/** What a command in the sandbox may use, and what must work in it. */
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
+import { createLocalRunner, type CommandRequest } from '../../../src/workspace/commands/index.js';
+import { found, whyNone } from '../../support/box-users.js';
+import { describeIf, testIf } from '../../support/skipped.js';
+
+let dir: string;
+let ws: string;
+beforeEach(() => {
+  dir = realpathSync(mkdtempSync('/tmp/emend-limits-'));
+  ws = join(dir, 'ws');
+  mkdirSync(ws);
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const put = (path: string, text: string): void => {
+  mkdirSync(dirname(join(ws, path)), { recursive: true });
+  writeFileSync(join(ws, path), text);
+};
+interface How {
+  readonly settings?: Partial<SandboxSettings>;
+  readonly allowed?: Parameters<typeof createLocalRunner>[1];
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+}
+const run = (
+  command: string,
+  { settings, allowed, env = process.env, cwd = ws }: How = {},
+  more: Partial<CommandRequest> = {},
+) =>
+  createLocalRunner(env, allowed).run({
+    ...{ command, cwd, env: [], timeout_s: 120, maxOutput_bytes: 65_536 },
+    sandbox: { settings: { ...SANDBOX_ON, ...settings }, workspace: cwd },
+    ...more,
+  });
+
+describeIf(found.works, whyNone)('what is used up', () => {
+  const ENDED_S = 10;
+
+  test('memory of all processes together: ended, and said', async () => {
+    const eat = `node -e 'const a=[];setInterval(()=>a.push(Buffer.alloc(4e6,1)),5)'`;
+    const ran = await run(`${eat} & ${eat} & wait`, { allowed: { allowed: { memory_mib: 300 } } });
+    expect(ran.ended).toMatch(/MiB of memory; `memory_mib` allows 300/);
+    expect(ran.output).toContain('ended by Emend');
+    expect(ran.seconds).toBeLessThan(ENDED_S);
+  });
+
+  test('memory by files in /tmp counts, too', async () => {
+    const ran = await run('head -c 400M /dev/zero > /tmp/x; sleep 60', { allowed: { allowed: { memory_mib: 300 } } });
+    expect(ran.ended).toMatch(/`memory_mib` allows 300/);
+  });
+
+  test('memory of one process, by its own limit', async () => {
+    const ran = await run(`python3 -c 'a = bytearray(900 * 1024 * 1024)'`, { settings: { memory_mib: 512 } });
+    expect(ran.exit).not.toBe(0);
+    expect(ran.seconds).toBeLessThan(ENDED_S);
+  });
+
+  test('processes: ended as a whole, also as root', async () => {
+    const ran = await run('i=0; while [ $i -lt 300 ]; do sleep 60 & i=$((i+1)); done; wait', {
+      settings: { processes: 100 },
+    });
+    expect(ran.ended ?? ran.output).toMatch(/`processes` allows 100|fork|[Rr]esource/);
+    expect(ran.seconds).toBeLessThan(ENDED_S);
+  });
+
+  test('the disk of the workspace', async () => {
+    const allowed = { allowed: { mostWritten_mib: 200 } };
+    const ran = await run('while :; do head -c 50M /dev/zero >> big; done', { allowed });
+    expect(ran.ended).toMatch(/it wrote \d+ MiB/);
+    expect(ran.seconds).toBeLessThan(ENDED_S);
+  });
+
+  test('time, an abort: nothing of it is left', async () => {
+    const ran = await run('setsid sleep 4321 & sleep 4321', {}, { timeout_s: 1 });
+    expect(ran).toMatchObject({ timedOut: true });
+    expect(execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })).not.toContain('sleep 4321');
+  });
+});
+
+/** A toolchain's own words that it passed; null: the machine does not have it. */
+const has = (program: string): boolean => {
+  try {
+    execFileSync('sh', ['-c', `command -v ${program}`]);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describeIf(found.works, whyNone)('what must work', () => {
+  const root = process.cwd();
+  const kinds: readonly (readonly [string, string, Readonly<Record<string, string>>, string])[] = [
+    [
+      'jest',
+      'npm',
+      { 'package.json': '{"scripts":{"test":"jest"}}', 'a.test.js': 'test("a", () => expect(1).toBe(1));' },
+      'npm test',
+    ],
+    ['pytest', 'pytest', { 'test_a.py': 'def test_a():\n    assert 1\n' }, 'pytest -q'],
+    [
+      'go test',
+      'go',
+      { 'go.mod': 'module a\n', 'a_test.go': 'package a\nimport "testing"\nfunc TestA(t *testing.T) {}\n' },
+      'go test ./...',
+    ],
+    [
+      'cargo test',
+      'cargo',
+      { 'Cargo.toml': '[package]\nname = "a"\nversion = "0.1.0"\n', 'src/lib.rs': '#[test]\nfn a() {}\n' },
+      'cargo test --offline',
+    ],
+    ['make with cc', 'cc', { Makefile: 'test: a\n\t./a\n', 'a.c': 'int main(void) { return 0; }\n' }, 'make test'],
+  ];
+  // Toolchains may lie in the home of whoever runs the tests.
+  const home =
+    process.env.CARGO_HOME ??
+    execFileSync('sh', ['-c', 'getent passwd $(id -u) | cut -d: -f6'], { encoding: 'utf8' }).trim();
+  const env = { ...process.env, HOME: home };
+
+  for (const [name, program, files, command] of kinds)
+    testIf(has(program), `${program} is missing`)(
+      `${name}, in a linked worktree`,
+      async () => {
+        for (const [path, text] of Object.entries(files)) put(path, text);
+        const git = (...args: string[]): void => {
+          execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: ws, stdio: 'ignore' });
+        };
+        git('init', '-q');
+        git('add', '-A');
+        git('commit', '-qm', 'base');
+        git('worktree', 'add', '-q', join(dir, 'linked'));
+        const linked = join(dir, 'linked');
+        if (name === 'jest')
+          cpSync(join(root, 'node_modules/.bin/jest'), join(linked, 'node_modules/.bin/jest'), { dereference: false });
+        const path =
+          name === 'jest' ? `${join(root, 'node_modules/.bin')}:${process.env.PATH ?? ''}` : process.env.PATH;
+        const ran = await run(`git status --porcelain && ${command}`, {
+          env: { ...env, PATH: path },
+          cwd: linked,
+          settings: { read: [root] },
+        });
+        expect([ran.output, ran.exit]).toEqual([ran.output, 0]);
+      },
+      180_000,
+    );
+
+  test('`which` is alike inside and outside, for all of PATH and in a home like others', async () => {
+    const tools = join(dir, 'home');
+    const tool = (path: string, link?: string): void => {
+      mkdirSync(dirname(join(tools, path)), { recursive: true });
+      writeFileSync(join(tools, path), '#!/bin/sh\necho ran\n');
+      chmodSync(join(tools, path), 0o755);
+      if (link === undefined) return;
+      mkdirSync(dirname(join(tools, link)), { recursive: true });
+      execFileSync('ln', ['-s', join(tools, path), join(tools, link)]);
+    };
+    tool('.nvm/versions/node/v20/bin/nodex');
+    tool('.cargo/bin/cargox');
+    tool('.local/share/pipx/venvs/blackx/bin/blackx', '.local/bin/blackx');
+    tool('opt/deep/toolx/bin/toolx', 'bin/toolx');
+    tool('.pyenv/shims/pyx');
+    tool('go/bin/gox');
+    const dirs = ['.nvm/versions/node/v20/bin', '.cargo/bin', '.local/bin', 'bin', '.pyenv/shims', 'go/bin'];
+    const PATH = `${dirs.map((each) => join(tools, each)).join(':')}:${process.env.PATH ?? ''}`;
+    const own = ['nodex', 'cargox', 'blackx', 'toolx', 'pyx', 'gox'];
+    const all = PATH.split(':').flatMap((each) => (existsSync(each) ? readdirSync(each) : []));
+    const names = [...new Set([...own, ...all])].filter((name) => /^[\w.-]+$/.test(name) && !name.startsWith('-'));
+    put('names', `${names.join('\n')}\n`);
+    const ask = 'while read -r n; do echo "$n $(command -v -- "$n")"; done < names';
+    const outside = execFileSync('sh', ['-c', ask], { cwd: ws, env: { PATH, HOME: tools }, encoding: 'utf8' });
+    const inside = await run(ask, { env: { PATH, HOME: tools } }, { maxOutput_bytes: 10_000_000 });
+    expect(inside.output.split('\n').filter((line, at) => line !== outside.split('\n')[at])).toEqual([]);
+    expect((await run(own.join(' && '), { env: { PATH, HOME: tools } })).output).toBe('ran\n'.repeat(own.length));
+  });
+});
