@@ -59,6 +59,7 @@ export const LONG_ONLY = [
   'test/shared/size.test.ts',
   'test/temporal/payloads-server.test.ts',
   'test/workspace/apply-two.test.ts',
+  'test/workspace/commands/sandbox-limits.test.ts',
   'test/workspace/late-attempts.test.ts',
 ];
 
