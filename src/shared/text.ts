@@ -24,6 +24,9 @@ export function short(text: string, chars: number): string {
   return `${text.slice(0, end)}… (${text.length} characters)`;
 }
 
+/** For a regular expression that is to find the text itself. */
+export const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

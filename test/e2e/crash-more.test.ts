@@ -137,6 +137,8 @@ describe('SIGKILL at the rarer boundaries', () => {
 });
 
 const A = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
+/** The tests of these runs tell ids that the machine knows, in a file beside the workspace. */
+const UNBOXED = 'sandbox: off';
 const A_FILES = { 'a.js': 'const a = 1;\n' };
 const A_END = { 'a.js': 'const a = 2;\n' };
 
@@ -148,7 +150,7 @@ test('SIGKILL in the middle of the tests: they die with the worker and run again
   const dying = await s.worker();
   const run = await s.start(
     'job.md',
-    job('Two.', 'target_files: [a.js]', `test: ${JSON.stringify(command)}`, 'commit: true', 'approval: auto'),
+    job('Two.', 'target_files: [a.js]', UNBOXED, `test: ${JSON.stringify(command)}`, 'commit: true', 'approval: auto'),
   );
   await s.until(() => pidsIn(pids).length === 2);
   await dying.kill('SIGKILL');
@@ -247,7 +249,14 @@ test('two steps on one workspace, each with tests that fail when they see the ot
     const command = `${alone} && echo $$ >> '${pids}' && while [ ! -e '${pids}-go' ]; do sleep 0.1; done && ${alone}`;
     return s.start(
       `${x}.md`,
-      job('Two.', `target_files: [${x}.js]`, `test: ${JSON.stringify(command)}`, 'commit: true', 'approval: auto'),
+      job(
+        'Two.',
+        `target_files: [${x}.js]`,
+        UNBOXED,
+        `test: ${JSON.stringify(command)}`,
+        'commit: true',
+        'approval: auto',
+      ),
     );
   };
   const runs = [await step('a', 'b'), await step('b', 'a')];

@@ -76,6 +76,7 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   new: null,
   completion: null,
   events: ['events', run],
+  evidence: ['evidence', run],
   decide: ['decide', run, 'approve'],
   approve: ['approve', run],
   skip: ['skip', run],

@@ -36,6 +36,10 @@ const start = (s: Scene, path: string, keys: string): Promise<ResolvedRun> =>
   );
 const subjects = (s: Scene, n: number): string[] => s.git('log', `-${n}`, '--format=%s').trim().split('\n');
 
+/** These tests write into `.git`, or commit: the sandbox refuses both. */
+const UNBOXED = 'sandbox: off';
+const FOUND = `test: auto\n${UNBOXED}`;
+
 test('a found test command: run, asked once; asked again when its definition changed; another; none', async () => {
   // npm itself may warn, of settings of the machine.
   const PASSED = expect.stringMatching(/^pass/) as unknown;
@@ -48,7 +52,7 @@ test('a found test command: run, asked once; asked again when its definition cha
     return view;
   };
 
-  const first = await start(s, 'a.js', 'test: auto');
+  const first = await start(s, 'a.js', FOUND);
   const paused = await asks(first);
   // Nothing is paid for before it is known how the result will be checked.
   expect(s.rehearsal.requests()).toHaveLength(0);
@@ -57,14 +61,14 @@ test('a found test command: run, asked once; asked again when its definition cha
   expect(await s.end(first)).toMatchObject({ outcome: 'committed', verification: PASSED });
   expect(s.read('.git/ran')).toBe('x');
 
-  expect(await s.end(await start(s, 'b.js', 'test: auto'))).toMatchObject({
+  expect(await s.end(await start(s, 'b.js', FOUND))).toMatchObject({
     outcome: 'committed',
     verification: PASSED,
   });
   expect(s.read('.git/ran')).toBe('xx');
 
   s.write('package.json', manifest('y'));
-  const other = await start(s, 'c.js', 'test: auto');
+  const other = await start(s, 'c.js', FOUND);
   await asks(other);
   await expect(s.answer(other, 'other')).rejects.toThrow(/command/);
   await s.answer(other, 'other', { set: { command: 'printf z >> .git/ran' } });
@@ -72,7 +76,7 @@ test('a found test command: run, asked once; asked again when its definition cha
   expect(s.read('.git/ran')).toBe('xxz');
 
   // Another command was for that run only: what was found is still not approved.
-  const none = await start(s, 'd.js', 'test: auto');
+  const none = await start(s, 'd.js', FOUND);
   await asks(none);
   await s.answer(none, 'no_tests');
   expect(await s.end(none)).toMatchObject({ outcome: 'committed', verification: 'no_tests' });
@@ -112,7 +116,7 @@ test('HEAD moved while tests ran: rebase commits on top, take_theirs rolls back,
   const s = await scenery(['on-top.js', 'theirs.js', 'anew.js']);
   const conflict = async (path: string) => {
     const command = `test -e .git/${path} || { touch .git/${path} && git commit -q --allow-empty -m "meanwhile ${path}"; }`;
-    const run = await start(s, path, `test: ${JSON.stringify(command)}`);
+    const run = await start(s, path, `test: ${JSON.stringify(command)}\n${UNBOXED}`);
     const view = await s.settle(run);
     expect(view.status.decision).toMatchObject({ reason: 'conflict', accepts: expect.arrayContaining(['rebase']) });
     expect(view.status.decision!.message).toContain('HEAD was');

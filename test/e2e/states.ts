@@ -275,6 +275,8 @@ export const reachState = async (
     '---',
     ...(targets === '' ? [] : [`target_files: [${targets}]`]),
     ...keys,
+    // What it sleeps in tells ids that the machine knows, in a file beside the workspace.
+    'sandbox: off',
     '---',
     '# Raise it',
     '',

@@ -8,6 +8,7 @@ import type { ModelRequest, TextBlock } from '../../model/ports.js';
 import { GUARDS, type Finding, type GuardSettings } from '../../shared/formats.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { getJson } from '../../stores/ports.js';
+import { literally } from '../../shared/text.js';
 import { secretsOfEnvironment, type Secret } from '../../system/secrets.js';
 import type { ActivityPorts } from './ports.js';
 
@@ -40,7 +41,7 @@ const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 const anyOf = (texts: Iterable<string>): string =>
   [...texts]
     .sort((a, b) => b.length - a.length)
-    .map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'))
+    .map(literally)
     .join('|');
 
 /** Values and their placeholders, one for each line of a secret. The same key gives the same ones. */
@@ -241,6 +242,7 @@ export async function secretFindings(
   const found = await Promise.all(
     files.map(async ({ path, base, result, encoding }): Promise<readonly Finding[]> => {
       const own = await secretsIn(ports, [{ ref: result, encoding }], signal);
+      if (ofSnapshot.length + own.length === 0) return [];
       const [before, after] = await Promise.all([
         base === null ? '' : ports.blobs.get(base).then((bytes) => textOf(bytes, encoding)),
         ports.blobs.get(result).then((bytes) => textOf(bytes, encoding)),

@@ -7,7 +7,6 @@ import type { Proposal } from '../../workspace/proposal.js';
 import { type FileChange, acceptedResults, latestByPath } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { secretFindings } from '../frame/secrets.js';
-import { whyProtected } from '../../documents/job/index.js';
 import { formatted } from './format.js';
 import { diffInput, diffsOf } from './prompt-inputs.js';
 import { getText, guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
@@ -19,6 +18,7 @@ import { selectedFileChanges, buildWholeProposal, type ProposalParts } from './p
 import { refused } from './refusals.js';
 import { readGivenText } from '../../system/given-file.js';
 import { orNull } from '../../system/durable.js';
+import { literally } from '../../shared/text.js';
 import { languageOf } from '../../syntax/index.js';
 
 // Guards look at the bytes that are to be proposed, whatever made them: an answer, a formatter, a merge with what a person saved.
@@ -72,8 +72,7 @@ export const buildProposal =
     const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
     const selected = await selectedFileChanges(blobs, input.selected ?? []);
     const isChosen = ({ path }: FileChange): boolean => selected.changes.has(path);
-    const whyRun = whyProtected(snapshot.config.protected);
-    const given = { snapshot, changes: changes.filter((change) => !isChosen(change)), whyRun, sandbox: input.sandbox };
+    const given = { snapshot, changes: changes.filter((change) => !isChosen(change)), sandbox: input.sandbox };
     const formats = await formatted(ports, given, scope);
     if ('outcome' in formats) return formats;
     const byPath = new Map(formats.changes.map((change) => [change.path, change]));
@@ -191,7 +190,7 @@ async function danglingReferences(
 /** A method is looked for behind a dot, an arrow or colons; everything else as a word of its own. */
 const wordsOf = (names: readonly string[]): RegExp => {
   const escaped = names.map((name) => {
-    const plain = name.replace(/^\./, '').replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+    const plain = literally(name.replace(/^\./, ''));
     return name.startsWith('.') ? `(?:\\.|->|::)\\s*${plain}` : `(?<![\\p{L}\\p{N}_$])${plain}`;
   });
   return new RegExp(`(?:${escaped.join('|')})(?![\\p{L}\\p{N}_$])`, 'gu');

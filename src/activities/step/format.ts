@@ -6,6 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import type { Finding } from '../../shared/formats.js';
+import { whyProtected } from '../../documents/job/index.js';
 import { fail } from '../../shared/problems.js';
 import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
 import { readGiven } from '../../system/given-file.js';
@@ -20,21 +21,21 @@ import type { Snapshot } from './snapshot.js';
 export interface Formatting {
   readonly snapshot: Snapshot;
   readonly changes: readonly FileChange[];
-  /** Says of a path why a tool might run it; null: none does. */
-  readonly whyRun: (path: string) => string | null;
   readonly sandbox: SandboxChoice | undefined;
 }
 type Formatted = { readonly changes: readonly FileChange[]; readonly findings: readonly Finding[] };
 
 export async function formatted(
   ports: ActivityPorts,
-  { snapshot, changes, whyRun, sandbox }: Formatting,
+  { snapshot, changes, sandbox }: Formatting,
   { signal }: ActivityScope,
 ): Promise<Formatted | NoSandbox> {
   const { formatCommand: command, env, sandbox: settings } = snapshot.config;
+  if (command === null) return { changes, findings: [] };
+  const whyRun = whyProtected(snapshot.config.protected);
   const wanted = changes.filter(({ result, path }) => result !== null && whyRun(path) === null);
   const left = changes.filter(({ result, path }) => result !== null && whyRun(path) !== null);
-  if (command === null || changes.length === left.length) return { changes, findings: [] };
+  if (wanted.length === 0) return { changes, findings: [] };
   const workspace = await ports.workspace.root(snapshot.workspace);
   const box = await boxFor(ports, sandboxFor(settings, sandbox), workspace);
   if (isNoSandbox(box)) return box;

@@ -123,40 +123,54 @@ export const verify =
         seconds,
       };
     };
-    return commandTurn(turn, async () => {
-      const before = await untested(ports, input, expected, scope);
-      if (before !== null) return before;
+    const tested = async (): Promise<VerifyOutcome> => {
       const others = await changedPaths(cwd);
       const ran = await runAll();
       const staged = await takeBack(ports, input, expected, scope);
       if (staged !== null && isPassed(ran)) return staged;
       const known = new Set([...others, ...expected.map(({ path }) => path)]);
       const alsoChanged = (await changedPaths(cwd)).filter((path) => !known.has(path)).slice(0, ALSO_CHANGED);
-      const told = alsoChanged.length === 0 ? ran : { ...ran, alsoChanged };
-      return isPassed(ran) ? passed(told) : told;
+      return alsoChanged.length === 0 ? ran : { ...ran, alsoChanged };
+    };
+    const about = canonicalJson({ applications: input.applications ?? [], commands: input.commands });
+    const key = `steps/${input.stepKey}/tests-${input.run ?? 0}-${sha256(about).slice(0, KEY_DIGITS)}`;
+    return commandTurn(turn, async () => {
+      let outcome = await untested(ports, input, { expected, key }, scope);
+      if (outcome === null) {
+        outcome = await tested();
+        if (expected.length > 0) await ports.records.putIfAbsent(`${key}-ended`, outcome);
+      }
+      return isPassed(outcome) ? passed(outcome) : outcome;
     });
   };
 
 const ALSO_CHANGED = 20; // bound: Of the other files that tests changed so many are told.
 
-const isPassed = ({ outcome }: VerifyResult): boolean => !outcome.startsWith('fail');
+const PASSED = ['pass', 'pass_with_warnings', 'no_tests'] as const;
+const isPassed = (outcome: VerifyOutcome): outcome is VerifyResult & { outcome: (typeof PASSED)[number] } =>
+  PASSED.some((passed) => passed === outcome.outcome);
+
+const KEY_DIGITS = 16; // bound: Of a hash, in the name of what one run of tests left.
 
 /**
- * Before the tests: the files are what was applied, or the step must not go on. What an attempt before this one was killed over is the
- * tests' own, and goes back; anything else is somebody's, and stays.
+ * Before the tests: the files are what was applied, or the step must not go on. What these tests wrote before the worker was killed over
+ * them goes back. Tests that ended are not run again on other files: a replay after a reset gets what they said, and the files stay.
  */
 async function untested(
   ports: ActivityPorts,
-  input: VerifyInput,
-  expected: readonly ExpectedFile[],
-  scope: ActivityScope,
-): Promise<ChangedFiles | null> {
-  const found = await ports.workspace.differing(input.workspace, expected);
-  const begun = `steps/${input.stepKey}/tests-${input.run ?? 0}`;
-  if (found.length > 0 && (await ports.records.get(begun)) === null)
-    return { outcome: 'changed_files', by: 'others', files: found.map(({ path }) => path) };
-  if (expected.length > 0) await ports.records.putIfAbsent(begun, { files: expected.length });
-  await ports.workspace.putBack(input.workspace, found, scope.assertCurrent);
+  { workspace }: VerifyInput,
+  { expected, key }: { readonly expected: readonly ExpectedFile[]; readonly key: string },
+  { assertCurrent }: ActivityScope,
+): Promise<VerifyOutcome | null> {
+  const found = await ports.workspace.differing(workspace, expected);
+  if (found.length > 0) {
+    const ended = await ports.records.get(`${key}-ended`);
+    if (ended !== null) return ended as VerifyOutcome;
+    if ((await ports.records.get(`${key}-begun`)) === null)
+      return { outcome: 'changed_files', by: 'others', files: found.map(({ path }) => path) };
+  }
+  if (expected.length > 0) await ports.records.putIfAbsent(`${key}-begun`, { files: expected.length });
+  await ports.workspace.putBack(workspace, found, assertCurrent);
   return null;
 }
 

@@ -1,5 +1,6 @@
 /** How lines of a new file end: .gitattributes, then .editorconfig, then the files beside it, then LF. */
 import { join } from 'node:path';
+import { literally } from '../../shared/text.js';
 import { readGivenText, UNREADABLE, readGiven } from '../../system/given-file.js';
 import { git } from '../git/git.js';
 
@@ -64,7 +65,7 @@ function toPattern(glob: string): string {
     };
     const set = /^\[(!?)([^\]/]+)\]/.exec(rest);
     const single = /^\{([^{},]*)\}/.exec(rest);
-    if (rest.startsWith('\\') && rest.length > 1) piece(2, escaped(rest.charAt(1)));
+    if (rest.startsWith('\\') && rest.length > 1) piece(2, literally(rest.charAt(1)));
     else if (rest.startsWith('**/')) piece(3, '(?:.*/)?');
     else if (rest.startsWith('**')) piece(2, '.*');
     else if (rest.startsWith('*')) piece(1, '[^/]*');
@@ -72,7 +73,7 @@ function toPattern(glob: string): string {
     else if (set) piece(set[0].length, `[${set[1] === '!' ? '^' : ''}${(set[2] ?? '').replace(/[\\^[]/g, '\\$&')}]`);
     else if (RANGE.test(rest)) piece(RANGE.exec(rest)?.[0].length ?? 1, '-?\\d+');
     else if (single)
-      piece(single[0].length, escaped(single[0])); // `{x}` is text, not a choice
+      piece(single[0].length, literally(single[0])); // `{x}` is text, not a choice
     else if (rest.startsWith('{')) {
       open += 1;
       piece(1, '(?:');
@@ -80,12 +81,10 @@ function toPattern(glob: string): string {
       open -= 1;
       piece(1, ')');
     } else if (rest.startsWith(',') && open > 0) piece(1, '|');
-    else piece(1, escaped(rest.charAt(0)));
+    else piece(1, literally(rest.charAt(0)));
   }
   return pattern;
 }
-
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
 /** `siblings`: workspace-relative paths of existing files; those in the new file's directory count, of its extension first. */
 export async function eolForNewFile(root: string, path: string, siblings: readonly string[]): Promise<'\n' | '\r\n'> {
