@@ -37,6 +37,7 @@ export const ANSWERS_BY_REASON = {
   version_unknown: ['wait'],
   cancelled: ['retry', 'skip'],
   sandbox_unavailable: ['run_once', 'run_without', 'skip'],
+  sandbox_blocks_tests: ['retry', 'run_once', 'run_without', 'skip'],
   tests_changed_files: ['retry', 'adopt', 'skip'],
 } as const;
 
@@ -69,7 +70,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   restart: 'begin with the first phase that is not marked as done',
   adopt: 'take the files as the tests wrote them as a new proposal, which is shown again',
   run_once: 'run what comes next without a sandbox, this once',
-  run_without: 'run the commands of this run without a sandbox',
+  run_without: 'run the commands of this run, and of what is left of its plan, without a sandbox',
   abort: 'end the run; what was applied and not committed is rolled back',
 };
 

@@ -71,6 +71,10 @@ export interface EditStepInput extends RunInput {
   readonly jobPath: string;
   /** `return`: a failed verification ends the step once it is rolled back (`tests_failed`), and whoever started it says what comes next. */
   readonly testsFailed?: 'return';
+  /** Of a phase: earlier ones have committed what a model wrote. */
+  readonly modelBase?: true;
+  /** Of a phase: a person's consent for an earlier one, for the rest of the plan. */
+  readonly withoutSandbox?: true;
   /** Of a run that goes on where the one before it was (continue-as-new). */
   readonly carried?: {
     readonly v: Version;
@@ -118,6 +122,8 @@ export interface StepResult {
   readonly pausedFor_ms: number;
   /** With `tests_failed`. */
   readonly failure?: VerificationFailure;
+  /** A person's consent, for the rest of its plan: its commands run without a sandbox. */
+  readonly withoutSandbox?: true;
   /** Its host took no work: what is (or may be) applied there is put back by `emend recover` on that host. Absent: nothing is open. */
   readonly openOnHost?: OpenOnHost;
 }

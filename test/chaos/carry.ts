@@ -73,6 +73,7 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   cancelled: 'retry',
   sandbox_unavailable: 'run_without',
   tests_changed_files: 'adopt',
+  sandbox_blocks_tests: 'run_without',
 };
 
 export const carry = async (world: World, planned: Planned): Promise<Carried> => {

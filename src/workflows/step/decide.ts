@@ -211,8 +211,10 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
     case 'tests_changed_files':
       if (request.answer === 'adopt') return asLeft(state);
       return request.answer === 'skip' ? resolveCombined(state, request, now) : state;
-    case 'sandbox_unavailable': {
+    case 'sandbox_unavailable':
+    case 'sandbox_blocks_tests': {
       if (request.answer === 'skip') return resolveCombined(state, request, now);
+      if (request.answer === 'retry') return { ...state, sandbox: { ...state.sandbox, reread: true } };
       const without = request.answer === 'run_once' ? 'once' : 'run';
       return { ...state, sandbox: { ...state.sandbox, without } };
     }

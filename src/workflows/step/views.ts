@@ -94,6 +94,7 @@ export function resultOf(state: StepState): StepResult {
     wasSplit: edits.split,
     proposalId: proposal?.id ?? null,
     verification: tests.last,
+    ...(state.sandbox?.without === 'run' ? { withoutSandbox: true } : {}),
     ...(tests.failure === null || result.outcome !== 'tests_failed' ? {} : { failure: tests.failure }),
   };
 }

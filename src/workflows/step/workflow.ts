@@ -147,6 +147,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           snapshot: snapshotOf(state),
           applications: applied.all,
           run: tests.runs ?? 0,
+          ...(input.modelBase === true ? { modelBase: true } : {}),
           ...sandboxChoice(state),
           ...heldToken(state),
         },
