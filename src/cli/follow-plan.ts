@@ -123,7 +123,8 @@ const childOf = async (emend: Emend, stepKey: string, signal: AbortSignal): Prom
 
 // The beginning and the end of a run in a terminal, a step's and a plan's alike: what it is called, how it is followed, what came of it.
 
-interface BeginFlags extends QuietFlag {
+/** What `emend run` and `emend plan run` have in common. */
+export interface BeginFlags extends QuietFlag {
   readonly json?: true;
   readonly dev?: true;
   readonly wait?: true;

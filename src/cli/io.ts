@@ -45,6 +45,18 @@ export const wantsColor = (env: Env, isTty: boolean): boolean => {
   return isTty && env.TERM !== 'dumb';
 };
 
+/** Null where the stream holds more. */
+export const readUpTo = async (most_bytes: number, stream: AsyncIterable<Buffer>): Promise<Buffer | null> => {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of stream) {
+    bytes += part.length;
+    if (bytes > most_bytes) return null;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+};
+
 const runTool: Io['runTool'] = (command, args, text, env = {}) =>
   new Promise((resolve) => {
     // Ctrl-C is for the tool while it runs: git and less take it themselves.
@@ -88,16 +100,7 @@ export const processIo = (): Io => {
     write: (text) => void stdout.write(text),
     out: (text) => void stdout.write(`${text}\n`),
     err: (text) => void stderr.write(`${text}\n`),
-    readAll: async (most_bytes) => {
-      const parts: Buffer[] = [];
-      let bytes = 0;
-      for await (const part of stdin as AsyncIterable<Buffer>) {
-        bytes += part.length;
-        if (bytes > most_bytes) return null;
-        parts.push(part);
-      }
-      return Buffer.concat(parts);
-    },
+    readAll: (most_bytes) => readUpTo(most_bytes, stdin),
     ask: async (question, signal) => {
       const lines = createInterface({ input: stdin, output: stdout });
       // While a question is open the terminal is in raw mode: Ctrl-C arrives here and not as a signal.

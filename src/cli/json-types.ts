@@ -1,5 +1,5 @@
 /**
- * What `--json` prints, by command: one type for each, and the one way out. docs/reference/json.schema.json is generated from these types
+ * What `--json` prints, by command: one type for each. docs/reference/json.schema.json is generated from these types
  * (scripts/json-schema.js), so a field that is added, renamed or goes away changes that file, and a test says so.
  */
 import type { PatchedFile } from './local/patch.js';

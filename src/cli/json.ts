@@ -1,7 +1,4 @@
-/**
- * What `--json` prints, by command: one type for each, and the one way out. docs/reference/json.schema.json is generated from these types
- * (scripts/json-schema.js), so a field that is added, renamed or goes away changes that file, and a test says so.
- */
+/** The one way out of what `--json` prints. */
 import type { Io } from './io.js';
 import { type JsonCommand, type JsonOutputs, IN_A_LINE } from './json-types.js';
 

@@ -38,8 +38,8 @@ const key = {
 
 export const createTemporalGateway = (client: Client, connection: Connection, namespace: string): RunGateway => {
   const handleOf = ({ workflowId, runId }: RunRef) => client.workflow.getHandle(workflowId, runId ?? undefined);
-  const within = <T>(ms: number, call: () => Promise<T>): Promise<T> =>
-    connection.withDeadline(Date.now() + ms, call).catch((error: unknown) => {
+  const within = <T>(call: () => Promise<T>): Promise<T> =>
+    connection.withDeadline(Date.now() + CALL_MS, call).catch((error: unknown) => {
       throw asProblem(error);
     });
 
@@ -47,7 +47,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
     start: async (request) => {
       try {
         const handle = await onceMapped(() =>
-          within(CALL_MS, () => client.workflow.start(request.type ?? WORKFLOWS.editStep, startOptions(request))),
+          within(() => client.workflow.start(request.type ?? WORKFLOWS.editStep, startOptions(request))),
         );
         return { outcome: 'started', runId: handle.firstExecutionRunId };
       } catch (error) {
@@ -58,7 +58,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     describe: async (ref) => {
       try {
-        return described(await within(CALL_MS, () => handleOf(ref).describe()));
+        return described(await within(() => handleOf(ref).describe()));
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return null;
         throw error;
@@ -71,7 +71,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       const runs = listed[Symbol.asyncIterator]();
       while (found.length < limit) {
         // Each page is a call of its own.
-        const next = await within(CALL_MS, () => runs.next());
+        const next = await within(() => runs.next());
         if (next.done === true) break;
         found.push(described(next.value));
       }
@@ -92,7 +92,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     signal: async (ref, name, payload) => {
       try {
-        await within(CALL_MS, () => handleOf(ref).signal(name, payload));
+        await within(() => handleOf(ref).signal(name, payload));
         return true;
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return false;
@@ -101,7 +101,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
     },
 
     polled: (queue) =>
-      within(CALL_MS, async () => {
+      within(async () => {
         const answer = await connection.workflowService.describeTaskQueue({
           namespace,
           taskQueue: { name: queue },
@@ -116,19 +116,19 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
     follow: (ref, after, signal, onNews) => followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
 
     closed: async (ref) => {
-      const description = await within(CALL_MS, () => handleOf(ref).describe());
+      const description = await within(() => handleOf(ref).describe());
       return closedRun(client, description);
     },
 
-    taskFailure: (ref) => within(CALL_MS, () => taskFailure(connection, namespace, ref)),
+    taskFailure: (ref) => within(() => taskFailure(connection, namespace, ref)),
 
     historyEvents: async (ref) => {
-      const { events } = await within(CALL_MS, () => handleOf(ref).fetchHistory());
+      const { events } = await within(() => handleOf(ref).fetchHistory());
       return eventsIn(events ?? [], client.options.loadedDataConverter.payloadCodecs);
     },
 
     historyText: async (ref) => {
-      const { events } = await within(CALL_MS, () => handleOf(ref).fetchHistory());
+      const { events } = await within(() => handleOf(ref).fetchHistory());
       // Payload data is JSON in UTF-8; references in it are plain ASCII.
       return JSON.stringify(events, (_name, value: unknown) =>
         value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,

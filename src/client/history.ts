@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { fail } from '../shared/problems.js';
+import { isRecord } from '../shared/text.js';
+import { isEvent } from './archive/run.js';
 import type { RunRef } from './types.js';
 import type { StepEvent } from '../shared/events.js';
 
@@ -133,12 +135,8 @@ const logOf = async (payloads: readonly Payload[], codecs: readonly PayloadCodec
     let decoded: Payload[] = [...payloads];
     for (const codec of codecs) decoded = await codec.decode(decoded);
     const input: unknown = JSON.parse(new TextDecoder().decode(decoded[0]?.data ?? undefined));
-    if (typeof input !== 'object' || input === null || !('log' in input) || !Array.isArray(input.log)) return [];
-    return input.log.filter(isEvent);
+    return isRecord(input) && Array.isArray(input.log) ? input.log.filter(isEvent) : [];
   } catch {
     return [];
   }
 };
-
-const isEvent = (value: unknown): value is StepEvent =>
-  typeof value === 'object' && value !== null && 'seq' in value && typeof value.seq === 'number' && 'type' in value;

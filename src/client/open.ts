@@ -5,13 +5,12 @@ import { connectClient } from '../temporal/connection.js';
 import { resolveTimings } from '../temporal/settings.js';
 import { hostId, requireHome, resolveHome } from '../stores/home.js';
 import { openStores, resolveStore } from '../stores/location.js';
+import type { Environment } from '../system/environment.js';
 import { createTemporalGateway } from './gateway.js';
 import type { Emend } from './types.js';
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 export interface OpenOptions {
-  readonly env: Env;
+  readonly env: Environment;
   /** True: do not look for a server. */
   readonly local?: boolean;
   /** True: a home that is not there is refused (`home_unusable`), not made. */
@@ -28,28 +27,14 @@ export const openEmend = async ({ env, local = false, existing = false }: OpenOp
   const home = await resolveHome(env);
   const store = await resolveStore(env, home);
   const { blobs, archive } = await openStores(home, store);
-  const stores = {
-    home,
-    store: store.dir,
-    archive,
-    blobs,
-    timings,
-    queues: queueNames(queuePrefix(env), await hostId(home)),
-  };
+  const queues = queueNames(queuePrefix(env), await hostId(home));
+  const stores = { home, store: store.dir, archive, blobs, timings, queues };
   const none = { namespace: '', address: '', uiUrl: null, runs: null, close: () => Promise.resolve() };
   if (local) return { ...stores, ...none, unreachable: null };
   try {
-    const found = await connectClient({ env, home, connect_ms: timings.connect_ms, blobs });
-    return {
-      ...stores,
-      namespace: found.namespace,
-      address: found.address,
-      ...(found.assumed === true ? { assumed: true } : {}),
-      uiUrl: found.uiUrl,
-      runs: createTemporalGateway(found.client, found.connection, found.namespace),
-      unreachable: null,
-      close: () => found.close(),
-    };
+    const { client, connection, ...found } = await connectClient({ env, home, connect_ms: timings.connect_ms, blobs });
+    const runs = createTemporalGateway(client, connection, found.namespace);
+    return { ...stores, ...found, runs, unreachable: null };
   } catch (error) {
     if (error instanceof ProblemError && error.problem.code === 'no_server')
       return { ...stores, ...none, unreachable: error.problem };

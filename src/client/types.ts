@@ -7,6 +7,7 @@ import type { PlanInput, EditStepInput, StepResult } from '../shared/run.js';
 import type { StepKey } from '../shared/ids.js';
 import type { Timings } from '../shared/limits.js';
 import type { Archive, BlobStore } from '../stores/ports.js';
+import type { ServerPlace } from '../temporal/connection.js';
 
 /** One run on the server. `runId` null: the newest run of the workflow id. */
 export interface RunRef {
@@ -103,7 +104,7 @@ export interface RunGateway {
 }
 
 /** One `EMEND_HOME` with its store and, where one answers, the server. */
-export interface Emend {
+export interface Emend extends ServerPlace {
   readonly home: string;
   /** What all homes that work together share; the home itself unless `EMEND_STORE` is set. Absolute. */
   readonly store: string;
@@ -111,12 +112,6 @@ export interface Emend {
   readonly blobs: BlobStore;
   readonly timings: Timings;
   readonly queues: Queues;
-  readonly namespace: string;
-  readonly address: string;
-  /** Nobody named that server. */
-  readonly assumed?: true;
-  /** Base address of the Temporal UI; null where none is known. */
-  readonly uiUrl: string | null;
   /** Null: no server answers; `unreachable` says why. */
   readonly runs: RunGateway | null;
   readonly unreachable: Problem | null;

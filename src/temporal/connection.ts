@@ -50,7 +50,7 @@ const prove = async <T extends ConnectionLike>(
 };
 
 /** What is told of a server that nobody named where no worker polls: it may be the wrong one. */
-export const byDefault = ({ address, assumed }: { readonly address: string; readonly assumed?: true }): string =>
+export const byDefault = ({ address, assumed }: Pick<ServerPlace, 'address' | 'assumed'>): string =>
   assumed === true
     ? ` at ${address}, which is used as TEMPORAL_ADDRESS is not set and it has Emend's search attributes`
     : '';
@@ -138,20 +138,25 @@ export interface ConnectOptions {
   readonly blobs?: BlobStore;
 }
 
-export interface ClientConnection {
-  readonly client: Client;
-  readonly connection: Connection;
+/** What a client and a worker know of the server that they are connected to. */
+export interface ServerPlace {
   readonly namespace: string;
   readonly address: string;
   /** Nobody named it: it is where Temporal's server usually is. */
   readonly assumed?: true;
-  /** Address of the Temporal UI, where known. */
+  /** Base address of the Temporal UI; null where none is known. */
   readonly uiUrl: string | null;
+}
+export interface ClientConnection extends ServerPlace {
+  readonly client: Client;
+  readonly connection: Connection;
   close(): Promise<void>;
 }
 
-export const isAssumed = ({ from }: ServerSettings): { assumed?: true } =>
-  from === 'default' ? { assumed: true } : {};
+export const placeOf = ({ namespace, address, uiUrl, from }: ServerSettings): ServerPlace => ({
+  ...{ namespace, address, uiUrl },
+  ...(from === 'default' ? { assumed: true } : {}),
+});
 
 export const storeOf = async ({ blobs, env, home }: ConnectOptions): Promise<BlobStore> =>
   blobs ?? (await openStores(home, await resolveStore(env, home))).blobs;
@@ -171,10 +176,7 @@ export const connectClient = async (options: ConnectOptions): Promise<ClientConn
   return {
     client: new Client({ connection, namespace: settings.namespace, dataConverter }),
     connection,
-    namespace: settings.namespace,
-    address: settings.address,
-    ...isAssumed(settings),
-    uiUrl: settings.uiUrl,
+    ...placeOf(settings),
     close: () => connection.close(),
   };
 };

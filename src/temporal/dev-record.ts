@@ -32,12 +32,15 @@ export const recordPath = (home: string): string => join(home, 'dev-server.json'
  * of a newer Emend: its server may be alive on the same database.
  */
 const readRecord = async (home: string): Promise<DevServerRecord | null> => {
-  const value: unknown = await readFile(recordPath(home), 'utf8')
-    .then(JSON.parse)
-    .catch(() => null);
+  const value = await parsed(recordPath(home));
   if (typeof versionOf(value) === 'number') checkVersion(value, `The dev server's record ${recordPath(home)}`);
   return isRecord(value) ? value : null;
 };
+
+const parsed = (path: string): Promise<unknown> =>
+  readFile(path, 'utf8')
+    .then(JSON.parse)
+    .catch(() => null);
 
 /** The dev server that serves this home now, if its process is alive. */
 export const liveDevServer = async (home: string): Promise<DevServerRecord | null> => {
@@ -96,9 +99,7 @@ const removeDead = async (home: string): Promise<void> => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw error;
   }
-  const taken: unknown = await readFile(aside, 'utf8')
-    .then(JSON.parse)
-    .catch(() => null);
+  const taken = await parsed(aside);
   if (isRecord(taken) && (await isAlive(realSys, taken.process))) await link(aside, path).catch(() => undefined);
   await rm(aside, { force: true });
 };
@@ -107,23 +108,14 @@ const serialise = (record: DevServerRecord): string => `${JSON.stringify(record,
 
 const isRecord = (value: unknown): value is DevServerRecord => {
   if (typeof value !== 'object' || value === null) return false;
-  const {
-    v,
-    state,
-    process: owner,
-    address,
-    hiddenUi,
-    uiUrl,
-  } = value as Partial<Record<keyof DevServerRecord, unknown>>;
-  const identity = owner as Partial<ProcessIdentity> | null | undefined;
+  const record = value as Partial<Record<keyof DevServerRecord, unknown>>;
+  const identity = record.process as Partial<ProcessIdentity> | null | undefined;
   return (
-    v === VERSION &&
-    (state === 'starting' || state === 'serving') &&
+    record.v === VERSION &&
+    (record.state === 'starting' || record.state === 'serving') &&
     typeof identity?.pid === 'number' &&
-    typeof identity.boot === 'string' &&
-    typeof identity.started === 'string' &&
-    typeof address === 'string' &&
-    typeof (hiddenUi ?? '') === 'string' &&
-    typeof (uiUrl ?? '') === 'string'
+    [identity.boot, identity.started, record.address, record.hiddenUi ?? '', record.uiUrl ?? ''].every(
+      (text) => typeof text === 'string',
+    )
   );
 };

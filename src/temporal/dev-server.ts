@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { createServer } from 'node:net';
-import { fail, ProblemError, problem, VERSION } from '../shared/problems.js';
+import { fail, VERSION } from '../shared/problems.js';
 import type { TemporalCli } from './cli-binary.js';
 import { ownProcess, processOf, type ProcessIdentity, endProcess } from '../system/process.js';
 import { childEnvironment } from '../system/environment.js';
@@ -185,12 +185,10 @@ const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord
     }
     const log = (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
     if (/address already in use/i.test(log) && attempt < DEV_STARTS) continue;
-    throw new ProblemError(
-      problem(
-        'no_server',
-        `The dev server (${options.cli.path}) did not start at ${address}: ${lastLines(log)}`,
-        `See ${options.logFile}.`,
-      ),
+    return fail(
+      'no_server',
+      `The dev server (${options.cli.path}) did not start at ${address}: ${lastLines(log)}`,
+      `See ${options.logFile}.`,
     );
   }
 };

@@ -32,11 +32,11 @@ const answers = Object.keys(ANSWER_MEANS) as [Answer, ...Answer[]];
 const DECIDE = z.strictObject({
   decision: z.string().min(1).max(200),
   answer: z.enum(answers),
-  files: z.array(z.string().min(1).max(4_096)).max(1_000).optional(),
-  note: z.string().max(BOUNDS.note_bytes).optional(),
-  set: z.record(z.string().max(100), z.union([z.number(), z.string().max(10_000)])).optional(),
+  files: z.array(z.string().min(1).max(4_096)).max(1_000).exactOptional(),
+  note: z.string().max(BOUNDS.note_bytes).exactOptional(),
+  set: z.record(z.string().max(100), z.union([z.number(), z.string().max(10_000)])).exactOptional(),
   /** Numbers of changes, by path; the run says whether the proposal has them. */
-  select: z.record(z.string().min(1).max(4_096), z.array(z.int()).max(BOUNDS.selectedChanges)).optional(),
+  select: z.record(z.string().min(1).max(4_096), z.array(z.int()).max(BOUNDS.selectedChanges)).exactOptional(),
 });
 
 const keyOf = (text: string | undefined): StepKey =>
@@ -60,17 +60,7 @@ const decideRoute: Route = async ({ request, response, person, signs, source }, 
   const given = DECIDE.safeParse(await readJson(request));
   if (!given.success) return fail('usage', `The answer is not as it should be: ${z.prettifyError(given.error)}`);
   const emend = await source();
-  const { decision, answer, files, note, set, select } = given.data;
-  const options: DecideOptions = {
-    decision,
-    answer,
-    ...(files === undefined ? {} : { files }),
-    ...(note === undefined ? {} : { note }),
-    ...(set === undefined ? {} : { set }),
-    ...(select === undefined ? {} : { select }),
-    by: { name: person, from: 'web' },
-    sign: signs,
-  };
+  const options: DecideOptions = { ...given.data, by: { name: person, from: 'web' }, sign: signs };
   sendJson(response, await decide(emend, await runOf(emend, key), options));
 };
 
@@ -79,6 +69,14 @@ const live = ({ request, response, feeds }: RouteContext, name: string, feed: Pa
   if (!feeds.join(name, feed, response, typeof since === 'string' && since.length < 100 ? since : null))
     refuse(response, 429, 'Too many pages are open.');
 };
+
+/** Of the proposal that the run has now, by its hash. */
+const ofProposal =
+  (answer: (context: RouteContext, emend: Emend, proposal: ProposalSummary) => Promise<void>): Route =>
+  async (context, [key, id]) => {
+    const emend = await context.source();
+    await answer(context, emend, await proposalOf(emend, await runOf(emend, key), id));
+  };
 
 const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[] = [
   [
@@ -107,30 +105,24 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[]
   [
     'GET',
     /^\/api\/runs\/([^/]+)\/diff\/([0-9a-f]{64})$/,
-    async ({ response, source }, [key, id]) => {
-      const emend = await source();
-      const proposal = await proposalOf(emend, await runOf(emend, key), id);
+    ofProposal(async ({ response }, emend, proposal) => {
       send(response, 200, await diffText(emend, proposal), { 'content-type': 'text/plain; charset=utf-8' });
-    },
+    }),
   ],
   [
     'GET',
     /^\/api\/runs\/([^/]+)\/file\/([0-9a-f]{64})$/,
-    async ({ response, source, url }, [key, id]) => {
-      const emend = await source();
-      const proposal = await proposalOf(emend, await runOf(emend, key), id);
+    ofProposal(async ({ response, url }, emend, proposal) => {
       sendJson(response, await proposalTexts(emend, proposal, url.searchParams.get('path') ?? ''));
-    },
+    }),
   ],
   [
     'GET',
     /^\/api\/runs\/([^/]+)\/needs\/([0-9a-f]{64})$/,
-    async ({ response, source }, [key, id]) => {
-      const emend = await source();
-      const proposal = await proposalOf(emend, await runOf(emend, key), id);
+    ofProposal(async ({ response }, emend, proposal) => {
       const sections = readDiff(await diffText(emend, proposal));
       sendJson(response, await proposalNeeds(emend, proposal, sections));
-    },
+    }),
   ],
   ['POST', /^\/api\/runs\/([^/]+)\/decide$/, decideRoute],
 ];

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataConverter } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
 import { problem, ProblemError } from '../shared/problems.js';
-import { isAssumed, storeOf, type ConnectOptions, reach } from '../temporal/connection.js';
+import { placeOf, storeOf, type ConnectOptions, reach, type ServerPlace } from '../temporal/connection.js';
 import { BlobPayloadCodec, asFailure } from '../temporal/payloads.js';
 import { serverSettings } from '../temporal/settings.js';
 
@@ -93,16 +93,10 @@ export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, c
 
 // A worker's connection to the Temporal server, with what a worker needs beside it.
 
-export interface WorkerConnection {
+export interface WorkerConnection extends ServerPlace {
   readonly connection: NativeConnection;
   /** For `Worker.create({ dataConverter })`; `interceptors: { activity: [boundFailures] }` belongs with it. */
   readonly dataConverter: DataConverter;
-  readonly namespace: string;
-  readonly address: string;
-  /** Nobody named that server. */
-  readonly assumed?: true;
-  /** Address of the Temporal UI, where known. */
-  readonly uiUrl: string | null;
   close(): Promise<void>;
 }
 
@@ -114,10 +108,7 @@ export const connectWorker = async (options: ConnectOptions): Promise<WorkerConn
   return {
     connection,
     dataConverter: { payloadCodecs: [new BlobPayloadCodec(blobs, asFailure)] },
-    namespace: settings.namespace,
-    address: settings.address,
-    ...isAssumed(settings),
-    uiUrl: settings.uiUrl,
+    ...placeOf(settings),
     close: () => connection.close(),
   };
 };

@@ -1,7 +1,7 @@
 /** The port of what stands behind a workspace: head, commits, merges, worktrees. Its adapter is git in the workspace's directory (landing). */
 import type { Problem } from '../shared/problems.js';
 import type { SandboxSettings } from '../documents/job/index.js';
-import type { CommandRunner } from './commands/index.js';
+import type { CommandRequest, CommandRunner } from './commands/index.js';
 import type {
   ApplyRequest,
   CommitOutcome,
@@ -89,13 +89,9 @@ export interface Worktree {
   /** Commit that it began at. */
   readonly base: string;
 }
-export interface WorktreeWanted {
-  readonly plan: string;
-  readonly name: string;
+export interface WorktreeWanted extends Pick<Worktree, 'plan' | 'name' | 'base'> {
   /** The plan's workspace: a repository's top or a directory in it. */
   readonly workspace: string;
-  /** Commit id. */
-  readonly base: string;
   /** It was made before: a branch of its name is its own. */
   readonly again?: boolean;
 }
@@ -106,18 +102,13 @@ export interface RemovedWorktree {
   readonly dropped: string | null;
   readonly kept: string | null;
 }
-export interface SetUp {
+export interface SetUp extends Pick<CommandRequest, 'env' | 'timeout_s' | 'maxOutput_bytes' | 'signal'> {
   /** Of `worktree.setup`: run with `sh -c` in the worktree's workspace. */
   readonly command: string;
-  /** Names of variables of the worker's that it gets. */
-  readonly env: readonly string[];
-  readonly timeout_s: number;
   /** How long it waits for its turn. */
   readonly turn_ms: number;
-  readonly maxOutput_bytes: number;
   readonly commands: CommandRunner;
   readonly sandbox: SandboxSettings | 'off';
-  readonly signal?: AbortSignal;
 }
 export interface Attempt {
   readonly signal?: AbortSignal;

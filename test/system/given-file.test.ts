@@ -15,7 +15,7 @@ import { readPlan } from '../../src/workspace/documents/read-plan.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { look } from '../../src/workspace/apply/record.js';
 import { discoverTestCommand } from '../../src/workspace/commands/discover.js';
-import { eolForNewFile, inspectTarget, isIgnored } from '../../src/workspace/files/index.js';
+import { eolForNewFile, inspectTarget, listWorkspaceFiles } from '../../src/workspace/files/index.js';
 import { readGiven, readGivenSync } from '../../src/system/given-file.js';
 import { realSys } from '../../src/system/sys.js';
 
@@ -69,7 +69,7 @@ describe('a named pipe in place of', () => {
       },
     ],
     '.editorconfig': ['.editorconfig', () => eolForNewFile(dir, 'new.txt', [])],
-    '.gitignore': ['.gitignore', () => isIgnored(dir, ['a.txt'])],
+    '.gitignore': ['.gitignore', () => listWorkspaceFiles(dir)],
     'a policy': ['policy.yaml', (path) => readPolicy(path, dir)],
     'the settings of a person': ['emend/config.yaml', () => notifyCommand({ env: { XDG_CONFIG_HOME: dir } })],
     'a rehearsal script': ['script.yaml', (path) => readScript(path)],

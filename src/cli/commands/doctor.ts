@@ -8,6 +8,7 @@ import { resolveStore } from '../../stores/location.js';
 import { findBubblewrap } from '../../workspace/commands/index.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
+import { isAtLeast } from '../../system/version.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
 import { connectClient, type ClientConnection, ofOtherStores } from '../../temporal/connection.js';
 import { resolveTimings } from '../../temporal/settings.js';
@@ -17,7 +18,7 @@ type Finding = Omit<Check, 'name'>;
 const good = (found: string): Finding => ({ ok: true, found, mend: null });
 const bad = (found: string, mend: string): Finding => ({ ok: false, found, mend });
 
-const MINIMUM_NODE = [20, 3] as const;
+const MINIMUM_NODE = '20.3';
 /** Temporal's numbers for the two kinds of task queue (`temporal.api.enums.v1.TaskQueueType`). */
 const QUEUE_TYPE = { workflow: 1, activity: 2 } as const;
 
@@ -56,13 +57,10 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
   }
 };
 
-const nodeVersion = (): Finding => {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const [wantedMajor, wantedMinor] = MINIMUM_NODE;
-  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
+const nodeVersion = (): Finding =>
+  isAtLeast(process.versions.node, MINIMUM_NODE)
     ? good(process.version)
-    : bad(process.version, `Install Node.js ${MINIMUM_NODE.join('.')} or newer: https://nodejs.org`);
-};
+    : bad(process.version, `Install Node.js ${MINIMUM_NODE} or newer: https://nodejs.org`);
 
 const gitVersion = async (env: Environment): Promise<Finding> => {
   const asked = await gitLine(['--version'], { cwd: process.cwd(), environment: env });

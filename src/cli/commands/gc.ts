@@ -33,7 +33,7 @@ export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
     const dry = flags.dryRun === true;
     const all = [...found.steps.flatMap((step) => step.files), ...found.blobs, ...found.temps];
     const refs = found.notes.reduce((sum, { names }) => sum + names.length, 0);
-    const would = { notesRemoved: refs, files: all.length, bytes: all.reduce((sum, file) => sum + file.bytes, 0) };
+    const would = { notesRemoved: refs, files: all.length, bytes: bytesOf(all) };
     const { notesRemoved, files, bytes } = dry ? would : await removeUnused(found);
     if (flags.json === true) printJson(io, 'gc', { v: 1, removed: !dry, notesRemoved, files, bytes, ...found });
     else if (all.length + refs === 0) io.out('Nothing to remove.');
@@ -49,12 +49,10 @@ export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
   });
 };
 
+const bytesOf = (files: readonly { readonly bytes: number }[]): number =>
+  files.reduce((sum, { bytes }) => sum + bytes, 0);
+
 const linesOf = ({ steps, blobs, temps }: Unused): string[] => {
-  const sum = (files: readonly { readonly bytes: number }[]): string =>
-    `${count(files.length, 'file')}, ${count(
-      files.reduce((bytes, file) => bytes + file.bytes, 0),
-      'byte',
-    )}`;
   const ended = steps.filter((step) => !step.archive);
   const whole = steps.filter((step) => step.archive);
   const lines = [
@@ -63,5 +61,7 @@ const linesOf = ({ steps, blobs, temps }: Unused): string[] => {
     [blobs.length, 'contents that nothing names', blobs],
     [temps.length, 'temporary files of processes that died', temps],
   ] as const;
-  return lines.filter(([there]) => there > 0).map(([, what, files]) => `  ${what}: ${sum(files)}`);
+  return lines
+    .filter(([there]) => there > 0)
+    .map(([, what, files]) => `  ${what}: ${count(files.length, 'file')}, ${count(bytesOf(files), 'byte')}`);
 };

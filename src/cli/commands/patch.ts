@@ -5,7 +5,7 @@ import type { PatchReport } from '../json-types.js';
 import { newStepKey } from '../../client/runs/start.js';
 import type { Reason } from '../../edits/index.js';
 import { EXIT, type ExitCode, fail } from '../../shared/problems.js';
-import { type Io, asides, type QuietFlag } from '../io.js';
+import { type Io, asides, type QuietFlag, readUpTo } from '../io.js';
 import { applyLocally, localWorkspace, openLocal, type Local } from '../local/open.js';
 import {
   formatOf,
@@ -17,7 +17,6 @@ import {
   buildPatch,
 } from '../local/patch.js';
 import { printPatch } from '../render/patch.js';
-import { transactionLines } from '../render/run.js';
 
 // The answer of `emend patch`, from a file or stdin: bounded, and decoded.
 
@@ -43,14 +42,7 @@ const readBounded = async (path: string, most_bytes: number): Promise<Uint8Array
   try {
     if ((await file.stat()).isDirectory())
       return fail('usage', `${path} is a directory.`, 'Name the file that holds the answer, or `-` for stdin.');
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    for await (const part of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
-      bytes += part.length;
-      if (bytes > most_bytes) return null;
-      parts.push(part);
-    }
-    return Buffer.concat(parts);
+    return await readUpTo(most_bytes, file.createReadStream({ autoClose: false }));
   } finally {
     await file.close();
   }
@@ -85,7 +77,6 @@ export const patch = async (io: Io, source: string, flags: PatchFlags): Promise<
   const format = formatOf(flags.format, answer);
   const check = flags.check === true;
   const local = check ? null : await openLocal(io, { existing: false, recover: true });
-  for (const line of transactionLines(local?.recovered ?? [])) io.err(line);
   const judged = await applyToFiles(workspace, config, format, answer);
   const report = reportOf(workspace, judged, check);
   const done = local === null ? report : await write(local, workspace, judged, report);

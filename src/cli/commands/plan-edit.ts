@@ -18,7 +18,6 @@ import { readPlan, refuseFaults, type ReadPlan } from '../../workspace/documents
 import { openLocal } from '../local/open.js';
 import { writePlan, refuseHalfDone } from './plan-files.js';
 import { plain } from '../render/text.js';
-import { transactionLines } from '../render/run.js';
 import { checkLines, scoreLines, showLines } from '../render/plan.js';
 
 interface ReadFlags {
@@ -70,7 +69,6 @@ const change =
     if (number === undefined && flags.auto !== true) return fail('usage', `Which ${kind}? Give its number, or --auto.`);
     // What a command that was killed left half done comes first: it may be this very plan.
     const local = await openLocal(io, { existing: false, recover: true });
-    for (const line of transactionLines(local.recovered)) io.err(line);
     const plan = await readPlan(io.cwd, path);
     refuseFaults(reportOf(plan.tree, plan.thresholds, plan.show).faults);
     const asked = number === undefined ? null : targetOf(kind, number, plan.phase);

@@ -1,6 +1,6 @@
 /** Writes a changed plan: all of its files or none, by one apply transaction. Commits nothing. */
 import { realpathSync, statSync, rmdirSync } from 'node:fs';
-import { basename, dirname, join, resolve, relative, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { fail } from '../../shared/problems.js';
@@ -15,7 +15,7 @@ import type { Changed } from '../../documents/plan/index.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
 import type { ProposalFile } from '../../workspace/proposal.js';
 import { applyLocally, type Local } from '../local/open.js';
-import type { ReadPlan } from '../../workspace/documents/index.js';
+import { inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
 
 export interface WrittenFile {
   /** As told to a person. */
@@ -39,7 +39,7 @@ export const writePlan = async (local: Local, plan: ReadPlan, changed: Changed):
   for (const path of paths) {
     const mode = modeOf(path);
     const [old, result] = [await put(before.get(path), mode), await put(changed.files.get(path), mode)];
-    files.push({ path: relative(workspace, join(base, path)).split(sep).join('/'), base: old, result, by: 'model' });
+    files.push({ path: inWorkspace(plan, workspace, path), base: old, result, by: 'model' });
   }
   const applied = await applyLocally(local, workspace, { stepKey: newStepKey(), files, renames: [] });
   if (applied.outcome === 'base_changed')

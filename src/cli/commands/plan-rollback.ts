@@ -1,7 +1,7 @@
 /** `emend plan rollback PLAN N`: takes the commits of a phase back with one new commit. No server is needed, and no commit is rewritten. */
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 import { runOfPlan, type PlanFile, planOfPath } from '../../client/runs/start-plan.js';
-import { readPlan, type ReadPlan } from '../../workspace/documents/index.js';
+import { inWorkspace, pathsOfPlan, readPlan, type ReadPlan } from '../../workspace/documents/index.js';
 import { unmarkPhase, reportOf, type PhaseReport, summaryFile, withSummary } from '../../documents/plan/index.js';
 import { EXIT, fail, ProblemError, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
@@ -11,7 +11,6 @@ import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import { failBusy, openLocal } from '../local/open.js';
 import { plain } from '../render/text.js';
-import { transactionLines } from '../render/run.js';
 import { withEmend } from '../session.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 
@@ -25,7 +24,6 @@ export const rollback = async (
     return fail('usage', `rollback: expected the number of a phase, received ${JSON.stringify(written)}.`);
   // What a killed command left half done comes first: it may be this very plan.
   const local = await openLocal(io, { existing: false, recover: true });
-  for (const line of transactionLines(local.recovered)) io.err(line);
   const plan = await planOfPath(io.cwd, path);
   await refuseOpen(io, plan);
   const read = await readPlan(io.cwd, path);
@@ -120,9 +118,9 @@ const messageOf = ({ planPath }: PlanFile, { number, name }: PhaseReport, commit
 /** The plan without the phase's marks, and its line of the summary. What is not committed of them would go along unseen: refused. */
 async function documentsOf(plan: PlanFile, read: ReadPlan, phase: PhaseReport): Promise<ReadonlyMap<string, string>> {
   const { workspace, planPath } = plan;
-  const placed = (path: string): string => relative(workspace, join(read.base, path)).split(sep).join('/');
+  const placed = (path: string): string => inWorkspace(read, workspace, path);
   const summary = summaryFile(planPath);
-  const [dirty] = await dirtyPaths(workspace, [...read.tree.files.keys()].map(placed).concat(summary));
+  const [dirty] = await dirtyPaths(workspace, [...pathsOfPlan(read, workspace), summary]);
   if (dirty !== undefined)
     fail(
       'target_dirty',

@@ -9,7 +9,7 @@ import {
 } from '../../client/runs/start-plan.js';
 import { fail, type ExitCode, EXIT } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
-import { begin, followPlan, tellEnd } from '../follow-plan.js';
+import { begin, type BeginFlags, followPlan, tellEnd } from '../follow-plan.js';
 import { exitOfFollowed } from '../errors.js';
 import { refuseHalfDone } from './plan-files.js';
 import { type Io, type QuietFlag, foldOf, asides } from '../io.js';
@@ -21,7 +21,7 @@ import { loginName } from '../../client/runs/decide.js';
 import { showWithPhases } from '../../client/runs/show.js';
 import { reading } from '../../client/open.js';
 
-export interface PlanRunFlags extends QuietFlag {
+export interface PlanRunFlags extends BeginFlags {
   readonly phase?: string;
   readonly sequential?: true;
   readonly waves?: true;
@@ -29,12 +29,8 @@ export interface PlanRunFlags extends QuietFlag {
   readonly forceReplan?: true;
   readonly reportScopeDrift?: string;
   readonly restart?: true;
-  readonly dev?: true;
-  readonly wait?: true;
-  readonly yes?: true;
   readonly set: readonly string[];
   readonly hint: readonly string[];
-  readonly json?: true;
 }
 
 export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promise<ExitCode> => {

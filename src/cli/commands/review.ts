@@ -7,9 +7,8 @@ import { watchRun } from '../../client/runs/watch.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { askDecision } from '../ask-decision.js';
-import { type Io, asides, type Asides, type QuietFlag } from '../io.js';
+import { type Io, asides, type QuietFlag } from '../io.js';
 import { commandLines, decisionLines } from '../render/decision.js';
-import { plain } from '../render/text.js';
 import { askReview } from '../review/ask.js';
 import { loadReview } from '../review/text.js';
 import { interruptible, type Session, withEmend } from '../session.js';
@@ -84,9 +83,13 @@ const inTerminal = async (
     const lines = decisionLines(shown, decision, { width: io.columns, proposal: view.proposal });
     for (const text of lines.slice(0, lines.length - commandLines(shown, decision).length)) io.out(text);
     const reviewed = await askReview(session, run, loaded, { dir: view.status.workspace, signal });
-    if (signal.aborted) return interrupted(io, shown, aside);
+    const again = `${shown} waits on.${aside.after(` Again: emend review ${shown}`)}`;
+    if (signal.aborted) {
+      io.err(`\nNothing was sent; ${again}`);
+      return EXIT.interrupted;
+    }
     if (reviewed.kind === 'left') {
-      io.out(`Nothing more was sent; ${shown} waits on.${aside.after(` Again: emend review ${shown}`)}`);
+      io.out(`Nothing more was sent; ${again}`);
       return EXIT.waiting;
     }
     for (const verdict of reviewed.verdicts) if (verdict.answer === 'select') chosen.add(verdict.path);
@@ -99,11 +102,6 @@ const inTerminal = async (
     if (!(await nextDecision(emend, run, decision.id, signal))) return EXIT.done;
     io.out('\nWhat you chose is a proposal of its own now.\nIt is applied only as you approve it now:');
   }
-};
-
-const interrupted = (io: Io, shown: string, aside: Asides): ExitCode => {
-  io.err(plain(`\nNothing was sent; ${shown} waits on.${aside.after(` Again: emend review ${shown}`)}`));
-  return EXIT.interrupted;
 };
 
 /** True once another decision is open; false where the run ended, or none came in time. */

@@ -2,10 +2,10 @@
 import { readJobFile } from '../../workspace/documents/index.js';
 import { startStep } from '../../client/runs/start.js';
 import { fail, type ExitCode } from '../../shared/problems.js';
-import { begin, tellEnd } from '../follow-plan.js';
+import { begin, tellEnd, type BeginFlags } from '../follow-plan.js';
 import { exitOfFollowed, explain } from '../errors.js';
 import { followRun, type Followed } from '../follow-run.js';
-import type { Io, QuietFlag } from '../io.js';
+import type { Io } from '../io.js';
 import { printJson } from '../json.js';
 import type { RunOutcome } from '../json-types.js';
 import { withRunning } from '../services.js';
@@ -22,16 +22,12 @@ import {
 import { runLimits } from '../session.js';
 import { UNWRITTEN } from './init.js';
 
-export interface RunFlags extends QuietFlag {
-  readonly dev?: true;
-  readonly wait?: true;
-  readonly yes?: true;
+export interface RunFlags extends BeginFlags {
   readonly again?: true;
   readonly live?: true;
   readonly set: readonly string[];
   readonly hint: readonly string[];
   readonly workspace?: string;
-  readonly json?: true;
   readonly policy?: string;
   readonly annotations?: true;
   readonly push?: string;

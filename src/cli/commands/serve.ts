@@ -26,10 +26,7 @@ export interface PageFlags {
 
 /** Throws ProblemError `home_unusable`, `store_unusable`, `usage` for flags that make no sense, a port that is taken, or a place beyond loopback without a secret. */
 export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServer> => {
-  const [{ startWeb }, { loadAssets }] = await Promise.all([
-    import('../../web/server.js'),
-    import('../../web/server.js'),
-  ]);
+  const { startWeb, loadAssets } = await import('../../web/server.js');
   const emend = reopening(io);
   // A home that is not there or cannot be used is said now, not by the first page that is asked for.
   const { home } = await emend.source();
@@ -60,7 +57,7 @@ export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServe
         io.err(error instanceof Error ? (error.stack ?? error.message) : String(error));
       },
     });
-  const wanted = flags.port === undefined ? null : pagePort(flags.port);
+  const wanted = flags.port === undefined ? null : portOf(flags.port);
   const starting = wanted === null ? start(USUAL_PORT).catch(() => start(0)) : start(wanted);
   const server = await starting.catch(async (error: unknown) => {
     await emend.close();
@@ -87,7 +84,7 @@ const noteUi = async (home: string, was: string | null, uiUrl: string | null): P
   if (dev !== null && (was === null || dev.uiUrl === was)) await replaceRecord(home, { ...dev, uiUrl });
 };
 
-const pagePort = (text: string): number => {
+const portOf = (text: string): number => {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) fail('usage', `--port must be a number from 0 to 65535, received ${text}.`);
   return port;
@@ -188,7 +185,7 @@ interface RehearseFlags extends QuietFlag {
 export const rehearse = async (io: Io, script: string, flags: RehearseFlags): Promise<ExitCode> => {
   await serveUntilInterrupted(io, async () => {
     const rehearsal = await startRehearsal(resolve(io.cwd, script), {
-      ...(flags.port === undefined ? {} : { port: rehearsalPort(flags.port) }),
+      ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
       ...(flags.record === undefined ? {} : { record: resolve(io.cwd, flags.record) }),
     });
     io.out(`Rehearsal of ${script} at ${rehearsal.url}`);
@@ -198,11 +195,4 @@ export const rehearse = async (io: Io, script: string, flags: RehearseFlags): Pr
     return { stop: () => rehearsal.close() };
   });
   return EXIT.done;
-};
-
-const rehearsalPort = (written: string): number => {
-  const port = Number(written);
-  return Number.isInteger(port) && port >= 0 && port < 65_536
-    ? port
-    : fail('usage', `--port expected a number from 0 to 65535, received "${written}".`);
 };

@@ -1,5 +1,5 @@
 /** `emend stats`: what the runs and plans of this machine's archive came to, or one of them with tokens and money per phase. */
-import { archivedRun } from '../../client/archive/run.js';
+import { archivedRun, type ArchivedRun } from '../../client/archive/run.js';
 import { reportFacts } from '../../client/archive/report.js';
 import {
   runStats,
@@ -50,9 +50,12 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
     const { since } = flags;
     if (since !== undefined && (!/^\d{4}-\d{2}-\d{2}$/.test(since) || Number.isNaN(Date.parse(since))))
       return fail('usage', `--since ${since.slice(0, 40)}: expected a day as YYYY-MM-DD.`);
+    const all = run === undefined ? await archivedSince(emend, since ?? '') : null;
     const runs =
-      run === undefined ? await allEvents(emend, since ?? '') : [await reading(emend, (told) => eventsOf(told, run))];
-    const steps = run === undefined ? await stepStats(emend, since ?? '') : null;
+      all?.map(({ events }) => events) ??
+      (run === undefined ? [] : [await reading(emend, (told) => eventsOf(told, run))]);
+    // Over all runs, those of plans themselves and of their phases among them.
+    const steps = all && runStats(all.map(reportFacts));
     const told = statsOf(runs);
     const phases =
       run === undefined ? null : await phaseCosts(runs[0] ?? [], (child) => recordedUsage(emend.store, child));
@@ -85,23 +88,13 @@ async function eventsOf(emend: Emend, run: string): Promise<readonly StepEvent[]
   }
 }
 
-async function allEvents(emend: Emend, since: string): Promise<readonly (readonly StepEvent[])[]> {
-  const runs: (readonly StepEvent[])[] = [];
+async function archivedSince(emend: Emend, since: string): Promise<readonly ArchivedRun[]> {
+  const runs: ArchivedRun[] = [];
   for (const stepKey of await emend.archive.list()) {
-    const { events, firstAt } = archivedRun(stepKey, await emend.archive.read(stepKey));
-    if ((firstAt ?? '') >= since) runs.push(events);
+    const run = archivedRun(stepKey, await emend.archive.read(stepKey));
+    if ((run.firstAt ?? '') >= since) runs.push(run);
   }
   return runs;
-}
-
-/** Over all runs, those of plans themselves and of their phases among them. */
-async function stepStats(emend: Emend, since: string): Promise<RunStats> {
-  const all = [];
-  for (const stepKey of await emend.archive.list()) {
-    const facts = reportFacts(archivedRun(stepKey, await emend.archive.read(stepKey)));
-    if ((facts.startedAt ?? '') >= since) all.push(facts);
-  }
-  return runStats(all);
 }
 
 const share = ({ count, of }: Ratio): string =>

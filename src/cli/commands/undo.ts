@@ -10,7 +10,6 @@ import { printJson } from '../json.js';
 import type { UndoReport } from '../json-types.js';
 import { failBusy, localWorkspace, openLocal, type Local } from '../local/open.js';
 import { count, plain } from '../render/text.js';
-import { transactionLines } from '../render/run.js';
 
 interface UndoFlags {
   readonly workspace?: string;
@@ -22,7 +21,6 @@ export const undo = async (io: Io, flags: UndoFlags): Promise<ExitCode> => {
   const workspace = await localWorkspace(io, flags.workspace);
   const check = flags.check === true;
   const local = await openLocal(io, { existing: true, recover: !check });
-  for (const line of transactionLines(local.recovered)) io.err(line);
   if (!check) await local.freeDead(workspace);
   const report = await undoLast(local, workspace, check);
   if (flags.json === true) printJson(io, 'undo', report);

@@ -4,7 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
-import { execFile } from 'node:child_process';
+import { execa } from 'execa';
 import { readYaml } from '../../documents/source/yaml.js';
 import { foldedName, isRecord } from '../../shared/text.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
@@ -133,19 +133,6 @@ export interface Publishing {
   readonly pullRequest: boolean;
 }
 
-interface Ran {
-  readonly ok: boolean;
-  readonly missing: boolean;
-  readonly output: string;
-}
-
-const gh = (args: readonly string[], cwd: string, env: Record<string, string>): Promise<Ran> =>
-  new Promise((resolve) => {
-    execFile('gh', [...args], { cwd, env, timeout: PUBLISH_MS, encoding: 'utf8' }, (error, stdout, stderr) => {
-      resolve({ ok: error === null, missing: error?.code === 'ENOENT', output: `${stdout}${stderr}`.trim() });
-    });
-  });
-
 /** Throws ProblemError `usage`: git takes no such branch name. Asked before anything is started. */
 export const checkBranch = async ({ branch }: Publishing, cwd: string): Promise<void> => {
   const checked = await git(['check-ref-format', '--branch', branch], { cwd });
@@ -179,13 +166,22 @@ export const publish = async (
   const body = `Made by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
   const create = ['pr', 'create', '--draft', '--head', branch, '--title', title, '--body', body];
   const env = { ...childEnvironment(io.env, ['gh', 'git', 'remote']), GH_PROMPT_DISABLED: '1' };
-  const opened = await gh(create, workspace, env);
-  if (opened.missing)
+  const options = {
+    cwd: workspace,
+    env,
+    extendEnv: false,
+    timeout: PUBLISH_MS,
+    reject: false,
+    stdin: 'ignore',
+  } as const;
+  const opened = await execa('gh', create, options);
+  const output = `${opened.stdout}${opened.stderr}`.trim();
+  if (opened.code === 'ENOENT')
     fail(
       'git_failed',
       'There is no `gh` to open a pull request with.',
       `The branch ${branch} is pushed; open it from there.`,
     );
-  if (!opened.ok) fail('git_failed', `gh pr create: ${opened.output}`, `The branch ${branch} is pushed.`);
-  io.err(plain(opened.output));
+  if (opened.failed) fail('git_failed', `gh pr create: ${output}`, `The branch ${branch} is pushed.`);
+  io.err(plain(output));
 };

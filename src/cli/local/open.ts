@@ -20,6 +20,7 @@ import { openStores, resolveStore } from '../../stores/location.js';
 import { realSys } from '../../system/sys.js';
 import type { Archive, BlobStore } from '../../stores/ports.js';
 import type { Io } from '../io.js';
+import { transactionLines } from '../render/run.js';
 
 // bound: A command that works on a workspace by itself is done in a moment; another one waits this long for it, asking this often.
 const LOCAL_WAIT_MS = 10_000;
@@ -45,25 +46,28 @@ export const localWorkspace = async ({ cwd }: Io, named: string | undefined): Pr
 };
 
 /**
- * `recover`: whatever died half-way is finished or reverted before anything else is done. `existing`: a home that is not there is
- * refused, not made.
+ * `recover`: whatever died half-way is finished or reverted, and told, before anything else is done. `existing`: a home that is not
+ * there is refused, not made.
  */
 export const openLocal = async (
-  { env }: Io,
+  io: Io,
   { existing, recover }: { readonly existing: boolean; readonly recover: boolean },
 ): Promise<Local> => {
+  const { env } = io;
   if (existing) await requireHome(env);
   const home = await resolveHome(env);
   const { blobs, archive } = await openStores(home, await resolveStore(env, home));
   const engine = createApplyEngine({ home, blobs });
   const host = await hostId(home);
+  const recovered = recover ? await engine.recover() : [];
+  for (const line of transactionLines(recovered)) io.err(line);
   return {
     engine,
     blobs,
     archive,
     transactions: homePaths(home).transactions,
     holder: localHolder(host, await ownProcess(realSys)),
-    recovered: recover ? await engine.recover() : [],
+    recovered,
     freeDead: async (workspace) => {
       await releaseDead(engine, workspace, host);
     },

@@ -60,82 +60,62 @@ export const reportDocument = (facts: ReportFacts, more: ReportMore): ReportDocu
   ].filter((section) => section !== null),
 });
 
-const summary = (facts: ReportFacts): Section => ({
-  title: 'Summary',
-  blocks: [
-    {
-      kind: 'table',
-      head: ['', ''],
-      rows: [
-        ['run', shownKey(facts.stepKey)],
-        ['job', facts.jobPath],
-        ['workspace', facts.workspace],
-        ['state', facts.outcome ?? facts.state],
-        ...(facts.commit === null ? [] : [['commit', facts.commit]]),
-        ['began', facts.startedAt ?? 'not known'],
-        ['ended', facts.endedAt ?? 'not yet'],
-        [
-          'model calls',
-          `${facts.usage.calls}${facts.usage.unknownCalls === 0 ? '' : `, ${facts.usage.unknownCalls} cut off`}`,
-        ],
-        ['tokens', number(tokensOf(facts.usage))],
-        ['money', money(facts.usage.usd)],
-        ['time of models', seconds(facts.usage.seconds)],
-      ],
-    },
-  ],
+/** A section that is a table; `none` stands where it has no rows. */
+const tabular = (title: string, head: readonly string[], rows: readonly (readonly string[])[], none = ''): Section => ({
+  title,
+  blocks: [rows.length === 0 ? { kind: 'text', text: none } : { kind: 'table', head, rows }],
 });
+
+const summary = (facts: ReportFacts): Section =>
+  tabular(
+    'Summary',
+    ['', ''],
+    [
+      ['run', shownKey(facts.stepKey)],
+      ['job', facts.jobPath],
+      ['workspace', facts.workspace],
+      ['state', facts.outcome ?? facts.state],
+      ...(facts.commit === null ? [] : [['commit', facts.commit]]),
+      ['began', facts.startedAt ?? 'not known'],
+      ['ended', facts.endedAt ?? 'not yet'],
+      [
+        'model calls',
+        `${facts.usage.calls}${facts.usage.unknownCalls === 0 ? '' : `, ${facts.usage.unknownCalls} cut off`}`,
+      ],
+      ['tokens', number(tokensOf(facts.usage))],
+      ['money', money(facts.usage.usd)],
+      ['time of models', seconds(facts.usage.seconds)],
+    ],
+  );
 
 const files = ({ ledger }: ReportFacts): Section | null =>
   ledger.length === 0
     ? null
-    : {
-        title: 'Files',
-        blocks: [
-          {
-            kind: 'table',
-            head: ['file', 'status', 'format', 'lines', 'reason'],
-            rows: ledger.map((row) => [row.path, row.status, formatText(row), sizeText(row), row.reason ?? '']),
-          },
-        ],
-      };
+    : tabular(
+        'Files',
+        ['file', 'status', 'format', 'lines', 'reason'],
+        ledger.map((row) => [row.path, row.status, formatText(row), sizeText(row), row.reason ?? '']),
+      );
 
-const decisions = (facts: ReportFacts): Section => ({
-  title: 'Decisions',
-  blocks: [
-    facts.decisions.length === 0
-      ? { kind: 'text', text: 'Nothing was asked.' }
-      : {
-          kind: 'table',
-          head: ['decision', 'asked', 'answer', 'for', 'who', 'when', 'why'],
-          rows: facts.decisions.flatMap((decision) => {
-            const asked = [`${decision.reason} (${decision.id})`, decision.openedAt ?? ''];
-            if (decision.answers.length === 0) return [[...asked, 'waits', '', '', '', '']];
-            return decision.answers.map(({ answer, files: about, by, at, note }) => [
-              ...asked,
-              answer,
-              about.join(', '),
-              by,
-              at,
-              note ?? '',
-            ]);
-          }),
-        },
-  ],
-});
+const decisions = (facts: ReportFacts): Section => {
+  const rows = facts.decisions.flatMap((decision) => {
+    const asked = [`${decision.reason} (${decision.id})`, decision.openedAt ?? ''];
+    if (decision.answers.length === 0) return [[...asked, 'waits', '', '', '', '']];
+    return decision.answers.map(({ answer, files: about, by, at, note }) => {
+      const said = [answer, about.join(', '), by, at, note ?? ''];
+      return [...asked, ...said];
+    });
+  });
+  return tabular('Decisions', ['decision', 'asked', 'answer', 'for', 'who', 'when', 'why'], rows, 'Nothing was asked.');
+};
 
-const refusals = (facts: ReportFacts): Section => ({
-  title: 'Refused answers',
-  blocks: [
-    facts.refusals.length === 0
-      ? { kind: 'text', text: 'No answer of a model was refused, cut off or thrown away.' }
-      : {
-          kind: 'table',
-          head: ['when', 'file', 'what', 'why'],
-          rows: facts.refusals.map(({ at, file, outcome, message }) => [at, file, outcome, message]),
-        },
-  ],
-});
+const refusals = (facts: ReportFacts): Section =>
+  tabular(
+    'Refused answers',
+    ['when', 'file', 'what', 'why'],
+    facts.refusals.map(({ at, file, outcome, message }) => [at, file, outcome, message]),
+    'No answer of a model was refused, cut off or thrown away.',
+  );
 
 const tests = ({ verifications }: ReportFacts, { outputs }: ReportMore): Section | null =>
   verifications.length === 0

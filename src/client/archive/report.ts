@@ -111,30 +111,18 @@ const refusalOf = (event: StepEvent): readonly ReportAttempt[] => {
 
 /** Who answered comes from the events (they count); note, files and time from what our faces kept. */
 const decisionsOf = ({ events, requests }: ArchivedRun): readonly ReportDecision[] => {
-  const found = new Map<
-    string,
-    { id: string; reason: string; openedAt: string | null; answers: ReportDecision['answers'][number][] }
-  >();
+  const found = new Map<string, ReportDecision>();
   for (const event of events) {
-    if (event.type === 'edit_step_paused')
-      found.set(event.decision, { id: event.decision, reason: event.reason, openedAt: iso(event.at), answers: [] });
-    if (event.type !== 'decided') continue;
-    const decision = found.get(event.decision) ?? {
-      id: event.decision,
-      reason: 'approval',
-      openedAt: null,
-      answers: [],
-    };
-    found.set(event.decision, decision);
-    const earlier = decision.answers.filter(({ answer }) => answer === event.answer).length;
-    const sent = requests.filter((each) => each.decision === event.decision && each.answer === event.answer)[earlier];
-    decision.answers.push({
-      answer: event.answer,
-      files: filesOf(sent, event.files),
-      by: event.by,
-      at: iso(event.at),
-      note: sent?.note ?? null,
-    });
+    const { type, at } = event;
+    if (type === 'edit_step_paused')
+      found.set(event.decision, { id: event.decision, reason: event.reason, openedAt: iso(at), answers: [] });
+    if (type !== 'decided') continue;
+    const { decision: id, answer, by } = event;
+    const before = found.get(id) ?? { id, reason: 'approval', openedAt: null, answers: [] };
+    const earlier = before.answers.filter((each) => each.answer === answer).length;
+    const sent = requests.filter((each) => each.decision === id && each.answer === answer)[earlier];
+    const given = { answer, files: filesOf(sent, event.files), by, at: iso(at), note: sent?.note ?? null };
+    found.set(id, { ...before, answers: [...before.answers, given] });
   }
   return [...found.values()];
 };

@@ -62,7 +62,7 @@ export interface RecoveryData {
 /** Id of the entry that says how a run ended. */
 export const closedId = (runId: string): string => `closed-${runId}`;
 
-const isEvent = (data: unknown): data is StepEvent =>
+export const isEvent = (data: unknown): data is StepEvent =>
   isRecord(data) && typeof data.seq === 'number' && typeof data.type === 'string';
 
 const isStarted = (data: unknown): data is StartedData => isRecord(data) && typeof data.workflowId === 'string';

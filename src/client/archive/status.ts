@@ -2,7 +2,7 @@
 import { VERSION } from '../../shared/problems.js';
 import { ANSWERS_BY_REASON, type DecisionPoint } from '../../shared/decisions.js';
 import type { StepEvent } from '../../shared/events.js';
-import type { FileStatus, LedgerRow, RunState, StepResult, StepStatus } from '../../shared/run.js';
+import type { FileStatus, LedgerRow, RunState, StepStatus } from '../../shared/run.js';
 import { outcomeOf, type ArchivedRun } from './run.js';
 import { shownKey } from '../../shared/ids.js';
 import type { ClosedRun } from '../types.js';
@@ -19,7 +19,7 @@ export const archivedStatus = (run: ArchivedRun): StepStatus => {
     workspace: run.started?.workspace ?? '',
     jobPath: run.started?.jobPath ?? '',
     title: run.started?.title ?? '',
-    state: archivedState(run, decision),
+    state: run.closed !== null ? stateOfClosed(run.closed) : decision === null ? 'running' : 'waiting',
     doing: run.closed === null ? lastKnown(run) : endOf(run, run.closed),
     stage: run.closed === null ? 'unknown' : 'closed',
     counts: {
@@ -66,19 +66,11 @@ export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus =>
     ? status
     : { ...status, state: stateOfClosed(run.closed), doing: endOf(run, run.closed), decision: null, result: null };
 
-const archivedState = (run: ArchivedRun, decision: DecisionPoint | null): RunState => {
-  if (run.closed === null) return decision === null ? 'running' : 'waiting';
-  return stateOfClosed(run.closed);
-};
-
 const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
   if (result === null) return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';
   if (result.outcome === 'aborted') return 'aborted';
-  return stateOfOutcome(result);
+  return result.outcome === 'failed' || result.outcome === 'refused' ? 'failed' : 'done';
 };
-
-const stateOfOutcome = ({ outcome }: StepResult): RunState =>
-  outcome === 'failed' || outcome === 'refused' ? 'failed' : 'done';
 
 const openDecision = (run: ArchivedRun): DecisionPoint | null => {
   const paused = run.events.filter((event) => event.type === 'edit_step_paused').at(-1);

@@ -18,6 +18,7 @@ import { createLocks } from '../../workspace/apply/index.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import { createWorktreeKeeper } from '../../workspace/git/index.js';
+import type { RemovedWorktree } from '../../workspace/repository.js';
 
 const ENDED_RUNS = 100; // bound: Runs that did not come to an end of their own, looked at once by each worker's start.
 const PHASE_END_MS = 1_000; // bound: A phase's run that was started already is looked at this often,
@@ -25,15 +26,11 @@ const PHASE_END_MS = 1_000; // bound: A phase's run that was started already is 
 // Worktrees of plans that have ended without cleaning up (terminated, failed): removed with their branches once the phase's own run has
 // ended too. Of a run that the server does not know nothing can be said, and its worktree stays.
 
-export interface EndedWorktree {
+export interface EndedWorktree extends Omit<RemovedWorktree, 'branch'> {
   readonly plan: StepKey;
-  readonly name: string;
   readonly path: string;
   /** `why`: it is still there. */
   readonly outcome: 'removed' | 'kept';
-  /** The branch's last commit, where nothing else holds it, and the ref that keeps it. */
-  readonly dropped: string | null;
-  readonly kept: string | null;
   readonly why: string | null;
 }
 

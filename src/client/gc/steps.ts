@@ -138,15 +138,13 @@ const hasEnded = async (
   return started === null || (await holderOf(started.workspace)) !== stepKey;
 };
 
-type HolderOf = (workspace: unknown) => Promise<StepKey | null>;
+type HolderOf = (workspace: string) => Promise<StepKey | null>;
 
 /** Which step holds a workspace: thousands of steps have the same one, and git is asked for each of them once. */
 const holdersOf = (emend: Emend): HolderOf => {
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
   const known = new Map<string, StepKey | null>();
   return async (workspace) => {
-    // An archive is read as it was written: an early one may not say.
-    if (typeof workspace !== 'string') return null;
     const before = known.get(workspace);
     if (before !== undefined) return before;
     const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
@@ -189,12 +187,8 @@ export const storedFiles = async (directories: readonly string[]): Promise<reado
 export const fileAt = async (path: string): Promise<StoredFile | null> => {
   const found = await stat(path).catch(() => null);
   if (found?.isFile() !== true) return null;
-  return {
-    path,
-    bytes: found.size,
-    changed_ms: Math.max(found.mtimeMs, found.ctimeMs),
-    written_ms: found.mtimeMs,
-  };
+  const { size: bytes, mtimeMs: written_ms, ctimeMs } = found;
+  return { path, bytes, changed_ms: Math.max(written_ms, ctimeMs), written_ms };
 };
 
 /** Bytes as text; references are ASCII in every encoding that we write. */

@@ -110,7 +110,10 @@ const signed = async (
 const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): Promise<DecideResult> => {
   const runs = needRuns(emend);
   const ref = refOf(run) ?? fail('run_unknown', 'The server does not know this run.');
+  const { decision } = request;
   const shown = shownKey(run.stepKey);
+  const ended = (): never =>
+    fail('answer_not_accepted', `Run ${shown} has ended meanwhile.`, `See \`emend show ${shown}\`.`);
   const sent = await runs.update(ref, request, emend.timings.acceptWait_ms);
   switch (sent.kind) {
     case 'answered':
@@ -120,26 +123,17 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
     case 'refused':
       return fail('answer_not_accepted', sent.message, `See \`emend show ${shown}\` for what it waits for.`);
     case 'closed':
-      return fail('answer_not_accepted', `Run ${shown} has ended meanwhile.`, `See \`emend show ${shown}\`.`);
-    case 'accepted':
-      return {
-        outcome: 'sent',
-        decision: request.decision,
-        via: 'update',
-        message: `The run has taken the answer; see \`emend show ${shown}\` for what came of it.`,
-      };
+      return ended();
+    case 'accepted': {
+      const message = `The run has taken the answer; see \`emend show ${shown}\` for what came of it.`;
+      return { outcome: 'sent', decision, via: 'update', message };
+    }
     case 'not_accepted': {
       // The update is not withdrawn, so the run may get the same request twice: its requestId makes it count once.
-      const reached = await runs.signal(ref, SIGNALS.decide, request);
-      if (!reached)
-        return fail('answer_not_accepted', `Run ${shown} has ended meanwhile.`, `See \`emend show ${shown}\`.`);
-      return {
-        outcome: 'sent',
-        decision: request.decision,
-        via: 'signal',
-        message:
-          'No worker has answered yet. The answer is kept by the server and counts as soon as a worker is there: `emend worker` or `emend dev`.',
-      };
+      if (!(await runs.signal(ref, SIGNALS.decide, request))) return ended();
+      const message =
+        'No worker has answered yet. The answer is kept by the server and counts as soon as a worker is there: `emend worker` or `emend dev`.';
+      return { outcome: 'sent', decision, via: 'signal', message };
     }
   }
 };

@@ -1,18 +1,15 @@
 /** Starts a plan's run, finds it again by the plan's path, and tells it a person's wishes. */
-import { join, relative, sep } from 'node:path';
 import type { PlanCheckpoint } from '../../shared/plan.js';
-import { fail, problem, ProblemsError } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import { hostOfQueue, PLAN_SIGNALS } from '../../shared/names.js';
 import { planOf, type StepKey } from '../../shared/ids.js';
 import { archivedRun } from '../archive/run.js';
-import { hereId, newStepKey, planIdOf, freeId, startPlanRun, type StartedStep } from './start.js';
+import { hereId, planIdOf, freeId, runInput, startPlanRun, type StartedStep, type WantedOfRun } from './start.js';
 import { withLive, type ResolvedRun } from './resolve.js';
 import { type DescribedRun, type Emend, needRuns } from '../types.js';
-import { readPlan } from '../../workspace/documents/index.js';
+import { inWorkspace, readPlan, refuseFaults } from '../../workspace/documents/index.js';
 import { reportOf } from '../../documents/plan/index.js';
-import type { LimitName } from '../../shared/limits.js';
 import type { PlanInput, PlanOptions } from '../../shared/run.js';
-import { currentRules } from '../../shared/rules.js';
 import { repositoryOf } from '../../workspace/git/index.js';
 
 const CHECKPOINT_ARCHIVES = 1_000; // bound: and archives, newest first, that are looked through for the plan's newest checkpoint.
@@ -80,11 +77,7 @@ export const lastCheckpointed = async (
 /** Which plan a path means; its document must be there. Throws ProblemError `plan_not_found`, `plan_invalid`, `not_a_repository`. */
 export const planOfPath = async (cwd: string, typed: string): Promise<PlanFile> => {
   const plan = await readPlan(cwd, typed);
-  const faults = reportOf(plan.tree, plan.thresholds, plan.show).faults.map(({ file, line, message }) =>
-    problem('plan_invalid', `${file}:${line}: ${message}`),
-  );
-  const [first, ...others] = faults;
-  if (first !== undefined) throw new ProblemsError([first, ...others]);
+  refuseFaults(reportOf(plan.tree, plan.thresholds, plan.show).faults);
   const repository = await repositoryOf(plan.base);
   if (repository === null)
     return fail(
@@ -92,7 +85,7 @@ export const planOfPath = async (cwd: string, typed: string): Promise<PlanFile> 
       `${typed} lies in no git repository, and each phase of a plan is committed.`,
       'Run `git init`, add the plan and commit once.',
     );
-  const planPath = relative(repository.root, join(plan.base, plan.place.stem)).split(sep).join('/');
+  const planPath = inWorkspace(plan, repository.root, plan.place.stem);
   return {
     workspace: repository.root,
     planPath,
@@ -101,30 +94,17 @@ export const planOfPath = async (cwd: string, typed: string): Promise<PlanFile> 
   };
 };
 
-export interface StartPlanOptions {
+export interface StartPlanOptions extends Partial<WantedOfRun> {
   readonly plan: PlanFile;
   readonly options?: Partial<PlanOptions>;
-  readonly overrides?: Partial<Record<LimitName, number>>;
-  readonly approval?: 'ask' | 'auto';
-  readonly hints?: readonly string[];
 }
 
 /** Throws as `startStep` does. */
 export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOptions): Promise<StartedStep> => {
-  const runs = needRuns(emend);
   const left = await lastCheckpointed(emend, plan);
   const input: PlanInput = {
-    stepKey: newStepKey(),
-    workspace: plan.workspace,
+    ...(await runInput(emend, plan.workspace, plan.title, more)),
     planPath: plan.planPath,
-    title: plan.title,
-    queues: emend.queues,
-    timings: emend.timings,
-    rules: currentRules(),
-    overrides: more.overrides ?? {},
-    ...(more.approval === undefined ? {} : { approval: more.approval }),
-    hints: more.hints ?? [],
-    searchAttributes: await runs.searchAttributes(),
     options: {
       phase: null,
       mode: 'auto',

@@ -1,12 +1,12 @@
 /** Starts an edit step, or shows the one that is already open for this job in this workspace. */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { type StepKey, shownKey } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
-import type { LimitName } from '../../shared/limits.js';
-import type { PlanInput, EditStepInput } from '../../shared/run.js';
+import type { PlanInput, EditStepInput, RunInput } from '../../shared/run.js';
 import { hostOfQueue, WORKFLOWS } from '../../shared/names.js';
 import { currentRules } from '../../shared/rules.js';
 import type { StartedData } from '../archive/run.js';
+import { sha256 } from '../../system/hash.js';
 import type { JobFile } from '../../workspace/documents/index.js';
 import { needRuns, type Emend, type RunGateway, type RunMemo } from '../types.js';
 
@@ -23,11 +23,11 @@ export const newStepKey = (): StepKey => randomBytes(16).toString('hex');
  * `/`, where the job lies inside, else absolute.
  */
 export const workflowIdOf = (workspace: string, jobPath: string): string =>
-  `emend-${createHash('sha256').update(`${workspace}\0${jobPath}`).digest('hex').slice(0, 16)}`;
+  `emend-${sha256(`${workspace}\0${jobPath}`).slice(0, 16)}`;
 
 /** `emend-plan-<first 16 hex digits of sha-256(workspace NUL plan path)>`; the path is relative and without its level (`plans/010_demo`). */
 export const planIdOf = (workspace: string, planPath: string): string =>
-  `emend-plan-${createHash('sha256').update(`${workspace}\0${planPath}`).digest('hex').slice(0, 16)}`;
+  `emend-plan-${sha256(`${workspace}\0${planPath}`).slice(0, 16)}`;
 
 /** The n-th run beside the first: `<id>`, `<id>-2`, `<id>-3`… */
 export const concurrentId = (workflowId: string, n: number): string => (n === 1 ? workflowId : `${workflowId}-${n}`);
@@ -37,12 +37,11 @@ export const hereId = (workflowId: string, host: string): string => `${workflowI
 
 export const looksLikeWorkflowId = (text: string): boolean => text.startsWith('emend-');
 
-export interface StartOptions {
+/** What a person may say of a run beside its job or plan. */
+export type WantedOfRun = Pick<RunInput, 'overrides' | 'approval' | 'hints'>;
+
+export interface StartOptions extends Partial<WantedOfRun> {
   readonly job: JobFile;
-  readonly overrides?: Partial<Record<LimitName, number>>;
-  readonly approval?: 'ask' | 'auto';
-  /** Go into the prompts of this run. */
-  readonly hints?: readonly string[];
   /** Start another beside an open one (`-2`, `-3`…). */
   readonly again?: boolean;
 }
@@ -58,18 +57,9 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
   const runs = needRuns(emend);
   const { job } = options;
   const input: EditStepInput = {
-    stepKey: newStepKey(),
-    workspace: job.workspace,
+    ...(await runInput(emend, job.workspace, job.job.title, options)),
     job: await emend.blobs.put(job.bytes),
     jobPath: job.jobPath,
-    title: job.job.title,
-    queues: emend.queues,
-    timings: emend.timings,
-    rules: currentRules(),
-    overrides: options.overrides ?? {},
-    ...(options.approval === undefined ? {} : { approval: options.approval }),
-    hints: options.hints ?? [],
-    searchAttributes: await runs.searchAttributes(),
   };
   const { jobPath } = input;
   const base = await freeId(emend, runs, workflowIdOf(job.workspace, job.jobPath));
@@ -85,6 +75,19 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
     'See `emend list`; finish or abort some of them.',
   );
 };
+
+/** What a step and a plan are started with alike. Throws ProblemError `no_server`. */
+export const runInput = async (
+  emend: Emend,
+  workspace: string,
+  title: string,
+  { overrides = {}, approval, hints = [] }: Partial<WantedOfRun>,
+): Promise<RunInput> => ({
+  ...{ stepKey: newStepKey(), workspace, title, queues: emend.queues, timings: emend.timings },
+  ...{ rules: currentRules(), overrides, hints },
+  ...(approval === undefined ? {} : { approval }),
+  searchAttributes: await needRuns(emend).searchAttributes(),
+});
 
 /** What is started: a job's step, or a plan (`type`). */
 interface Starting {
@@ -153,15 +156,9 @@ const detailsOf = ({ stepKey, jobPath, workspace }: RunMemo): string =>
   [`Job \`${jobPath}\` in \`${workspace}\`.`, '', `In a terminal: \`emend show ${shownKey(stepKey)}\``].join('\n');
 
 const noteStart = async (emend: Emend, { input, jobPath }: Starting, step: StartedStep): Promise<void> => {
-  const data: StartedData = {
-    workflowId: step.workflowId,
-    runId: step.runId,
-    namespace: emend.namespace,
-    address: emend.address,
-    queues: input.queues,
-    workspace: input.workspace,
-    jobPath,
-    title: input.title,
-  };
+  const { workflowId, runId } = step;
+  const { queues, workspace, title } = input;
+  const { namespace, address } = emend;
+  const data: StartedData = { workflowId, runId, namespace, address, queues, workspace, jobPath, title };
   await emend.archive.append(input.stepKey, [{ id: 'started', at: new Date().toISOString(), kind: 'started', data }]);
 };

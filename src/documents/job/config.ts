@@ -16,19 +16,19 @@ import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { protectedBy } from './protected-paths.js';
 import {
   approval,
-  expectedOfLimit,
   filePath,
   filePaths,
   flag,
   format,
-  isLimitValue,
   limitsMap,
+  limitValue,
   oneOf,
   secrets,
   sandbox,
   SANDBOX_ON,
   test,
   text,
+  wholeNumber,
 } from '../source/schemas.js';
 import type { Checked, ModelEntry, ProjectConfig } from './types.js';
 import { readYaml } from '../source/yaml.js';
@@ -39,12 +39,7 @@ const price = (() => {
     .union([z.number(), z.null()], { error: what })
     .refine((value) => value === null || (value >= 0 && value <= 100_000), { error: what });
 })();
-const size = (() => {
-  const what = 'a whole number of tokens from 1 to 100000000';
-  return z
-    .number({ error: what })
-    .refine((value) => Number.isInteger(value) && value >= 1 && value <= 100_000_000, { error: what });
-})();
+const size = wholeNumber(1, 100_000_000, 'tokens');
 const FORMAT_LIST = `a list of one or more of ${FORMATS.join(', ')}`;
 const modelMap = z.strictObject(
   {
@@ -59,15 +54,12 @@ const modelMap = z.strictObject(
   { error: 'a map of prices, sizes and formats' },
 );
 const modelName = text('the name of a model');
-const budget = z
-  .number({ error: expectedOfLimit('outputBudget_tokens') })
-  .refine((value) => isLimitValue('outputBudget_tokens', value), { error: expectedOfLimit('outputBudget_tokens') });
 const route = z.strictObject(
   {
     category: text('a category, as text').optional(),
     complexity: oneOf(['low', 'medium', 'high']).optional(),
     model: modelName,
-    outputBudget_tokens: budget.optional(),
+    outputBudget_tokens: limitValue('outputBudget_tokens').optional(),
   },
   { error: 'a map with `model`' },
 );

@@ -3,7 +3,7 @@
 import { FORMATS, type Bucket, type Format } from '../../shared/formats.js';
 import type { Limits } from '../../shared/limits.js';
 import { effectiveMode } from './job.js';
-import type { Job, JobMode, ProjectConfig } from './types.js';
+import type { Complexity, Job, JobMode, ProjectConfig } from './types.js';
 
 // bound: A token of a whole file has at least so many bytes (3.3 to 4.4 in source code), so an answer of N tokens holds a file of N times as many.
 const ANSWER_TOKEN_BYTES = 3;
@@ -62,8 +62,6 @@ function nextOn(first: Format, { config, isNew }: FormatChoiceInput): Format {
   );
   return order.find((format) => config.formats[format]) ?? first;
 }
-
-export type Complexity = 'low' | 'medium' | 'high';
 
 /** High over 3 files or any file over 500 lines; medium over 1 file or 200 lines; else low. The numbers are the rule's, not limits. */
 export function complexity(files: readonly Pick<FileSize, 'lines'>[]): Complexity {

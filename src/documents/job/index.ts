@@ -1,17 +1,10 @@
 /** The door of src/documents/job: what others may use. */
 export { encodingOf, parseConfig } from './config.js';
-export {
-  type Complexity,
-  chooseFormat,
-  complexity,
-  harderOf,
-  jobFormatPolicy,
-  splitDecision,
-} from './format-choice.js';
+export { chooseFormat, complexity, harderOf, jobFormatPolicy, splitDecision } from './format-choice.js';
 export { effectiveMode, parseJob } from './job.js';
 export { parseLimitSetting, resolveLimits, totalChunks } from './limits.js';
 export { fitLimits, formatsOf, inputBudget, modelEntry, mostOutput_tokens, route } from './models.js';
 export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
 export { namedByScripts, whyProtected } from './protected-paths.js';
-export type { Job, JobMode, ProjectConfig } from './types.js';
+export type { Complexity, Job, JobMode, ProjectConfig } from './types.js';
 export { SANDBOX_ON, type SandboxSettings } from '../source/schemas.js';

@@ -1,7 +1,7 @@
 /** The table of models: what each costs, takes and does well. `emend.yaml` adds to it and overrides it (`models:`). */
 import { FORMATS, type Format } from '../../shared/formats.js';
 import { type Limits, LIMITS, type LimitName } from '../../shared/limits.js';
-import type { ModelEntry, ProjectConfig } from './types.js';
+import type { Complexity, ModelEntry, ProjectConfig } from './types.js';
 
 /** The model that the pinned SDK's own examples use; its price is not known here, so costs say `unknown` until `emend.yaml` names it. */
 export const DEFAULT_MODEL = 'claude-sonnet-5-5';
@@ -91,18 +91,9 @@ export function formatsOf(
 
 // Which model answers, with what output budget: the job's word first, else the first route that fits, else the project's model.
 
-type Complexity = 'low' | 'medium' | 'high';
-
 /** The part of the project's configuration that decides. */
-export interface RoutingConfig {
-  readonly model: string;
-  readonly routes: readonly {
-    readonly category?: string;
-    readonly complexity?: Complexity;
-    readonly model: string;
-    readonly outputBudget_tokens?: number;
-  }[];
-  readonly models: Readonly<Record<string, { readonly maxOutput_tokens: number }>>;
+interface RoutingConfig extends Pick<ProjectConfig, 'model' | 'routes'> {
+  readonly models: Readonly<Record<string, Pick<ModelEntry, 'maxOutput_tokens'>>>;
   readonly limits: Partial<Record<LimitName, number | null>>;
 }
 

@@ -10,7 +10,7 @@ import { problem, type Problem } from '../../shared/problems.js';
 import type { LedgerRow } from '../../shared/run.js';
 import type { ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
 import { checkKeys, findings, yamlProblems } from '../source/check.js';
-import { oneOf, text } from '../source/schemas.js';
+import { oneOf, text, wholeNumber } from '../source/schemas.js';
 import type { Checked } from './types.js';
 import { readYaml } from '../source/yaml.js';
 
@@ -35,10 +35,7 @@ export interface Policy {
   readonly protectedPaths: readonly string[];
 }
 
-const bound = (what: string) => {
-  const error = `a whole number of ${what} from 0 to 1000000`;
-  return z.number({ error }).refine((value) => Number.isInteger(value) && value >= 0 && value <= 1_000_000, { error });
-};
+const bound = (what: string) => wholeNumber(0, 1_000_000, what);
 const pattern = text('a gitignore-style pattern, as text that is not empty');
 const patterns = z.array(pattern, { error: 'a list of gitignore-style patterns' });
 const listOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>

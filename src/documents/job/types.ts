@@ -8,6 +8,7 @@ import type { SandboxSettings } from '../source/schemas.js';
 export type Secrets = 'mask' | 'send';
 
 export type JobMode = 'edit' | 'standard' | 'sequential';
+export type Complexity = 'low' | 'medium' | 'high';
 
 export interface Job {
   readonly v: 1;
@@ -31,7 +32,7 @@ export interface Job {
   readonly format: Format | null;
   readonly category: string | null;
   /** At least so, for `routes`; null: by its files alone. */
-  readonly complexity: 'low' | 'medium' | 'high' | null;
+  readonly complexity: Complexity | null;
   /** Commands; `auto`: look for one and ask; null: none said (emend.yaml decides). `[]`: none wanted (`test: false`). */
   readonly test: readonly string[] | 'auto' | null;
   /** false, true (message made from the title) or the message; null: not said. */
@@ -61,7 +62,7 @@ export interface ModelEntry {
 export interface Route {
   /** Absent: any. */
   readonly category?: string;
-  readonly complexity?: 'low' | 'medium' | 'high';
+  readonly complexity?: Complexity;
   readonly model: string;
   readonly outputBudget_tokens?: number;
 }

@@ -1,10 +1,9 @@
 /** What `#anchor` leads to: the headings of a text as GitHub names them, and `id`s in its HTML. */
-import { readMarkdown } from './markdown.js';
-import { markdownStart, partHeading } from './reading.js';
+import { outlineOf, partHeading } from './reading.js';
 import { type Span, splice } from './types.js';
 import { linksOf } from './change.js';
 import { isRelative, relink, urlOf } from './links.js';
-import { baseOf, folderOf, resolveLink } from './tree.js';
+import { baseOf, decoded, folderOf, resolveLink } from './tree.js';
 
 /** Keys name the same place before and after a part's text has moved. */
 export interface Anchors {
@@ -24,7 +23,7 @@ const slugOf = (heading: string): string =>
 
 /** `own`: offset of the part's heading or title; `body`: the part's text in it; `rest`: is what stands outside of both named too? */
 export function anchorsOf(text: string, own: number, body: Span, rest: boolean): Anchors {
-  const { headings, ids } = readMarkdown(text, markdownStart(text));
+  const { headings, ids } = outlineOf(text);
   const keys = new Map<string, string>();
   const slugs = new Map<string, string>();
   const nth = counter();
@@ -158,12 +157,4 @@ function swapped(bare: string, from: string, to: string): string | null {
   if (from === to) return bare;
   const name = urlOf(baseOf(from));
   return bare.endsWith(name) ? bare.slice(0, bare.length - name.length) + urlOf(baseOf(to)) : null;
-}
-
-function decoded(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return fragment;
-  }
 }

@@ -1,11 +1,10 @@
 /** What expanding and collapsing share: a plan's files while they are changed, refusals, and the lines that Emend writes and knows again. */
 import { BODY_LINE, type PartFile } from './parse.js';
 import { baseOf, mainFile, type PlanPlace, readTree, type PartNode, type PlanTree } from './tree.js';
-import { readMarkdown } from './markdown.js';
 import { type Move, relink, retarget, urlOf } from './links.js';
-import { markdownStart } from './reading.js';
+import { outlineOf } from './reading.js';
 import type { ScoreReport } from './report.js';
-import { splice, type Fault, type PlanDocument, type TextSplice } from './types.js';
+import { splice, type Fault, type Link, type PlanDocument, type TextSplice } from './types.js';
 
 /** The plan after a change; files that are gone are not in `files`. */
 export interface Changed {
@@ -174,5 +173,17 @@ export function retargeted(
   );
 }
 
-export const linksOf = (text: string): ReturnType<typeof readMarkdown>['links'] =>
-  readMarkdown(text, markdownStart(text)).links;
+export const linksOf = (text: string): readonly Link[] => outlineOf(text).links;
+
+/** What is to be spliced into the files of a plan, by path. */
+export class Edits {
+  readonly #splices = new Map<string, TextSplice[]>();
+  add(path: string, ...splices: readonly TextSplice[]): void {
+    this.#splices.set(path, [...(this.#splices.get(path) ?? []), ...splices]);
+  }
+  made({ place, files }: PlanTree): Changed & { readonly files: Map<string, string> } {
+    const made = new Map(files);
+    for (const [path, splices] of this.#splices) made.set(path, splice(made.get(path) ?? '', splices));
+    return { ok: true, place, files: made };
+  }
+}

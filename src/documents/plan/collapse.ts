@@ -29,7 +29,7 @@ import {
 } from './tree.js';
 import type { PartFile } from './parse.js';
 import { readMarkdown } from './markdown.js';
-import { markdownStart, removeMarker } from './reading.js';
+import { outlineOf, removeMarker } from './reading.js';
 import { splice, type PartHeading, type TextSplice } from './types.js';
 
 /** Phase N: where it was the last expanded one, the plan is one file again. */
@@ -111,7 +111,7 @@ function anchorsBack(tree: PlanTree, find: (tree: PlanTree) => PartNode | undefi
   return same ? tree : treeOf({ place: tree.place, files });
 }
 
-const titleOf = (source: string): number => readMarkdown(source, markdownStart(source)).headings[0]?.from ?? -1;
+const titleOf = (source: string): number => outlineOf(source).headings[0]?.from ?? -1;
 
 const notExpanded = (file: string, node: PartNode | undefined, what: string): Change =>
   refused(file, node?.part.heading.line ?? 1, node === undefined ? `there is no ${what}` : `${what} is not expanded`);

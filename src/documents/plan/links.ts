@@ -2,9 +2,9 @@
  * Relative links of a text whose file moves one folder down, or back up. Each way undoes the other, so that expanding and collapsing
  * give the same bytes: what points elsewhere gets `../` before it, what points into the folder loses the folder's name.
  */
-import { readMarkdown, type Definition, type Outline } from './markdown.js';
+import type { Definition } from './markdown.js';
 import { folderOf, resolveLink } from './tree.js';
-import { markdownStart } from './reading.js';
+import { outlineOf } from './reading.js';
 import type { Span, Link, TextSplice } from './types.js';
 
 /** As it stands in a link: without blanks, parentheses, quotes, `#` and `?`, which would end it. */
@@ -82,7 +82,6 @@ export interface Copies {
   readonly summary: readonly string[];
 }
 
-const outlineOf = (text: string): Outline => readMarkdown(text, markdownStart(text));
 const isWithin =
   ({ from, to }: Span) =>
   (item: { readonly from: number }): boolean =>

@@ -1,8 +1,8 @@
 /** Writes into a plan what became of a phase: its tasks, the marker of its heading, the progress section. Only what changes is spliced. */
 import { collapsePhase, collapseStage } from './collapse.js';
 import { chosenBy } from './triggers.js';
-import { treeOf, type Changed } from './change.js';
-import { mainFile, isExpanded, textOf, type PartNode, type PlanTree } from './tree.js';
+import { Edits, treeOf, type Changed } from './change.js';
+import { fileOfPart, mainFile, isExpanded, textOf, type PartNode, type PlanTree } from './tree.js';
 import { parsePlan } from './parse.js';
 import { lineIndex, splice, type Marker, type TextSplice, type Span, type Task } from './types.js';
 import type { Thresholds } from './score.js';
@@ -33,19 +33,14 @@ export const findPhase = (tree: PlanTree, { name, number }: Pick<PhaseMark, 'nam
 export function markPhase(tree: PlanTree, mark: PhaseMark, values: Thresholds): Changed | null {
   const node = findPhase(tree, mark);
   if (node === null) return null;
-  const splices = new Map<string, TextSplice[]>();
-  const add = (path: string, more: readonly TextSplice[]): void => {
-    splices.set(path, [...(splices.get(path) ?? []), ...more]);
-  };
-  if (mark.marker === 'COMPLETED' || mark.open !== undefined) tick(node, mark.open ?? new Set(), add);
+  const edits = new Edits();
+  if (mark.marker === 'COMPLETED' || mark.open !== undefined) tick(node, mark.open ?? new Set(), edits);
   const { heading } = node.part;
-  for (const marker of OUTCOMES) if (marker !== mark.marker) add(node.home, removeMarker(heading, marker));
-  add(node.home, addMarker(heading, mark.marker));
-  const files = new Map(tree.files);
-  for (const [path, wanted] of splices) files.set(path, splice(files.get(path) ?? '', wanted));
+  for (const marker of OUTCOMES) if (marker !== mark.marker) edits.add(node.home, ...removeMarker(heading, marker));
+  edits.add(node.home, ...addMarker(heading, mark.marker));
+  const changed = edits.made(tree);
   const main = mainFile(tree.place);
-  files.set(main, withProgress(files.get(main) ?? '', main, mark.progress));
-  const changed: Changed = { ok: true, place: tree.place, files };
+  changed.files.set(main, withProgress(changed.files.get(main) ?? '', main, mark.progress));
   // What has no file of its own has nothing to bring back, and the plan need not be read again for it.
   return isExpanded(node) ? collapsed(changed, heading.number, values) : changed;
 }
@@ -58,34 +53,24 @@ export function unmarkPhase(
 ): ReadonlyMap<string, string> | null {
   const node = findPhase(tree, phase);
   if (node === null) return null;
-  const files = new Map(tree.files);
-  const wanted = new Map<string, readonly TextSplice[]>([
-    [node.home, OUTCOMES.flatMap((marker) => removeMarker(node.part.heading, marker))],
-  ]);
+  const edits = new Edits();
+  edits.add(node.home, ...OUTCOMES.flatMap((marker) => removeMarker(node.part.heading, marker)));
   for (const part of [node, ...node.stages.filter(isExpanded)]) {
-    const path = part.file?.path ?? part.home;
     const done = textOf(part).tasks.filter((task) => task.done);
-    const open = done.map(({ mark }) => ({ from: mark, to: mark + 1, text: ' ' }));
-    wanted.set(path, [...(wanted.get(path) ?? []), ...open]);
+    edits.add(fileOfPart(part), ...done.map((task) => ticked(task, ' ')));
   }
-  for (const [path, splices] of wanted) files.set(path, splice(files.get(path) ?? '', splices));
+  const { files } = edits.made(tree);
   if (progress.length === 0) return files;
   const main = mainFile(tree.place);
   return files.set(main, withProgress(files.get(main) ?? '', main, progress));
 }
 
-function tick(
-  node: PartNode,
-  left: ReadonlySet<string>,
-  add: (path: string, splices: readonly TextSplice[]) => void,
-): void {
-  const path = node.file?.path ?? node.home;
+const ticked = ({ mark }: Task, text: 'x' | ' '): TextSplice => ({ from: mark, to: mark + 1, text });
+
+function tick(node: PartNode, left: ReadonlySet<string>, edits: Edits): void {
   const open = textOf(node).tasks.filter(({ done, text }) => !done && !left.has(text));
-  add(
-    path,
-    open.map(({ mark }) => ({ from: mark, to: mark + 1, text: 'x' })),
-  );
-  for (const stage of node.stages.filter(isExpanded)) tick(stage, left, add);
+  edits.add(fileOfPart(node), ...open.map((task) => ticked(task, 'x')));
+  for (const stage of node.stages.filter(isExpanded)) tick(stage, left, edits);
 }
 
 const PROGRESS = 'Implementation Progress';

@@ -147,5 +147,6 @@ export function onlyField(reading: Reading, fields: readonly Field[], name: stri
 }
 
 /** Offset behind a byte order mark and front matter. */
-export const markdownStart = (source: string): number =>
-  frontMatterOf(source)?.to ?? (source.startsWith('\uFEFF') ? 1 : 0);
+const markdownStart = (source: string): number => frontMatterOf(source)?.to ?? (source.startsWith('\uFEFF') ? 1 : 0);
+
+export const outlineOf = (source: string): Outline => readMarkdown(source, markdownStart(source));

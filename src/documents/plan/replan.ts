@@ -3,12 +3,12 @@
  * number, file name, link or dependency of another phase changes. Whoever has to wait for it gets its number into its own
  * `**Dependencies**` line; without such a line a phase waits for all before it, the new one too. Pure: files in, files out.
  */
-import { refused, sameParts, treeOf, type Change } from './change.js';
+import { Edits, refused, sameParts, treeOf, type Change } from './change.js';
 import { collapsePhase } from './collapse.js';
 import { expandPhase } from './expand.js';
 import { mainFile, isExpanded, phaseOf, textOf, type PartNode, type PlanTree } from './tree.js';
 import type { Replan } from './replan-answer.js';
-import { splice, type Span, type Task, type TextSplice } from './types.js';
+import { lineIndex, type Span, type Task, type TextSplice } from './types.js';
 import { addTasks, linesOfTask, renameTask, taskLines } from './mark.js';
 import type { Thresholds } from './score.js';
 
@@ -35,19 +35,6 @@ export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds):
   }
 }
 
-/** Splices per file. */
-class Edits {
-  readonly #splices = new Map<string, TextSplice[]>();
-  add(path: string, ...splices: readonly TextSplice[]): void {
-    this.#splices.set(path, [...(this.#splices.get(path) ?? []), ...splices]);
-  }
-  made(tree: PlanTree): Change {
-    const files = new Map(tree.files);
-    for (const [path, splices] of this.#splices) files.set(path, splice(files.get(path) ?? '', splices));
-    return { ok: true, place: tree.place, files };
-  }
-}
-
 const highestOf = (tree: PlanTree): number => Math.max(0, ...tree.phases.map(({ part }) => part.heading.number));
 
 /** Where the phase's `**Dependencies**` line stands: beside its heading, else in its own file. Null: there is none. */
@@ -68,7 +55,7 @@ function moreDependencies(
   const found = dependenciesOf(node);
   if (found === null) return null;
   const source = tree.files.get(found.path) ?? '';
-  const from = lineStart(source, found.line);
+  const from = lineIndex(source).starts[found.line - 1] ?? source.length;
   const written = /^[^\r\n]*/.exec(source.slice(from))?.[0] ?? '';
   const value = /(?::\*\*|\*\*[ \t]*:)[ \t]*/.exec(written);
   const at = from + (value === null ? written.length : value.index + value[0].length);
@@ -76,16 +63,6 @@ function moreDependencies(
     found.path,
     { from: at, to: from + written.length, text: `[${[...new Set([...found.on, ...more])].join(', ')}]` },
   ];
-}
-
-function lineStart(source: string, line: number): number {
-  let at = 0;
-  for (let passed = 1; passed < line; passed += 1) {
-    const end = /\r\n|\n|\r/.exec(source.slice(at));
-    if (end === null) return source.length;
-    at += end.index + end[0].length;
-  }
-  return at;
 }
 
 interface NewPhase {

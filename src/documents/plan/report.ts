@@ -1,5 +1,5 @@
 /** What `emend plan check`, `score` and `show` tell: plain data, printed by the CLI as text or JSON. */
-import { labelOf, scoreOf, type Score, type ResolvedThresholds } from './score.js';
+import { aboveOf, labelOf, scoreOf, type Score, type ResolvedThresholds } from './score.js';
 import {
   planNumber,
   fileOfPart,
@@ -151,14 +151,10 @@ export function scoreReport(node: PartNode, { values }: Pick<ResolvedThresholds,
   const tasks = tasksOf(node).length;
   const stem = (node.home.split('/')[0] ?? '').replace(/\.md$/, '');
   const score = scoreOf(node.part.heading.name, textsOf(node), tasks, `${stem}.md`);
-  const above = [
-    ...(score.score > values.expansion ? [`score ${score.score} is above ${values.expansion}`] : []),
-    ...(tasks > values.tasks ? [`${tasks} tasks are more than ${values.tasks}`] : []),
-  ];
   return {
     ...score,
     label: labelOf(score.score, values.expansion),
-    above,
+    above: aboveOf(score.score, tasks, values),
     manyFiles: score.files.paths.length > values.fileReferences,
   };
 }

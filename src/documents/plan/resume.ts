@@ -66,7 +66,7 @@ export function resumePointOf({
     return {
       id: phase.id,
       committed: found === undefined ? null : { commit: found.commit, tests: found.tests },
-      ...(kept?.of(phase) ?? { replans: 0, forceSpent: false, failures: [], complexity: null }),
+      ...(kept?.of(phase) ?? NOTHING),
     };
   });
   const counts = left.some(
@@ -103,21 +103,12 @@ function reasons(checkpoint: PlanCheckpoint, hash: string, holdsLast: boolean, n
   ];
 }
 
-interface History {
-  readonly failures: readonly PhaseFailure[];
-  readonly replans: readonly ReplanRecord[];
-  readonly of: (phase: PhaseReading) => Pick<ResumePhase, 'replans' | 'forceSpent' | 'failures' | 'complexity'>;
-}
+type PhaseHistory = Pick<ResumePhase, 'replans' | 'forceSpent' | 'failures' | 'complexity'>;
+const NOTHING: PhaseHistory = { replans: 0, forceSpent: false, failures: [], complexity: null };
 
 /** The checkpoint speaks of phases by number; which one that is today its list of phases says. */
-function historyOf(checkpoint: PlanCheckpoint): History {
-  const {
-    phases: numbers,
-    test_failure_history,
-    replan_history,
-    phase_replan_count,
-    complexity_evaluations,
-  } = checkpoint;
+function historyOf({ phases: numbers, ...checkpoint }: PlanCheckpoint) {
+  const { test_failure_history, replan_history, phase_replan_count, complexity_evaluations } = checkpoint;
   const idOf = (number: unknown): string => numbers.find((each) => each.number === number)?.id ?? '';
   const failures = test_failure_history.map((each): PhaseFailure => ({
     phase: idOf(each.phase),
@@ -142,9 +133,9 @@ function historyOf(checkpoint: PlanCheckpoint): History {
   }));
   return {
     ...{ failures, replans },
-    of: (phase) => {
+    of: (phase: PhaseReading): PhaseHistory => {
       const before = numbers.find(({ id }) => id === phase.id);
-      if (before === undefined) return { replans: 0, forceSpent: false, failures: [], complexity: null };
+      if (before === undefined) return NOTHING;
       const last = replans.filter((each) => each.phase === phase.id).at(-1)?.at ?? -Infinity;
       const complexity = complexity_evaluations[String(before.number)];
       const same = before.text === phase.text && complexity !== undefined && complexity.method !== 'threshold';

@@ -5,7 +5,7 @@
  *     2 x refactor, redesign, architecture   (whole words in any case, in the name and the text, outside code and comments)
  *     + tasks / 5 + distinct file references / 5 + 2 where extensive tests are asked for
  */
-import type { PlanThresholds } from '../../shared/plan.js';
+import type { ComplexityRecord, PlanThresholds } from '../../shared/plan.js';
 import { z } from 'zod';
 import { urlOf } from './links.js';
 import { baseOf } from './tree.js';
@@ -105,6 +105,12 @@ export function filesIn(prose: string): readonly string[] {
   return [...new Set(found)].sort();
 }
 
+/** Why a phase is too large: each threshold that it is above. */
+export const aboveOf = (score: number, tasks: number, { expansion, tasks: most }: Thresholds): readonly string[] => [
+  ...(score > expansion ? [`score ${score} is above ${expansion}`] : []),
+  ...(tasks > most ? [`${tasks} tasks are more than ${most}`] : []),
+];
+
 /** The words beside a score: Low under 5, High from the expansion threshold on. */
 export const labelOf = (score: number, expansion: number): 'Low' | 'Medium' | 'High' =>
   score >= expansion ? 'High' : score >= Math.min(5, expansion) ? 'Medium' : 'Low';
@@ -134,11 +140,7 @@ export const secondScoreSchema = z.object({
 });
 export type SecondScore = z.infer<typeof secondScoreSchema>;
 
-export interface FinalScore {
-  /** One decimal. */
-  readonly score: number;
-  readonly method: 'threshold' | 'agent' | 'reconciled';
-  readonly reasoning: string | null;
+export interface FinalScore extends ComplexityRecord {
   /** The two scores where they lie more than 2.0 apart: to be told. */
   readonly discrepancy: { readonly threshold: number; readonly agent: number } | null;
 }

@@ -15,8 +15,6 @@ export interface PlanPlace {
 }
 
 export const mainFile = ({ stem, inFolder }: PlanPlace): string => (inFolder ? `${stem}/${stem}.md` : `${stem}.md`);
-/** Where phase files lie, whether or not the folder is there yet. */
-const planFolder = ({ stem }: PlanPlace): string => stem;
 
 /** `010` of `010_demo`, or null. */
 export const planNumber = (stem: string): string | null => /^(\d+)_/.exec(stem)?.[1] ?? null;
@@ -53,7 +51,7 @@ export function resolveLink(folder: string, target: string): string | null {
   return parts.join('/');
 }
 
-function decoded(text: string): string {
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -112,7 +110,7 @@ export function readTree(place: PlanPlace, read: ReadFile, show: (path: string) 
   };
   const loadFile = (part: Part, home: string, fields: readonly Field[]): PartFile | null => {
     if (!part.heading.markers.includes('EXPANDED')) return null;
-    const at = seeOf(part, home, fields, planFolder(place));
+    const at = seeOf(part, home, fields, place.stem);
     if ('message' in at) {
       faults.push({ file: show(home), ...at });
       return null;

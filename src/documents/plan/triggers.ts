@@ -15,7 +15,7 @@
  */
 import { scoreReport, tasksOf } from './report.js';
 import type { ReplanAction, ReplanTrigger } from '../../shared/plan.js';
-import type { Thresholds } from './score.js';
+import { aboveOf, type Thresholds } from './score.js';
 import { isExpanded, type PartNode, type PlanTree } from './tree.js';
 
 /** What a model may propose when asked because of a trigger; the first is what the trigger stands for. */
@@ -87,10 +87,7 @@ function callOf(facts: TriggerFacts, values: Thresholds): Called {
 
 function complexityCall({ score, tasks, expanded }: TriggerFacts, values: Thresholds): Called {
   if (expanded) return { outcome: 'none', why: 'it is expanded already' };
-  const above = [
-    ...(score > values.expansion ? [`score ${score} is above ${values.expansion}`] : []),
-    ...(tasks > values.tasks ? [`${tasks} tasks are more than ${values.tasks}`] : []),
-  ];
+  const above = aboveOf(score, tasks, values);
   if (above.length > 0) return { outcome: 'called', why: above.join(', ') };
   if (score >= values.expansion)
     return { outcome: 'notice', why: `score ${score} is at the threshold of ${values.expansion}` };

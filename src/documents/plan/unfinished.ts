@@ -10,6 +10,8 @@
  * What nobody doubts counts as done: the model was asked to name what it leaves out, and the tests passed. Pure.
  */
 
+import type { Task } from './types.js';
+
 const UNFINISHED_WHY_CHARS = 200; // bound: Of what a model says of a task that it left undone,
 const UNFINISHED_TASKS = 100; // bound: and of so many tasks.
 
@@ -22,38 +24,27 @@ export interface UnfinishedTask {
   readonly text: string;
   readonly why: string;
 }
-export interface TaskOfPhase {
-  readonly text: string;
-  readonly done: boolean;
-  readonly depth: number;
-}
+/** Of several lines about one task the first counts. */
+const found = (lines: readonly string[], pattern: RegExp): readonly ClaimedUnfinished[] => {
+  const byTask = new Map<number, ClaimedUnfinished>();
+  for (const line of lines) {
+    const [, number, why = ''] = pattern.exec(line) ?? [];
+    const task = Number(number ?? 0);
+    if (task > 0 && !byTask.has(task)) byTask.set(task, { task, why: why.trim().slice(0, UNFINISHED_WHY_CHARS) });
+  }
+  return [...byTask.values()].sort((a, b) => a.task - b.task).slice(0, UNFINISHED_TASKS);
+};
 
 const SAID = /^[ \t]*NOT DONE: *(?:task *)?(\d{1,4})\b[ \t.:,)-]*(.*)$/i;
 /** Where the answer itself begins, in whatever format: what stands from there on is a file's text. */
 const BODY = /^(FILE|DELETE|FIND|EMEND-COMPLETE)\b|^(---|diff |@@ |\*\*\* |<<<|```|~~~|\{)/;
 const WRITTEN = /^Not done: task (\d{1,4})(?:: (.*))?$/;
 
-const listed = (found: readonly (readonly [task: string, why: string])[]): readonly ClaimedUnfinished[] => {
-  const byTask = new Map<number, ClaimedUnfinished>();
-  for (const [number, why] of found) {
-    const task = Number(number);
-    const words = why.trim().slice(0, UNFINISHED_WHY_CHARS);
-    if (task > 0 && !byTask.has(task)) byTask.set(task, { task, why: words });
-  }
-  return [...byTask.values()].sort((a, b) => a.task - b.task).slice(0, UNFINISHED_TASKS);
-};
-
 /** In what stands before the answer itself. */
 export function claimedUnfinished(answer: string): readonly ClaimedUnfinished[] {
   const lines = answer.split(/\r\n|\n|\r/);
   const body = lines.findIndex((line) => BODY.test(line));
-  const before = lines.slice(0, body < 0 ? lines.length : body);
-  return listed(
-    before.flatMap((line) => {
-      const [, task, why] = SAID.exec(line) ?? [];
-      return task === undefined ? [] : [[task, why ?? ''] as const];
-    }),
-  );
+  return found(lines.slice(0, body < 0 ? lines.length : body), SAID);
 }
 
 /** Of several answers each knows its own files only: what every one of them leaves out is left out. */
@@ -64,13 +55,7 @@ export const unfinishedInAll = (answers: readonly (readonly ClaimedUnfinished[])
 export const unfinishedText = (unfinished: readonly ClaimedUnfinished[]): string =>
   unfinished.map(({ task, why }) => `Not done: task ${task}${why === '' ? '' : `: ${why}`}`).join('\n');
 
-export const readUnfinished = (message: string): readonly ClaimedUnfinished[] =>
-  listed(
-    message.split('\n').flatMap((line) => {
-      const [, task, why] = WRITTEN.exec(line) ?? [];
-      return task === undefined ? [] : [[task, why ?? ''] as const];
-    }),
-  );
+export const readUnfinished = (message: string): readonly ClaimedUnfinished[] => found(message.split('\n'), WRITTEN);
 
 const MADE = /\b(?:add|create|write|new|introduce|implement|scaffold)\b[^`]{0,40}`([^`\s]+)`/gi;
 const TAKEN_AWAY = /\b(?:delete|remove|rename|replace|move|drop)\b/i;
@@ -94,7 +79,7 @@ const isNamed = (path: string, text: string): boolean => {
 
 /** In the order of the tasks. `isMissing`: a path that a task speaks of making is not there. `skipped`: paths left out of the commit. */
 export function unfinishedTasks(
-  tasks: readonly TaskOfPhase[],
+  tasks: readonly Pick<Task, 'text' | 'done' | 'depth'>[],
   said: readonly ClaimedUnfinished[],
   isMissing: (path: string) => boolean,
   skipped: readonly string[] = [],

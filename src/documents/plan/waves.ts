@@ -71,10 +71,10 @@ export function waitsFor<T>(
 }
 
 /** Where a person changes what the part depends on: its line, else its heading. */
-const placeOf = (part: Part, fileOf: (part: Part) => string): Omit<Fault, 'message'> =>
-  part.dependencies === null
-    ? { file: part.heading.kind === 'phase' ? fileOf(part) : fileOf(part), line: part.heading.line }
-    : { file: fileOf(part), line: part.dependencies.line };
+const placeOf = (part: Part, fileOf: (part: Part) => string): Omit<Fault, 'message'> => ({
+  file: fileOf(part),
+  line: (part.dependencies ?? part.heading).line,
+});
 
 const nameOf = ({ heading }: Part): string => `${heading.kind === 'phase' ? 'Phase' : 'Stage'} ${heading.number}`;
 

@@ -16,16 +16,14 @@ const refused = (expected: string): CheckedPath => ({ ok: false, expected });
 
 /** Normalises (`./src//a.ts` is `src/a.ts`) or says what was expected instead. A file, so neither `.` nor a trailing `/`. */
 export function checkFilePath(written: string): CheckedPath {
-  const checked = checkPath(written);
+  const checked = checkDirectoryPath(written);
   if (!checked.ok) return checked;
   if (checked.path === '' || /\/\.?$/.test(written)) return refused('the path of a file, not of a directory');
   return checked;
 }
 
 /** As `checkFilePath`, for a directory; the workspace itself is `''`. */
-const checkDirectoryPath = (written: string): CheckedPath => checkPath(written);
-
-function checkPath(written: string): CheckedPath {
+function checkDirectoryPath(written: string): CheckedPath {
   if (written.trim() === '') return refused('a path that is not empty');
   if (hasControl(written)) return refused('a path without NUL, line ends and other control characters');
   if (written.includes('\\')) return refused('a path with "/" between its parts, no "\\"');
@@ -68,7 +66,7 @@ export function isLimitValue(name: LimitName, value: number): boolean {
   return Number.isFinite(value) && value >= min && value <= max && (!isCounted(name) || Number.isInteger(value));
 }
 
-const limitValue = (name: LimitName) =>
+export const limitValue = (name: LimitName) =>
   z
     .number({ error: expectedOfLimit(name) })
     .refine((value) => isLimitValue(name, value), { error: expectedOfLimit(name) });
@@ -152,11 +150,10 @@ const PLACE = 'an absolute path, or one that starts with ~/';
 const place = z
   .string({ error: PLACE })
   .refine((value) => /^(~\/|\/)[^\0]*[^\0/]/.test(value) && !value.split('/').includes('..'), { error: PLACE });
-const counted = (least: number, most: number) => {
-  const what = `a whole number from ${least} to ${most}`;
-  return z
-    .number({ error: what })
-    .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error: what });
+/** `of`: what is counted. */
+export const wholeNumber = (least: number, most: number, of = '') => {
+  const error = `a whole number ${of === '' ? '' : `of ${of} `}from ${least} to ${most}`;
+  return z.number({ error }).refine((value) => Number.isInteger(value) && value >= least && value <= most, { error });
 };
 const SANDBOX = 'on, off, or a map of network, read, write, memory_mib and processes';
 export const SANDBOX_ON: SandboxSettings = {
@@ -174,8 +171,8 @@ export const sandbox = z
         network: flag.default(false),
         read: z.array(place, { error: 'a list of paths' }).default([]),
         write: z.array(place, { error: 'a list of paths' }).default([]),
-        memory_mib: counted(64, 1_048_576).nullable().default(null),
-        processes: counted(8, 100_000).nullable().default(null),
+        memory_mib: wholeNumber(64, 1_048_576).nullable().default(null),
+        processes: wholeNumber(8, 100_000).nullable().default(null),
       }),
     ],
     { error: SANDBOX },

@@ -126,14 +126,15 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
   const ownLog = writer === undefined ? 'log.jsonl' : `log-${writer}.jsonl`;
   const placeOf = (stepKey: StepKey): string =>
     isStepKey(stepKey) ? join(dir, stepKey) : fail('internal', `${JSON.stringify(stepKey)} is no step key.`);
-  const logsOf = async (stepKey: StepKey): Promise<readonly string[]> => {
+  const filesOf = async (stepKey: StepKey, isWanted: (name: string) => boolean): Promise<readonly string[]> => {
     const place = placeOf(stepKey);
     const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];
-    return names
-      .filter((name) => LOG.test(name))
-      .sort()
-      .map((name) => join(place, name));
+    const wanted = names.filter(isWanted).sort();
+    return wanted.map((name) => join(place, name));
   };
+  const logsOf = (stepKey: StepKey) => filesOf(stepKey, (name) => LOG.test(name));
+  const keptFiles = (stepKey: StepKey, prefix: string) =>
+    filesOf(stepKey, (name) => name.startsWith(prefix) && name.endsWith('.json'));
 
   /** Null: there is no log. Where this host is the only writer its own is looked at first, without reading the directory. */
   const changedOf = async (stepKey: StepKey): Promise<bigint | null> => {
@@ -144,13 +145,6 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       (last, stat) => (stat === null || (last !== null && last > stat.changed_ns) ? last : stat.changed_ns),
       null,
     );
-  };
-
-  const keptFiles = async (stepKey: StepKey, prefix: string): Promise<readonly string[]> => {
-    const place = placeOf(stepKey);
-    const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];
-    const wanted = names.filter((name) => name.startsWith(prefix) && name.endsWith('.json'));
-    return wanted.sort().map((name) => join(place, name));
   };
 
   const find = async (prefix: string): Promise<readonly StepKey[]> =>

@@ -123,15 +123,8 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
       if (checked.conflicts.length > 0) return { ok: false, conflicts: checked.conflicts };
       const ids = { stepKey, proposalId, decision, generation, attempt, token: freshId(), process: parts.process };
       const { files, dirs } = checked;
-      const plan = {
-        kind: 'apply',
-        ...ids,
-        workspace: root,
-        lock: held.lock,
-        files,
-        dirs,
-        dropDirs: [],
-      } as const;
+      const { lock } = held;
+      const plan = { kind: 'apply', ...ids, workspace: root, lock, files, dirs, dropDirs: [] } as const;
       return { ok: true, plan, checked, isCurrent };
     }).catch((error: unknown) => openOrFailed(parts, record, error, { attempt, root })),
   );
@@ -155,8 +148,7 @@ const checkInTime = async (parts: EngineParts, root: string, { lock, taken }: Cu
   try {
     parts.assertCurrent();
   } catch (late) {
-    if (taken && !(await plansUnder(parts, lock.stepKey, lock)))
-      await parts.locks.release(root, lock.stepKey, lock.token);
+    if (taken && !(await plansUnder(parts, lock))) await parts.locks.release(root, lock.stepKey, lock.token);
     throw late;
   }
 };
@@ -183,32 +175,23 @@ const openOrFailed = async (
 
 const releaseIfIdle = async (parts: EngineParts, root: string, lock: WorkspaceLock): Promise<void> => {
   parts.assertCurrent();
-  if (!(await holdsFiles(parts, lock.stepKey, lock))) await parts.locks.release(root, lock.stepKey, lock.token);
+  if (!(await holdsFiles(parts, lock))) await parts.locks.release(root, lock.stepKey, lock.token);
 };
 
 /** Has any attempt of the step planned something under this lock? */
-const plansUnder = async (
-  { sys, transactions }: EngineParts,
-  stepKey: string,
-  lock: WorkspaceLock,
-): Promise<boolean> => {
+const plansUnder = async ({ sys, transactions }: EngineParts, { stepKey, token }: WorkspaceLock): Promise<boolean> => {
   for (const record of await recordsOf(sys, transactions, stepKey))
-    if ((await record.load()).plan?.lock.token === lock.token) return true;
+    if ((await record.load()).plan?.lock.token === token) return true;
   return false;
 };
 
 /** Did the step apply files under this lock that were not rolled back? */
-const holdsFiles = async (
-  { sys, transactions }: EngineParts,
-  stepKey: string,
-  lock: WorkspaceLock,
-): Promise<boolean> => {
-  const closedOf = (name: string) => readJson<ClosedRecord>(sys, join(transactions, stepKey, name, 'closed.json'));
+const holdsFiles = async ({ sys, transactions }: EngineParts, { stepKey, token }: WorkspaceLock): Promise<boolean> => {
   const names = (await orNull(sys.readdir(join(transactions, stepKey)))) ?? [];
   for (const name of names) {
     if (rollbackName(name) === name || names.includes(rollbackName(name))) continue;
-    const closed = await closedOf(name);
-    if (closed?.lock.token === lock.token && closed.files.length > 0) return true;
+    const closed = await readJson<ClosedRecord>(sys, join(transactions, stepKey, name, 'closed.json'));
+    if (closed?.lock.token === token && closed.files.length > 0) return true;
   }
   return false;
 };

@@ -128,15 +128,10 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
     (await orNull(sys.lstat(takenPath(place, token)))) !== null &&
     (await orNull(sys.lstat(endPath(place, token)))) === null;
 
-  const placeOf = async (workspace: string): Promise<{ root: string; place: LockPlace }> => {
-    const root = await sys.realpath(workspace);
-    return { root, place: await lockPlace(root, home) };
-  };
-
   const on = <T>(workspace: string, work: (root: string, place: LockPlace) => Promise<T>): Promise<T> =>
     onDisk(`The lock of ${workspace}`, async () => {
-      const { root, place } = await placeOf(workspace);
-      return work(root, place);
+      const root = await sys.realpath(workspace);
+      return work(root, await lockPlace(root, home));
     });
 
   return {
@@ -154,15 +149,11 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
             };
           const token = now_.token + 1;
           const head = await headAt(root, place);
-          const before = continues === undefined ? {} : { continues };
           const ours: WorkspaceLock = {
-            token: token,
-            stepKey,
-            workflowId,
-            namespace,
+            ...{ token, stepKey, workflowId, namespace },
             takenAt: isoTime(clock),
             ...head,
-            ...before,
+            ...(continues === undefined ? {} : { continues }),
           };
           const put = await putJsonIfAbsent(sys, takenPath(place, token), ours, MODES);
           if (!put.created) continue;

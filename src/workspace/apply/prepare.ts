@@ -49,7 +49,8 @@ export const checkFiles = async (
       refuse('it is a symbolic link, which Emend does not delete');
     if (write && seen.kind === 'file') {
       stats.set(place.real, seen.stat);
-      if (isAt(seen, file.base)) await backUpBase(blobs, file, seen);
+      const { base } = file;
+      if (base !== null && isAt(seen, base) && !(await blobs.has(base.ref))) await blobs.put(seen.bytes);
     }
     if (write && file.result !== null) place.missing.forEach((dir) => dirs.add(dir));
     files.push({ ...file, real: place.real, write, ...attributes(seen) });
@@ -66,14 +67,6 @@ const attributes = (seen: Seen): Pick<PlannedFile, 'special' | 'owner'> => {
   if (seen.kind !== 'file') return { special: 0, owner: null };
   const { mode, uid, gid } = seen.stat;
   return { special: mode & ~PERMISSIONS, owner: { uid, gid } };
-};
-
-const backUpBase = async (
-  blobs: BlobStore,
-  { base }: ProposalFile,
-  seen: Extract<Seen, { kind: 'file' }>,
-): Promise<void> => {
-  if (base !== null && !(await blobs.has(base.ref))) await blobs.put(seen.bytes);
 };
 
 /** Did nothing happen to the files since they were checked? Bytes are read again only where the inode says that they may differ. */

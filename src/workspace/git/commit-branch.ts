@@ -1,7 +1,7 @@
 /** Moving the branch (or a detached HEAD) from the lock's commit to ours, or finding that it was moved already. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { git, gitLine, repositoryOf, type GitRepository, valueOf } from './git.js';
-import { indexEntries, indexInfo, sameEntry, type Entries, type Entry } from './entries.js';
+import { git, gitLine, repositoryOf, type GitRepository, type Head, valueOf } from './git.js';
+import { indexEntries, indexInfo, sameEntry, type Entry, type TreeChanges } from './entries.js';
 import { problem, type Problem, ProblemError } from '../../shared/problems.js';
 import { commitOfStep } from './commit-hooks.js';
 import type { WorkspaceLock } from '../ports.js';
@@ -73,15 +73,19 @@ export async function dropReverted({ workspace, names }: RevertedNotes): Promise
   return (await git(['update-ref', '--stdin'], { cwd: workspace, input })).ok ? names.length : 0;
 }
 
+interface Elsewhere {
+  readonly at: 'elsewhere';
+  readonly why: string;
+}
 export type StateOfHead =
   /** HEAD is where it was when the lock was taken. */
   | { readonly at: 'parent' }
   /** The step's commit is there already. */
   | { readonly at: 'committed'; readonly commit: string }
-  | { readonly at: 'elsewhere'; readonly why: string };
+  | Elsewhere;
 
-const shown = (commit: string | null, ref: string | null): string =>
-  `${commit === null ? 'no commit' : commit.slice(0, 12)} (${ref ?? 'detached HEAD'})`;
+const shown = ({ head, headRef }: Head): string =>
+  `${head === null ? 'no commit' : head.slice(0, 12)} (${headRef ?? 'detached HEAD'})`;
 
 /** The commit that the lock's branch names now; for a detached HEAD: that HEAD names. Null: none. */
 async function tipOf(root: string, headRef: string | null): Promise<string | null> {
@@ -99,14 +103,18 @@ export async function stateOfHolder(repository: GitRepository, lock: WorkspaceLo
     if (commit !== null) return { at: 'committed', commit };
   }
   if (tip === lock.head && repository.headRef === lock.headRef) return { at: 'parent' };
-  const [was, is] = [shown(lock.head, lock.headRef), shown(repository.head, repository.headRef)];
-  return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
+  return elsewhere(lock, repository);
 }
+
+const elsewhere = (was: Head, is: Head): Elsewhere => ({
+  at: 'elsewhere',
+  why: `HEAD was ${shown(was)} when the files were changed and is ${shown(is)} now`,
+});
 
 /** The commit that this step made since the lock was taken, on its branch or where HEAD is now; null: none, or no repository. */
 export async function commitSince(
   workspace: string,
-  lock: Pick<WorkspaceLock, 'head' | 'headRef' | 'stepKey'>,
+  lock: Head & Pick<WorkspaceLock, 'stepKey'>,
 ): Promise<string | null> {
   // Outside git the lock names neither; then there may be no git to ask.
   const repository = lock.head === null && lock.headRef === null ? null : await repositoryOf(workspace);
@@ -154,8 +162,7 @@ export async function moveRef(input: {
     if (tip !== lock.head) {
       const earlier = tip === null ? null : await commitOfStep(repository.root, lock.head, tip, lock.stepKey);
       if (earlier !== null) return { at: 'committed', commit: earlier };
-      const [was, is] = [shown(lock.head, lock.headRef), shown(tip, lock.headRef)];
-      return { at: 'elsewhere', why: `HEAD was ${was} when the files were changed and is ${is} now` };
+      return elsewhere(lock, { head: tip, headRef: lock.headRef });
     }
     if ((await revertedAmong(repository.root, input.records)) !== null)
       return { at: 'elsewhere', why: 'the files were put back meanwhile, so there is nothing to commit' };
@@ -183,14 +190,13 @@ const lockedBy = ({ message }: Problem, waited_ms: number): Problem | null => {
 // them are touched; what a person staged, in these files or others, stays staged.
 
 /** Brings `paths` of the index from the parent's entries to the commit's; returns what a person should know, if anything. */
-export async function syncIndex(input: {
-  readonly root: string;
-  readonly paths: readonly string[];
-  readonly parent: Entries;
-  readonly commit: Entries;
-  /** How long a lock that somebody else holds on the index is waited for. */
-  readonly wait_ms: number;
-}): Promise<string | null> {
+export async function syncIndex(
+  input: TreeChanges & {
+    readonly root: string;
+    /** How long a lock that somebody else holds on the index is waited for. */
+    readonly wait_ms: number;
+  },
+): Promise<string | null> {
   // By a clock that is never set: a wait must not end early, or last a day, because somebody set the time.
   const deadline = performance.now() + input.wait_ms;
   for (;;) {
@@ -213,17 +219,12 @@ export async function syncIndex(input: {
   }
 }
 
-async function pending(input: {
-  root: string;
-  paths: readonly string[];
-  parent: Entries;
-  commit: Entries;
-}): Promise<{ updates: ReadonlyMap<string, Entry | null>; staged: readonly string[] }> {
-  const { entries, unmerged } = await indexEntries(input.root, input.paths);
+async function pending({ root, paths, parent, commit }: TreeChanges & { readonly root: string }) {
+  const { entries, unmerged } = await indexEntries(root, paths);
   const updates = new Map<string, Entry | null>();
   const staged: string[] = [];
-  for (const path of input.paths) {
-    const [now, before, after] = [entries.get(path), input.parent.get(path), input.commit.get(path)];
+  for (const path of paths) {
+    const [now, before, after] = [entries.get(path), parent.get(path), commit.get(path)];
     if (!unmerged.has(path) && sameEntry(now, after)) continue;
     if (!unmerged.has(path) && sameEntry(now, before)) updates.set(path, after ?? null);
     else staged.push(path);

@@ -22,7 +22,7 @@ export interface GitCall {
   readonly accept?: readonly number[];
   /** Take no optional locks: the call only reads. */
   readonly reading?: boolean;
-  /** For the commands that refuse `--literal-pathspecs` (check-ignore). */
+  /** The call's pathspecs are patterns, or its command refuses `--literal-pathspecs`. */
   readonly noLiteral?: boolean;
   /** Default: `git_ms`. */
   readonly timeout_ms?: number;

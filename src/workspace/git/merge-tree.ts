@@ -3,6 +3,7 @@
  * commits give the same tree.
  */
 import { fail } from '../../shared/problems.js';
+import { isAtLeast } from '../../system/version.js';
 import { git, gitLine, valueOf } from './git.js';
 import type { FileConflict } from '../ports.js';
 
@@ -14,19 +15,13 @@ export type TreeMerge =
   | { readonly outcome: 'conflict'; readonly files: readonly FileConflict[] };
 
 /** The first version with `--write-tree`. */
-const NEEDED = [2, 38] as const;
+const NEEDED = '2.38';
 
 /** Throws ProblemError `git_too_old` where git cannot merge without a working tree. `said`: what `git version` prints. */
 export function checkMergeable(said: string): void {
-  const [, major, minor] = /(\d+)\.(\d+)/.exec(said) ?? [];
-  const [needed, least] = NEEDED;
-  if (major !== undefined && minor !== undefined) {
-    if (Number(major) > needed || (Number(major) === needed && Number(minor) >= least)) return;
-  }
-  fail(
-    'git_too_old',
-    `Phases that run together are merged by git ${NEEDED.join('.')} or later; this is ${said.trim()}.`,
-  );
+  const found = /\d+\.\d+/.exec(said)?.[0] ?? '';
+  if (!isAtLeast(found, NEEDED))
+    fail('git_too_old', `Phases that run together are merged by git ${NEEDED} or later; this is ${said.trim()}.`);
 }
 
 /** `ours` and `theirs` are commits. Throws ProblemError `git_failed` (no common ancestor, say) or `git_too_old`. */

@@ -1,7 +1,7 @@
 /** What git and the disk hold of a worktree: its branch, the directories of the attempts at it, git's files about those. */
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { problem, ProblemError } from '../../shared/problems.js';
+import { fail, ProblemError } from '../../shared/problems.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { git, gitGroup, gitLine, repositoryOf, valueOf } from './git.js';
 import { orNull } from '../../system/durable.js';
@@ -13,9 +13,7 @@ const WORKTREE_OUTPUT_BYTES = 16_384; // bound: Kept output of its checkout and 
 export async function planWorktree(path: string, { plan, name, workspace, base }: WorktreeWanted): Promise<Worktree> {
   const repository = await repositoryOf(workspace);
   if (repository === null)
-    throw new ProblemError(
-      problem('not_a_repository', `${workspace} is not in a git repository, so no worktree can be made`),
-    );
+    return fail('not_a_repository', `${workspace} is not in a git repository, so no worktree can be made`);
   const { root, prefix } = repository;
   const common = valueOf(
     await gitLine(['rev-parse', '--path-format=absolute', '--git-common-dir'], { cwd: root, reading: true }),
@@ -70,7 +68,7 @@ export async function addWorktree({ path, branch, commonDir }: Worktree, signal?
   if (ran.aborted) throw new Error('git worktree add was stopped');
   if (ran.exit === 0) return;
   const how = ran.timedOut ? `timed out after ${STORE_BOUNDS.worktreeAdd_s} s` : ran.output.trim();
-  throw new ProblemError(problem('git_failed', `git worktree add ${path}: ${how}`));
+  fail('git_failed', `git worktree add ${path}: ${how}`);
 }
 
 /** The same worktree in the directory of one attempt. */

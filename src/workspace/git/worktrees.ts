@@ -52,13 +52,8 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     join(dirOf(plan), `${checked(name)}${what}.json`);
   const isThere = async (path: string): Promise<boolean> =>
     (await orNull(sys.lstat(path), ['ENOENT', 'ENOTDIR'])) !== null;
-  const note = async (path: string): Promise<void> => {
-    await putJsonIfAbsent(sys, path, {});
-  };
-  const read = async (plan: string, name: string): Promise<Worktree | null> => {
-    const path = file(plan, name, '');
-    return (await readJson<Worktree>(sys, path)) ?? null;
-  };
+  const read = async (plan: string, name: string): Promise<Worktree | null> =>
+    (await readJson<Worktree>(sys, file(plan, name, ''))) ?? null;
 
   /** Where it was made; null: no attempt has come to its end. */
   const madeAt = async (worktree: Worktree): Promise<string | null> => {
@@ -163,7 +158,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
             how: ran.timedOut ? `timed out after ${how.timeout_s} s` : `exit ${ran.exit ?? ran.signal ?? 'unknown'}`,
             output: ran.output,
           };
-        await note(ready);
+        await putJsonIfAbsent(sys, ready, {});
         return { outcome: 'ready' };
       }),
     list: (plan) =>

@@ -5,7 +5,7 @@
  */
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { problem, ProblemError, type Problem } from '../../shared/problems.js';
+import { problem, ProblemError } from '../../shared/problems.js';
 import { syncIndex, moveRef, stateOfHolder } from '../git/commit-branch.js';
 import { commitSettings, makeCommit, withTrailer } from '../git/commit-hooks.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from '../git/git.js';
@@ -71,7 +71,7 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
   const proposal = await proposalOf(work, changes);
   if ('outcome' in proposal) return proposal;
   if (standing.at === 'committed') return finish(work, standing.commit, ours, changes);
-  if (standing.at === 'elsewhere') return putBack(work, proposal, standing.why);
+  if (standing.at === 'elsewhere') return unmade(work, proposal, { outcome: 'moved', why: standing.why });
 
   const applied = await work.parts.engine.apply(applyOf(work, proposal), work.assertCurrent);
   switch (applied.outcome) {
@@ -82,8 +82,7 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
     case 'base_changed':
       return { outcome: 'dirty', files: applied.conflicts };
     case 'conflict':
-      await work.parts.engine.rollback(applyOf(work, proposal), work.assertCurrent);
-      return { outcome: 'dirty', files: applied.conflicts };
+      return unmade(work, proposal, { outcome: 'dirty', files: applied.conflicts });
     case 'applied':
       return commitMerge(work, { ours, tree: merged.tree, changes, proposal });
   }
@@ -171,15 +170,10 @@ function applyOf({ request, repository }: Work, proposal: Proposal): ApplyReques
   };
 }
 
-async function putBack(work: Work, proposal: Proposal, why: string): Promise<MergeOutcome> {
-  await work.parts.engine.rollback(applyOf(work, proposal), work.assertCurrent);
-  return { outcome: 'moved', why };
-}
-
 /** No commit was made: the files go back, as the next try is another merge. */
-async function unmade(work: Work, proposal: Proposal, why: Problem): Promise<MergeOutcome> {
+async function unmade(work: Work, proposal: Proposal, outcome: MergeOutcome): Promise<MergeOutcome> {
   await work.parts.engine.rollback(applyOf(work, proposal), work.assertCurrent);
-  return { outcome: 'failed', problem: why };
+  return outcome;
 }
 
 interface Made {
@@ -202,20 +196,14 @@ async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made):
     sign: request.sign,
   });
   work.assertCurrent();
-  if (!made.ok) return unmade(work, proposal, made.problem);
+  if (!made.ok) return unmade(work, proposal, { outcome: 'failed', problem: made.problem });
   const commit = made.value;
   const subject = message.slice(0, message.indexOf('\n'));
   const records = [recordName(request.stepKey, proposalIdOf(proposal), 0)];
-  const committed = await moveRef({
-    repository,
-    lock,
-    commit,
-    subject,
-    records,
-    wait_ms: parts.lockWait_ms ?? 10_000,
-  });
-  if (committed.at === 'failed') return unmade(work, proposal, committed.problem);
-  if (committed.at === 'elsewhere') return putBack(work, proposal, committed.why);
+  const wait_ms = parts.lockWait_ms ?? 10_000;
+  const committed = await moveRef({ repository, lock, commit, subject, records, wait_ms });
+  if (committed.at === 'failed') return unmade(work, proposal, { outcome: 'failed', problem: committed.problem });
+  if (committed.at === 'elsewhere') return unmade(work, proposal, { outcome: 'moved', why: committed.why });
   return finish(work, committed.at === 'committed' ? committed.commit : commit, ours, changes);
 }
 

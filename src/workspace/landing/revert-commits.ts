@@ -4,24 +4,20 @@
  * is not committed, the branch moved last. A ref of this working tree names it until then: an attempt that died is gone on with.
  */
 
-import { git, valueOf, gitLine, repositoryOf } from '../git/git.js';
+import { fieldsOf, git, valueOf, gitLine, repositoryOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { commitSettings, makeCommit } from '../git/commit-hooks.js';
 import { blobId, sameEntry, treeEntries } from '../git/entries.js';
 import { mergeInto, type MergeParts } from './merge.js';
 import { mergeTrees } from '../git/merge-tree.js';
-import type { WorkspaceLock, AssertCurrent, Signing } from '../ports.js';
+import type { WorkspaceLock, AssertCurrent } from '../ports.js';
 import type { MergeOutcome, MergeRequest, PlanCommit } from '../repository.js';
 
 const PLAN_COMMITS = 10_000; // bound: Commits of a plan's phases and marks that are looked through for what an earlier run left,
 
-export interface TakeBack {
-  readonly workspace: string;
+export interface TakeBack extends Pick<MergeRequest, 'workspace' | 'message' | 'holder' | 'sign'> {
   /** Newest first; all in the branch. */
   readonly commits: readonly string[];
-  readonly message: string;
-  readonly holder: MergeRequest['holder'];
-  readonly sign: Signing;
 }
 export type TakenBack =
   | { readonly outcome: 'taken_back'; readonly commit: string; readonly files: readonly string[] }
@@ -68,8 +64,7 @@ export async function takeBack(
 /** Paths that a commit changed. */
 async function filesOf(root: string, commit: string): Promise<readonly string[]> {
   const args = ['diff-tree', '-r', '-z', '--no-commit-id', '--name-only', '--no-renames', commit, '--'];
-  const { text } = valueOf(await git(args, { cwd: root, reading: true }));
-  return text.split('\0').filter((path) => path !== '');
+  return fieldsOf(valueOf(await git(args, { cwd: root, reading: true })));
 }
 
 /** Of others, since the oldest, on files that they changed: what stands on them is taken back first, by whoever made it. */
@@ -140,8 +135,8 @@ async function putIn(
   [name = '', ...rest]: readonly string[],
   blob: string,
 ): Promise<string> {
-  const listed = tree === null ? '' : valueOf(await git(['ls-tree', '-z', tree], { cwd: root, reading: true })).text;
-  const entries = listed.split('\0').filter((entry) => entry !== '');
+  const listed = tree === null ? null : await git(['ls-tree', '-z', tree], { cwd: root, reading: true });
+  const entries = listed === null ? [] : fieldsOf(valueOf(listed));
   const old = entries.find((entry) => entry.slice(entry.indexOf('\t') + 1) === name);
   const [mode = '100644', , id = null] = old?.slice(0, old.indexOf('\t')).split(' ') ?? [];
   const now =
