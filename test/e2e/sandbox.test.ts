@@ -189,6 +189,7 @@ describe('without a sandbox', () => {
       reason: 'sandbox_unavailable',
       accepts: ['run_once', 'run_without', 'skip', 'abort'],
     });
+    await check(s, run.live!.workflowId, 'edit-step-paused-sandbox-unavailable');
     expect(existsSync(join(s.repo, '../outside'))).toBe(false);
     await s.answer(run, 'run_once');
     expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'sandbox_unavailable' });
