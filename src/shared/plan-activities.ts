@@ -13,6 +13,8 @@ interface PlanActivityBase {
   readonly log: readonly StepEvent[];
   readonly workspace: string;
   readonly planPath: string;
+  /** Configuration as the plan was read (JSON blob); absent: it was not. */
+  readonly settings?: BlobRef;
 }
 export interface ReadPlanInput extends PlanActivityBase {
   /** The result is recorded under (stepKey, reading) and returned unchanged ever after. */
@@ -60,6 +62,7 @@ export interface PhaseJobInput extends PlanActivityBase {
   readonly run: number;
   readonly child: string;
   readonly texts: BlobRef;
+  readonly settings: BlobRef;
   readonly score: number;
   readonly queues: Queues;
   readonly approval: 'ask' | 'auto';

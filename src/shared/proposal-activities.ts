@@ -195,6 +195,8 @@ export interface VerifyInput extends ActivityBase {
   readonly token: number | null;
   /** Of a step, whose configuration is in it; absent: `emend.yaml` as it is now. */
   readonly snapshot?: BlobRef;
+  /** Of a plan: what its front matter says comes first. */
+  readonly settings?: BlobRef;
   /** Of a step: what must be on disk before and after the tests; absent: nothing is held to be there. */
   readonly applications?: readonly Application[];
   /** Which of the step's test runs it is, from 0; absent: 0. */

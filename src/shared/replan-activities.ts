@@ -121,6 +121,7 @@ export interface ApplyReplanInput {
   readonly log: readonly StepEvent[];
   readonly workspace: string;
   readonly planPath: string;
+  readonly settings: BlobRef;
   readonly phase: { readonly id: string; readonly number: number; readonly name: string };
   /** Counts the replans of the run: records and commit are named after it. */
   readonly number: number;

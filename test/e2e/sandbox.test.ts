@@ -1,5 +1,5 @@
 /** A person's commands on a model's bytes: in the sandbox, or without one by a consent that is recorded. */
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { resolveRun } from '../../src/client/index.js';
@@ -189,6 +189,7 @@ describe('without a sandbox', () => {
       reason: 'sandbox_unavailable',
       accepts: ['run_once', 'run_without', 'skip', 'abort'],
     });
+    await check(s, run.live!.workflowId, 'edit-step-paused-sandbox-unavailable');
     expect(existsSync(join(s.repo, '../outside'))).toBe(false);
     await s.answer(run, 'run_once');
     expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'sandbox_unavailable' });
@@ -206,5 +207,24 @@ describe('without a sandbox', () => {
     expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
     expect(s.read('a.js')).toBe('const a = 1;\n');
     expect(existsSync(join(s.repo, '../outside'))).toBe(false);
+  });
+
+  test("`sandbox: off` in a plan's front matter is the consent for all that the plan runs", async () => {
+    const phases = TWO_WAVES.slice(0, 2);
+    const config = "worktree: { setup: 'echo x >> ../setup' }\ntest: ['echo x >> ../tests']\n";
+    const plan = `---\nsandbox: off\n---\n${planText(phases)}`;
+    const s = (open = await scene(
+      { 'plans/010_demo.md': plan, 'emend.yaml': config },
+      phases.map((phase) => answerFor(phase)),
+      { env: NONE },
+    ));
+    hook(s, [`echo x >> ${s.home}/hooked`]);
+    await s.worker();
+    const run = await startDemo(s, { approval: 'auto' });
+    expect(await s.end(run, 150)).toMatchObject({ outcome: 'completed' });
+    // After the merges; the others ran in worktrees.
+    expect(existsSync(join(s.repo, '../tests'))).toBe(true);
+    // Of both phases and both marks.
+    expect(readFileSync(join(s.home, 'hooked'), 'utf8')).toBe('x\n'.repeat(4));
   });
 });

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { check } from './check-history.js';
 import { lockOf } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -96,6 +97,7 @@ describe.each(['on', 'off'])('sandbox: %s', (sandbox) => {
 test('skip rolls back', async () => {
   const { s, run } = await begin('echo x >> a.js');
   expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_changed_files' });
+  await check(s, run.live!.workflowId, 'edit-step-paused-tests-changed-files');
   await s.answer(run, 'skip');
   expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
   expect(s.read('a.js')).toBe('const a = 1;\n');

@@ -40,6 +40,7 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
       'declined',
       'prompt_cut',
       'call_lost',
+      'secret',
       'down',
       'down>unreached',
       'down>401',

@@ -267,7 +267,11 @@ export class StepDriver {
       const { regeneration, format, outputBudget_tokens, model, note, refusal } = attempt;
       const { base, edits } = this.state;
       const snapshot = base.ready?.snapshot ?? blob('');
-      const told = { regeneration, format, outputBudget_tokens, model, note, refusal };
+      const { secrets } = this.state;
+      const told = {
+        ...{ regeneration, format, outputBudget_tokens, model, note, refusal },
+        ...(secrets === undefined ? {} : { secrets }),
+      };
       const failed = this.failure(word, 'propose', chunk);
       const answer = () =>
         this.world.propose(word ?? 'edited', { snapshot, file, seq, brief: edits.brief, accepted: heads, ...told });

@@ -196,6 +196,11 @@ export class World {
       case 'prompt_cut':
       case 'call_lost':
         return { ...base, outcome, message };
+      case 'secret':
+        return {
+          ...{ outcome: 'secret_found', message: `a secret in ${input.file}`, usage: NO_USAGE },
+          files: detail === '' ? [input.file] : detail.split(','),
+        };
       case 'down':
         return { outcome: 'model_unavailable', message: 'Overloaded', down: downOf(detail), usage: NO_USAGE };
       default:

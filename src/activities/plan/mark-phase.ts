@@ -54,13 +54,13 @@ async function isMissing(root: string, path: string): Promise<boolean> {
 export const markPhase =
   (ports: ActivityPorts) =>
   async (input: MarkPhaseInput, scope: ActivityScope): Promise<MarkPhaseResult> => {
-    const { workspace, workflowId, namespace, phase, planPath } = input;
+    const { workspace, workflowId, namespace, phase, planPath, settings } = input;
     const wanted = await withUnfinished(ports, input);
     const { marker, done, total } = wanted;
     const written = await writePlan(
       ports,
       {
-        ...{ workspace, workflowId, namespace, name: 'mark' },
+        ...{ workspace, workflowId, namespace, name: 'mark', ...(settings === undefined ? {} : { settings }) },
         stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
         message: `Mark Phase ${phase.number} of ${planPath} as ${marker} (${done}/${total})`,
       },

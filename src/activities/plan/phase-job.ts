@@ -19,6 +19,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { isoTime } from '../../system/clock.js';
 import { remember } from '../step/verify.js';
+import type { PlanSettings } from './plan-call.js';
 
 // After a failed attempt a phase is asked for in another way: by the model that `emend.yaml` names for that (`plan: { fallbackModel }`), else
 // in another format. A file that is too long for a whole answer is never asked for as one. Null: there is no other way.
@@ -90,6 +91,8 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
   });
   const own = new Set(plan === null ? [] : pathsOfPlan(plan, root));
   const files = await filesOf(root, asked.files, asked.text, own);
+  // As the plan was read: nothing that a model wrote since counts.
+  const { front: set = {} } = await getJson<Partial<PlanSettings>>(blobs, input.settings, 'settings');
   const title = `Phase ${phase.number}: ${phase.name}`;
   const report = input.report === null ? null : await getText(blobs, input.report);
   const fallback = input.failure === null ? null : await fallbackOf(root, input, files);
@@ -102,8 +105,7 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
     ...(fallback === null ? [] : [`${fallback.key}: ${JSON.stringify(fallback.value)}`]),
     ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
     ...(levelOf(input.score) === 'low' ? [] : [`complexity: ${levelOf(input.score)}`]),
-    ...(plan?.tree.main.repair === false ? ['repair: false'] : []),
-    ...(plan?.tree.main.sendsSecrets === true ? ['secrets: send'] : []),
+    ...Object.entries(set).map(([key, value]) => `${key}: ${JSON.stringify(value)}`),
     `test: ${input.commands.length === 0 ? 'false' : JSON.stringify(input.commands)}`,
     `commit: ${JSON.stringify(commitMessage(title, input))}`,
     '---',

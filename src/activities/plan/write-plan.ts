@@ -30,6 +30,7 @@ export interface PlanWrite {
   readonly workspace: string;
   readonly workflowId: string;
   readonly namespace: string;
+  readonly settings?: BlobRef;
   readonly message: string;
   /** Name of the records. */
   readonly name: string;
@@ -132,12 +133,12 @@ async function write(
 
 async function land(
   ports: ActivityPorts,
-  { workspace, message }: PlanWrite,
+  { workspace, message, settings }: PlanWrite,
   { lock, ...request }: ApplyRequest & { readonly lock: WorkspaceLock },
   scope: ActivityScope,
 ): Promise<Written> {
   const { stepKey, proposal } = request;
-  const { hooks, env, sign, sandbox } = await projectConfig(ports, workspace);
+  const { hooks, env, sign, sandbox } = await projectConfig(ports, workspace, settings);
   const release = (): Promise<void> => ports.workspace.releaseLock(workspace, stepKey, lock.token);
   const committed = await ports.repository.commit(
     {

@@ -18,17 +18,20 @@ export async function commandConfig(
   {
     workspace,
     snapshot,
+    settings,
     sandbox: choice,
   }: {
     readonly workspace: string;
     readonly snapshot?: BlobRef;
+    readonly settings?: BlobRef;
     readonly sandbox?: SandboxChoice;
   },
   files: readonly { readonly path: string }[],
 ): Promise<Omit<ProjectConfig, 'sandbox'> & { readonly sandbox: SandboxSettings | 'off' }> {
   const isChanged = files.some(({ path }) => path === 'emend.yaml');
   const taken = snapshot === undefined ? null : (await getSnapshot(ports.blobs, snapshot)).config;
-  const now = taken === null || (choice?.reread === true && !isChanged) ? await projectConfig(ports, workspace) : taken;
+  const now =
+    taken === null || (choice?.reread === true && !isChanged) ? await projectConfig(ports, workspace, settings) : taken;
   const { env, sandbox } = now;
   return { ...(taken ?? now), env, sandbox: sandboxFor(sandbox, choice) };
 }

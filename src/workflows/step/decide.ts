@@ -218,6 +218,8 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
       const without = request.answer === 'run_once' ? 'once' : 'run';
       return { ...state, sandbox: { ...state.sandbox, without } };
     }
+    case 'secret_found':
+      return request.answer === 'mask' || request.answer === 'send' ? { ...state, secrets: request.answer } : state;
     case 'approval':
       if (answers.has('revise')) return { ...pinProposal(state, open), stage: { at: 'propose' }, proposal: null };
       if (answers.has('select')) return { ...pinProposal(state, open), stage: { at: 'build' }, proposal: null };

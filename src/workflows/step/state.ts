@@ -177,6 +177,8 @@ export interface StepState extends RunState<EditStepInput> {
   readonly usageFromJournal: boolean;
   /** What people said of the sandbox of the step's commands; absent: nothing. */
   readonly sandbox?: Pick<SandboxChoice, 'reread'> & { readonly without?: 'once' | 'run' };
+  /** What a person said of secrets in requests; absent: nothing. */
+  readonly secrets?: 'mask' | 'send';
   readonly commit: string | null;
 }
 

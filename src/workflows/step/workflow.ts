@@ -185,6 +185,7 @@ async function propose(chunks: readonly Chunk[], run: StepRun): Promise<void> {
           ...{ regeneration, format, outputBudget_tokens, model, note, refusal },
           ...(region === null ? {} : { region }),
           ...(linesAsked === null ? {} : { lines: linesAsked }),
+          ...(state.secrets === undefined ? {} : { secrets: state.secrets }),
           ...limitsOf(state),
         },
         (result) => ({ type: 'proposed', chunk, result }),
