@@ -28,7 +28,7 @@ import { isSource } from './phase-job.js';
 /** Empty where the phase has no commit: then a person said that it is done. */
 export async function unfinishedOf(
   ports: Pick<ActivityPorts, 'blobs' | 'repository' | 'workspace'>,
-  input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped'>,
+  input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped' | 'verification'>,
 ): Promise<readonly UnfinishedTask[]> {
   const { workspace, phase, commit, texts, skipped } = input;
   if (commit === null || texts === null) return [];
@@ -40,7 +40,8 @@ export async function unfinishedOf(
   const missing = new Set<string>();
   for (const path of new Set(tasks.flatMap(({ text }) => filesToMake(text))))
     if (await isMissing(root, path)) missing.add(path);
-  return unfinishedTasks(tasks, readUnfinished(message), (path) => missing.has(path), skipped);
+  const tested = input.verification?.startsWith('pass') === true;
+  return unfinishedTasks(tasks, readUnfinished(message), { isMissing: (path) => missing.has(path), skipped, tested });
 }
 
 /** A source file's path that leads nowhere, from the top or from whichever folder. */
