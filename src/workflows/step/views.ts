@@ -48,8 +48,8 @@ function doingOf(state: StepState): string {
   const outage = outageOf(state);
   if (outage !== null) return outageText(outage);
   const { files, combined, briefWanted, brief } = state.edits;
-  const asked = files.filter((file) => file.status === 'in_progress').map((file) => file.path);
-  const finished = files.filter((file) => file.status === 'done' || file.status === 'skipped').length;
+  const asked = files.filter((file) => file.status === 'in_progress');
+  const doneWith = files.filter((file) => file.again === true || !isUnfinished(file)).length;
   const { stage } = state;
   switch (stage.at) {
     case 'preflight':
@@ -61,7 +61,10 @@ function doingOf(state: StepState): string {
       if (combined !== null) return `asking for all ${files.length} files in one call`;
       if (asked.length === 0)
         return briefWanted && brief === null ? 'writing a brief for all files' : 'choosing the next file';
-      return `file ${Math.min(finished + 1, files.length)}/${files.length}: ${asked.slice(0, 3).join(', ')}`;
+      return `${asked.every((file) => file.again) ? 'asking again' : `file ${doneWith + 1}/${files.length}`}: ${asked
+        .slice(0, 3)
+        .map((file) => file.path)
+        .join(', ')}`;
     case 'build':
       return 'building the proposal';
     case 'review':

@@ -3,6 +3,7 @@ import { visible } from '../../../src/shared/text.js';
 import { describe, expect, test } from '@jest/globals';
 import { type PauseReason, ANSWERS_BY_REASON } from '../../../src/shared/decisions.js';
 import { readShortSignal } from '../../../src/workflows/frame/read-signal.js';
+import { reduce } from '../../../src/workflows/step/reduce.js';
 import { detailsOf, ledgerOf, statusOf } from '../../../src/workflows/step/views.js';
 import { eventsOf } from '../../../src/workflows/frame/details.js';
 import { inOrder, play, StepDriver, type Saying, type Words } from '../../shared/step-driver.js';
@@ -100,7 +101,33 @@ describe('details', () => {
   });
 });
 
+/** What a person reads while a case is played. */
+const shownIn = (wanted: Wanted, words: Words, decisions: readonly Saying[]): readonly string[] => {
+  const driver = new StepDriver(wanted, inOrder(words));
+  const said: string[] = [];
+  const left = [...decisions];
+  while (driver.next() !== 'finish') {
+    if (driver.next() === 'propose') {
+      const [chunk] = driver.chunks();
+      const state = reduce(driver.state, { type: 'chunk_started', chunk: chunk! }, 0);
+      said.push(statusOf(state).doing);
+    }
+    if (driver.next() !== 'await_decision') driver.step();
+    else driver.say(left.shift() ?? 'abort');
+  }
+  return said;
+};
+
 describe('status', () => {
+  test('a file that failed is done with: the next one has the next number; what is asked again has none', () => {
+    const files = ['a.ts', 'b.ts', 'c.ts'];
+    const propose = { 'b.ts': ['invalid', 'declined'] };
+    expect(shownIn({ files }, { propose }, ['retry', ['revise', { note: 'x' }], 'approve'])).toEqual([
+      ...['file 1/3: a.ts', 'file 2/3: b.ts', 'file 2/3: b.ts', 'file 3/3: c.ts', 'asking again: b.ts'],
+      ...files.map((path) => `asking again: ${path}`),
+    ]);
+  });
+
   const words = {
     apply: ['busy', 'base_changed:b.ts'],
     verify: ['fail:x'],
