@@ -139,7 +139,12 @@ export type FileStatus = 'pending' | 'in_progress' | 'done' | 'failed' | 'skippe
 export interface LedgerRow {
   readonly path: string;
   readonly status: FileStatus;
+  /** Answers of the model about it so far, at every fallback; an answer about all files is one about each. */
   readonly attempts: number;
+  /** Refused answers that `maxAttemptsPerFile` still allows at this fallback; absent: nothing more is asked for. */
+  readonly attemptsLeft?: number;
+  /** Answers that `maxCallsPerFile` still allows before a person is asked; absent as above. */
+  readonly callsLeft?: number;
   readonly format: Format;
   readonly bucket: Bucket;
   readonly lines: number;
@@ -169,6 +174,8 @@ export interface StepStatus {
   readonly proposalId: string | null;
   readonly usage: StepUsage;
   readonly wasSplit: boolean;
+  /** Edit calls that `maxTotalChunks` still allows; absent: not known, or none comes. */
+  readonly chunksLeft?: number;
   /** Decisions and signals that did not count. */
   readonly ignored: readonly string[];
   /** All of them; absent: `ignored` has them all. */
