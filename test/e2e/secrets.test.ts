@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { check } from './check-history.js';
+import { emendCommand } from './ends.js';
 import { scene, structured, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -225,6 +226,16 @@ describe('secrets: ask', () => {
     expect(asked(s)).toEqual(['brief', 'c']);
     expect(s.read('a.ts')).toBe(source(token));
     expect(s.read('c.ts')).toBe('export const c = 2;\n');
+  });
+
+  test('a policy masks, and approves what follows', async () => {
+    const token = madeUp();
+    const { s } = await begin(token);
+    s.write('policy.yaml', 'v: 1\npaths: ["*.ts"]\n');
+    const said = await emendCommand(s, 'run', 'job.md', '--policy', 'policy.yaml');
+    expect(said).toMatchObject({ code: 0, out: expect.stringContaining('approved by the policy policy.yaml') });
+    expect(asked(s)).toEqual(['masked']);
+    expect(s.read('a.ts')).toBe(changed(token));
   });
 
   test('under `approval: auto` nobody is there to be asked: masked', async () => {
