@@ -65,13 +65,7 @@ export interface PhaseScore {
   /** Each threshold that the phase is above, in words; empty: none. */
   readonly above: readonly string[];
 }
-export interface PhaseEstimate {
-  readonly calls: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  /** Null: the price of a model is not known. */
-  readonly usd: number | null;
-}
+export type PhaseEstimate = Pick<StepUsage, 'calls' | 'input_tokens' | 'output_tokens' | 'usd'>;
 export interface PlanThresholds {
   /** A score above it calls for expansion. */
   readonly expansion: number;
@@ -118,14 +112,10 @@ export interface PlanCheckpoint {
   readonly timestamp: string;
   /** Of the plan's budgets, by this run and by those that it went on from. */
   readonly spent: { readonly own: PlanSpent; readonly before: PlanSpent | null };
-  /** By their ids. `text` as in PhaseReading. */
-  readonly phases: readonly {
-    readonly id: PhaseId;
-    readonly number: number;
-    readonly name: string;
-    readonly text: string;
+  /** By their ids. */
+  readonly phases: readonly (Pick<PhaseReading, 'id' | 'number' | 'name' | 'text'> & {
     readonly force_spent: boolean;
-  }[];
+  })[];
 }
 
 // ----------------------------------------------------------------------------------------------------------------------- reading

@@ -7,7 +7,7 @@ import type { PlanProgress } from './plan.js';
 import type { StepUsage } from './usage.js';
 import type { Rules } from './rules.js';
 import type { DecisionPoint } from './decisions.js';
-import type { Bucket, Format } from './formats.js';
+import type { Target } from './step-activities.js';
 import type { Overrides, Timings } from './limits.js';
 import type { Problem, Version } from './problems.js';
 import type { Outage } from './outage.js';
@@ -37,12 +37,13 @@ export interface PlanInput extends RunInput {
   /** The earlier run of this plan that saved the newest checkpoint; absent: none is known. */
   readonly resumeFrom?: StepKey;
   /** Of a run that goes on where the one before it was (continue-as-new). */
-  readonly carried?: {
-    readonly v: Version;
-    /** A PlanState. */
-    readonly state: unknown;
-    readonly reportedSeq: number;
-  };
+  readonly carried?: Carried;
+}
+/** `state`: a PlanState or a StepState. */
+interface Carried {
+  readonly v: Version;
+  readonly state: unknown;
+  readonly reportedSeq: number;
 }
 
 // ------------------------------------------------------------------------------------------------------------------------ inputs
@@ -75,13 +76,7 @@ export interface EditStepInput extends RunInput {
   /** Of a phase: a person's consent for an earlier one, for the rest of the plan. */
   readonly withoutSandbox?: true;
   /** Of a run that goes on where the one before it was (continue-as-new). */
-  readonly carried?: {
-    readonly v: Version;
-    /** A StepState. */
-    readonly state: unknown;
-    readonly reportedSeq: number;
-    readonly count: UsageOwed;
-  };
+  readonly carried?: Carried & { readonly count: UsageOwed };
 }
 /** What a step still has to count: nothing, its usage now, or at its end; and whether it was counted before. */
 export interface UsageOwed {
@@ -135,17 +130,14 @@ export interface OpenOnHost {
 
 // ----------------------------------------------------------------------------------------------------------------------- queries
 export type FileStatus = 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped';
-export interface LedgerRow {
-  readonly path: string;
+export interface LedgerRow extends Omit<Target, 'bytes'> {
   readonly status: FileStatus;
+  /** Answers of the model about it so far, at every fallback; an answer about all files is one about each. */
   readonly attempts: number;
-  readonly format: Format;
-  readonly bucket: Bucket;
-  readonly lines: number;
-  readonly isNew: boolean;
-  /** The job says that it goes; absent: it is edited. */
-  readonly deletes?: true;
-  readonly outputBudget_tokens: number;
+  /** Refused answers that `maxAttemptsPerFile` still allows at this fallback; absent: nothing more is asked for. */
+  readonly attemptsLeft?: number;
+  /** Answers that `maxCallsPerFile` still allows before a person is asked; absent as above. */
+  readonly callsLeft?: number;
   /** Why it failed or was skipped; null otherwise. */
   readonly reason: string | null;
   readonly verdict: 'approve' | 'skip' | null;
@@ -168,6 +160,8 @@ export interface StepStatus {
   readonly proposalId: string | null;
   readonly usage: StepUsage;
   readonly wasSplit: boolean;
+  /** Edit calls that `maxTotalChunks` still allows; absent: not known, or none comes. */
+  readonly chunksLeft?: number;
   /** Decisions and signals that did not count. */
   readonly ignored: readonly string[];
   /** All of them; absent: `ignored` has them all. */

@@ -19,6 +19,7 @@ export {
 } from './edit.js';
 export {
   type FailureShown,
+  type PhaseShown,
   type RevisionContext,
   buildDebugRequest,
   buildReplanRequest,
