@@ -72,7 +72,12 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
     .option('--dev', 'start what is missing (server, worker) for as long as this command runs')
     .option('--wait', 'wait through decisions that somebody answers elsewhere')
     .option('--yes', 'approve the estimate (within budgets) and every proposal here')
-    .option('--set <limit=value>', 'set a budget of the plan, or a limit of its phases; again and again', collect, [])
+    .option(
+      '--set <limit=value>',
+      'a budget of the plan, or a setting of its phases as for `emend run` (repeatable)',
+      collect,
+      [],
+    )
     .option('--hint <text>', 'goes into the prompts of this run; again and again', collect, [])
     .addOption(quiet())
     .addOption(json())

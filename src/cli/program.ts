@@ -54,7 +54,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .option('--draft-pr', 'open a draft pull request for the branch, with gh')
     .option('--again', 'start another run beside an open one of the same job')
     .addOption(live())
-    .option('--set <limit=value>', 'set a limit for this run (again and again)', collect, [])
+    .option('--set <limit=value>', 'a limit, or `requireCompleteSentinel`, for this run (repeatable)', collect, [])
     .option('--hint <text>', 'a hint for the prompts of this run (again and again)', collect, [])
     .option('--workspace <dir>', 'the directory to edit; default: the git repository of the job file')
     .addOption(quiet())

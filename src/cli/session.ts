@@ -1,7 +1,7 @@
 /** Opens the stores and the server for a command and closes them after it, whatever happens. */
 import { parseLimitSetting } from '../documents/job/index.js';
 import type { DecisionRequest } from '../shared/decisions.js';
-import type { LimitName } from '../shared/limits.js';
+import type { Overrides } from '../shared/limits.js';
 import { fail, ProblemError, problem, EXIT } from '../shared/problems.js';
 import type { Io } from './io.js';
 import { openEmend } from '../client/open.js';
@@ -39,25 +39,34 @@ export const withEmend = async <T>(io: Io, use: (emend: Emend) => Promise<T>): P
 
 // `--set NAME=VALUE`, as often as wanted.
 
-/** For a decision: limits, `model` and `command`. Throws ProblemError `usage`. */
-export const decisionSettings = (written: readonly string[]): NonNullable<DecisionRequest['set']> => {
-  const settings = written.map((each) => {
+/** Throws ProblemError `usage`. */
+const settingsOf = (written: readonly string[]) =>
+  written.map((each) => {
     const parsed = parseLimitSetting(each);
     if (!parsed.ok) throw new ProblemError(parsed.problems[0] ?? problem('usage', `--set ${each} cannot be read.`));
-    return [parsed.value.name, parsed.value.value] as const;
+    return parsed.value;
   });
-  return Object.fromEntries(settings);
-};
 
-/** For a run: limits only. Throws ProblemError `usage`. */
-export const runLimits = (written: readonly string[]): Partial<Record<LimitName, number>> => {
-  const { model, command, ...limits } = decisionSettings(written);
-  if (model !== undefined)
-    fail('usage', '--set model=… is for decisions.', 'Write `model:` into the job or emend.yaml.');
-  if (command !== undefined)
-    fail('usage', '--set command=… is for decisions.', 'Write `test:` into the job or emend.yaml.');
-  return limits as Partial<Record<LimitName, number>>;
-};
+/** For a decision: limits, `model` and `command`. Throws ProblemError `usage`. */
+export const decisionSettings = (written: readonly string[]): NonNullable<DecisionRequest['set']> =>
+  Object.fromEntries(
+    settingsOf(written).map((setting) => {
+      if (setting.kind === 'flag') fail('usage', `--set ${setting.name}=… is for runs.`, 'Give it to `emend run`.');
+      return [setting.name, setting.value];
+    }),
+  );
+
+const IN_FILES = { model: 'model', command: 'test' };
+/** For a run: limits and `requireCompleteSentinel`. Throws ProblemError `usage`. */
+export const runOverrides = (written: readonly string[]): Overrides =>
+  Object.fromEntries(
+    settingsOf(written).map((setting) => {
+      const { kind, name, value } = setting;
+      if (kind === 'text')
+        fail('usage', `--set ${name}=… is for decisions.`, `Write \`${IN_FILES[name]}:\` into the job or emend.yaml.`);
+      return [name, value];
+    }),
+  );
 
 export interface Interrupt {
   /** Settles at the first Ctrl-C or SIGTERM. */

@@ -72,6 +72,10 @@ export const LIMITS = {
 } as const satisfies Record<string, LimitSpec>;
 
 export type LimitName = keyof typeof LIMITS;
+/** Given on the command line, over job, plan and `emend.yaml`. */
+export interface Overrides extends Readonly<Partial<Record<LimitName, number>>> {
+  readonly requireCompleteSentinel?: boolean;
+}
 /** Resolved limits: a number, or null where there is no limit. */
 export type Limits = Record<LimitName, number | null>;
 

@@ -1,6 +1,6 @@
 /** What crosses between a plan's workflow and its activities. Plain data; texts travel as blob references. */
 import type { PhaseId, PhaseMarker, PlanCheckpoint, PhaseFailure, PhaseReading, ReadyPlan } from './plan.js';
-import type { LimitName } from './limits.js';
+import type { Overrides } from './limits.js';
 import type { Problem } from './problems.js';
 import type { ActivityBase, NotYet } from './proposal-activities.js';
 import type { Queues } from './names.js';
@@ -20,7 +20,7 @@ export interface ReadPlanInput extends PlanActivityBase {
   readonly known: readonly { readonly id: PhaseId; readonly name: string; readonly number: number }[];
   /** As the run knows the plan: where it is still that, only what may differ is told (`same`). Absent: all of it is wanted. */
   readonly hash?: string;
-  readonly overrides: Partial<Record<LimitName, number>>;
+  readonly overrides: Overrides;
   readonly approval: 'ask' | 'auto' | null;
   /** With the first reading: look for what earlier runs of the plan left. `checkpoint`: the run whose checkpoint counts. */
   readonly resume?: { readonly checkpoint: StepKey | null };
@@ -65,7 +65,7 @@ export interface PhaseJobInput extends PlanActivityBase {
   readonly approval: 'ask' | 'auto';
   readonly commands: readonly string[];
   readonly rememberTest: string | null;
-  readonly overrides: Partial<Record<LimitName, number>>;
+  readonly overrides: Overrides;
   readonly note: string | null;
   readonly report: BlobRef | null;
   readonly failure: PhaseFailure | null;

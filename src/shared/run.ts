@@ -8,7 +8,7 @@ import type { StepUsage } from './usage.js';
 import type { Rules } from './rules.js';
 import type { DecisionPoint } from './decisions.js';
 import type { Target } from './step-activities.js';
-import type { LimitName, Timings } from './limits.js';
+import type { Overrides, Timings } from './limits.js';
 import type { Problem, Version } from './problems.js';
 import type { Outage } from './outage.js';
 import type { Queues } from './names.js';
@@ -57,8 +57,7 @@ export interface RunInput {
   readonly timings: Timings;
   /** What replay goes by; a plan's phases have their plan's. */
   readonly rules: Rules;
-  /** Limits given on the command line. */
-  readonly overrides: Partial<Record<LimitName, number>>;
+  readonly overrides: Overrides;
   /** `auto`: approved by policy, a plan's phases too; absent: as `emend.yaml` says. */
   readonly approval?: 'ask' | 'auto';
   /** Run hints given on the command line; they go into the prompts. */

@@ -6,7 +6,7 @@ import type { StepUsage } from './usage.js';
 import type { DecisionRequest, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
 import type { Bucket, Format } from './formats.js';
-import type { LimitName, Limits } from './limits.js';
+import type { Overrides, Limits } from './limits.js';
 import type { Problem } from './problems.js';
 import type { ModelDown } from './outage.js';
 import type { BlobRef, StepKey } from './ids.js';
@@ -36,7 +36,7 @@ export interface PreflightInput extends ActivityBase {
   readonly jobPath: string;
   /** ◆ The result is recorded under (stepKey, snapshotNumber) and returned unchanged ever after. */
   readonly snapshotNumber: number;
-  readonly overrides: Partial<Record<LimitName, number>>;
+  readonly overrides: Overrides;
   readonly approval: 'ask' | 'auto' | null;
   readonly hints: readonly string[];
   /** Paths that a model picked, where the job names none. */

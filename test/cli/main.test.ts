@@ -6,7 +6,7 @@ import { wantsColor } from '../../src/cli/io.js';
 import { hostId, resolveHome } from '../../src/stores/home.js';
 import { main } from '../../src/cli/main.js';
 import { buildProgram } from '../../src/cli/program.js';
-import { decisionSettings, runLimits } from '../../src/cli/session.js';
+import { decisionSettings, runOverrides } from '../../src/cli/session.js';
 import { problemOf } from '../client/fake.js';
 import { fakeIo } from './io.js';
 
@@ -110,15 +110,20 @@ describe('the command line', () => {
 });
 
 describe('--set', () => {
-  test('reads limits, model and command; a run takes limits only', async () => {
+  test('reads limits, model and command; a run takes limits and requireCompleteSentinel', async () => {
     expect(decisionSettings(['budget_tokens=1_000', 'model=x', 'command=npm test -- a=b'])).toEqual({
       budget_tokens: 1000,
       model: 'x',
       command: 'npm test -- a=b',
     });
-    expect(runLimits(['maxAttemptsPerFile=3'])).toEqual({ maxAttemptsPerFile: 3 });
+    expect(runOverrides(['maxAttemptsPerFile=3', 'requireCompleteSentinel=false'])).toEqual({
+      ...{ maxAttemptsPerFile: 3, requireCompleteSentinel: false },
+    });
+    expect(await problemOf(async () => decisionSettings(['requireCompleteSentinel=false']))).toMatchObject({
+      ...{ code: 'usage', message: expect.stringContaining('is for runs') },
+    });
     for (const bad of ['model=x', 'command=ls', 'nothing', 'concurrency=0', 'concurrency=x'])
-      expect(await problemOf(async () => runLimits([bad]))).toMatchObject({ code: 'usage' });
+      expect(await problemOf(async () => runOverrides([bad]))).toMatchObject({ code: 'usage' });
   });
 });
 

@@ -90,6 +90,8 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
       phases: read.map(({ id, number, marker, expanded, tasks }) => ({ id, number, marker, expanded, tasks })),
     };
   const front = plan.tree.main.settings;
+  const { requireCompleteSentinel } = input.overrides;
+  const sentinel = requireCompleteSentinel === undefined ? {} : { requireCompleteSentinel };
   const limits = resolveLimits(config.value, { limits: {} }, input.overrides);
   // Without a word of the configuration, what the project itself defines is looked for: a plan without tests says so.
   const test = await testPlan(ports, workspace, config.value.test ?? 'auto');
@@ -116,7 +118,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     test,
     texts: await putJson(ports.blobs, texts),
     settings: await putJson(ports.blobs, {
-      config: { ...config.value, ...front },
+      config: { ...config.value, ...front, ...sentinel },
       front,
       limits,
     } satisfies PlanSettings),

@@ -86,6 +86,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const approvers = await approversOf(ports, workspace, config);
   const policy = input.approval ?? job.approval ?? config.approval;
   const secrets = job.secrets ?? config.secrets;
+  const requireMarker =
+    input.overrides.requireCompleteSentinel ?? job.requireCompleteSentinel ?? config.requireCompleteSentinel;
   const base = {
     stepKey: input.stepKey,
     workspace,
@@ -96,6 +98,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     config: {
       ...config,
       repair: job.repair ?? config.repair,
+      requireCompleteSentinel: requireMarker,
       secrets: secrets === 'ask' && policy === 'auto' ? 'mask' : secrets, // nobody is there to be asked
       sandbox: job.sandbox ?? config.sandbox,
     },
@@ -207,7 +210,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     approval: approvers === null ? policy : 'ask',
     ...(approvers === null ? {} : { approvers }),
     ...(noSandbox === null ? {} : { noSandbox }),
-    requireMarker: config.requireCompleteSentinel,
+    requireMarker,
     targets: targets.map((target) => ({
       path: target.path,
       isNew: target.base === null,
@@ -232,7 +235,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     estimate,
     overEstimate: overEstimate(estimate, limits, asking.length),
     warnings: [
-      ...(config.requireCompleteSentinel ? [] : [NO_SENTINEL]),
+      ...(requireMarker ? [] : [NO_SENTINEL]),
       ...(approvers !== null && policy === 'auto' ? [NO_POLICY] : []),
     ],
   };

@@ -15,7 +15,7 @@ import { refuseHalfDone } from './plan-files.js';
 import { type Io, type QuietFlag, foldOf, asides } from '../io.js';
 import { printJson } from '../json.js';
 import { viewLines } from '../render/run.js';
-import { runLimits, withEmend } from '../session.js';
+import { runOverrides, withEmend } from '../session.js';
 import { withRunning } from '../services.js';
 import { loginName } from '../../client/runs/decide.js';
 import { showWithPhases } from '../../client/runs/show.js';
@@ -34,7 +34,7 @@ export interface PlanRunFlags extends BeginFlags {
 }
 
 export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promise<ExitCode> => {
-  const overrides = runLimits(flags.set);
+  const overrides = runOverrides(flags.set);
   const phase = phaseOf(flags.phase);
   await refuseHalfDone(io, path);
   const plan = await planOfPath(io.cwd, path);

@@ -19,7 +19,7 @@ import {
   publish,
   type Publishing,
 } from '../headless/approve.js';
-import { runLimits } from '../session.js';
+import { runOverrides } from '../session.js';
 import { UNWRITTEN } from './init.js';
 
 export interface RunFlags extends BeginFlags {
@@ -47,7 +47,7 @@ export const run = async (io: Io, jobPath: string, flags: RunFlags): Promise<Exi
 };
 
 const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: boolean): Promise<ExitCode> => {
-  const overrides = runLimits(flags.set);
+  const overrides = runOverrides(flags.set);
   const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd);
   const publishing = await publishingOf(io, flags);
   const command = await notifyCommand(io);

@@ -45,6 +45,7 @@ const KEYS = {
   final_newline: flag,
   repair: flag,
   secrets,
+  requireCompleteSentinel: flag,
   sandbox,
   limits: limitsMap,
 } satisfies Record<string, z.ZodType>;
@@ -188,6 +189,7 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
     finalNewline: front.final_newline ?? null,
     repair: front.repair ?? null,
     secrets: front.secrets ?? null,
+    requireCompleteSentinel: front.requireCompleteSentinel ?? null,
     sandbox: front.sandbox ?? null,
   };
 }

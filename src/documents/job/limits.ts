@@ -1,5 +1,5 @@
 /** Where a limit's value comes from: its default, `emend.yaml`, the job, the command line; the later wins. */
-import { LIMITS, type LimitName, type Limits } from '../../shared/limits.js';
+import { LIMITS, type LimitName, type Limits, type Overrides } from '../../shared/limits.js';
 import { problem } from '../../shared/problems.js';
 import { expectedOfLimit, isLimitValue, LIMIT_NAMES } from '../source/schemas.js';
 import type { Checked, Job, ProjectConfig } from './types.js';
@@ -8,7 +8,11 @@ import { described, nearestWord } from '../source/check.js';
 type Set = Partial<Record<LimitName, number>>;
 
 /** `maxTotalChunks` stays null until the files are known (`totalChunks`), unless somebody sets it. */
-export function resolveLimits(config: Pick<ProjectConfig, 'limits'>, job: Pick<Job, 'limits'>, overrides: Set): Limits {
+export function resolveLimits(
+  config: Pick<ProjectConfig, 'limits'>,
+  job: Pick<Job, 'limits'>,
+  overrides: Overrides,
+): Limits {
   const given: Set = { ...config.limits, ...job.limits, ...overrides };
   return Object.fromEntries(LIMIT_NAMES.map((name) => [name, given[name] ?? LIMITS[name].default])) as Limits;
 }
@@ -18,6 +22,8 @@ export const totalChunks = (limits: Limits, files: number): number => limits.max
 
 export type Setting =
   | { readonly kind: 'limit'; readonly name: LimitName; readonly value: number }
+  /** Of a run, where its configuration may say it too. */
+  | { readonly kind: 'flag'; readonly name: 'requireCompleteSentinel'; readonly value: boolean }
   /** What else a decision's answer may set. */
   | { readonly kind: 'text'; readonly name: (typeof TEXT_SETTINGS)[number]; readonly value: string };
 
@@ -38,9 +44,13 @@ export function parseLimitSetting(written: string): Checked<Setting> {
     return value === ''
       ? bad(`expected a value after "="`)
       : { ok: true, value: { kind: 'text', name: textName, value } };
+  if (name === 'requireCompleteSentinel')
+    return value === 'true' || value === 'false'
+      ? { ok: true, value: { kind: 'flag', name, value: value === 'true' } }
+      : bad(`expected true or false, received ${described(value)}`);
   const limitName = LIMIT_NAMES.find((known) => known === name);
   if (limitName === undefined) {
-    const known = [...LIMIT_NAMES, ...TEXT_SETTINGS];
+    const known = [...LIMIT_NAMES, 'requireCompleteSentinel', ...TEXT_SETTINGS];
     const nearest = nearestWord(name, known);
     return bad(
       `unknown limit; ${nearest === null ? `expected one of ${known.join(', ')}` : `did you mean \`${nearest}\`?`}`,

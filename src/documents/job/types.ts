@@ -42,6 +42,7 @@ export interface Job {
   readonly finalNewline: boolean | null;
   readonly repair: boolean | null;
   readonly secrets: Secrets | null;
+  readonly requireCompleteSentinel: boolean | null;
   readonly sandbox: SandboxSettings | 'off' | null;
   readonly limits: Partial<Record<LimitName, number>>;
   /** 1-based line of each front-matter key, for messages: `target_files`, `target_files.0`… */

@@ -142,7 +142,7 @@ function frontMatterOf(source: string): Span | null {
   return match === null ? null : { from: 0, to: match[0].length };
 }
 
-const SETTINGS = { repair: flag, secrets, sandbox };
+const SETTINGS = { repair: flag, secrets, requireCompleteSentinel: flag, sandbox };
 
 /** All other keys of the front matter are a person's. */
 export function settingsOf({ file, source, faults }: Reading, frontMatter: Span | null): PlanFront {

@@ -79,6 +79,7 @@ describe('good job files', () => {
         'final_newline: true',
         'repair: false',
         'secrets: send',
+        'requireCompleteSentinel: false',
         'sandbox: off',
         'limits: {maxTotalChunks: 20}',
         'budget_usd: 1.5',
@@ -108,6 +109,7 @@ describe('good job files', () => {
       finalNewline: true,
       repair: false,
       secrets: 'send',
+      requireCompleteSentinel: false,
       sandbox: 'off',
       limits: { maxTotalChunks: 20, budget_usd: 1.5 },
     });
@@ -117,7 +119,7 @@ describe('good job files', () => {
       'target_files.1': 3,
       context_files: 4,
       'context_files.0': 5,
-      budget_usd: 20,
+      budget_usd: 21,
     });
   });
 

@@ -35,6 +35,7 @@ describe('parseLimitSetting', () => {
     ['concurrency=4', { kind: 'limit', name: 'concurrency', value: 4 }],
     ['outputBudget_tokens=32_768', { kind: 'limit', name: 'outputBudget_tokens', value: 32_768 }],
     ['budget_usd=0.5', { kind: 'limit', name: 'budget_usd', value: 0.5 }],
+    ['requireCompleteSentinel=false', { kind: 'flag', name: 'requireCompleteSentinel', value: false }],
     ['model=claude-opus-4-5', { kind: 'text', name: 'model', value: 'claude-opus-4-5' }],
     ['command=npm test -- --grep=a', { kind: 'text', name: 'command', value: 'npm test -- --grep=a' }],
   ])('%s', (written, value) => {
@@ -52,6 +53,7 @@ describe('parseLimitSetting', () => {
     ['concurrency=0x2', ['a whole number']],
     ['concurrency=1e1', ['a whole number']],
     ['concurrency=-1', ['a whole number']],
+    ['requireCompleteSentinel=no', ['expected true or false', 'received "no"']],
     ['model=', ['expected a value after "="']],
     ['constructor=3', ['unknown limit']],
   ])('%s is refused', (written, says) => {

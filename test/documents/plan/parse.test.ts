@@ -26,6 +26,7 @@ describe('every construct', () => {
   const SANDBOX = { network: true, read: [], write: ['/data'], memory_mib: null, processes: null };
   test.each([
     ['---\nrepair: false\n---\n', { repair: false }],
+    ['---\nrequireCompleteSentinel: false\n---\n', { requireCompleteSentinel: false }],
     ['---\nsecrets: send # all of it\nauthor: me\n---\n', { secrets: 'send' }],
     ['\uFEFF---\r\nsecrets: "ask"\r\nsandbox: off\r\n---\r\n', { secrets: 'ask', sandbox: 'off' }],
     ['---\nsandbox:\n  network: true\n  write: [/data]\n...\n', { sandbox: SANDBOX }],

@@ -67,6 +67,11 @@ const cases: [string, FailureKind, string, number?][] = [
     "not ok 1 - adds\n  ---\n  duration_ms: 2.18\n  error: '1 == 2'\n  name: 'AssertionError'\n",
   ],
   [
+    'no runner',
+    'test_failure',
+    'node:assert:126\n  throw new AssertionError(obj);\n\nAssertionError [ERR_ASSERTION]: 3 == 4\n',
+  ],
+  [
     'eslint rule',
     'test_failure',
     "/w/x.js\n  1:1  error  'foo' is not defined  no-undef\n\n✖ 1 problem (1 error, 0 warnings)\n",
