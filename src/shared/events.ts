@@ -125,6 +125,8 @@ export const NO_EVENTS: EventLog = { events: [], nextSeq: 1 };
 export type PlanEventBody =
   | {
       readonly type: 'plan_started';
+      /** Its path in the workspace, without its level; absent: told by an earlier Emend. */
+      readonly plan?: string;
       readonly phases: number;
       readonly done: number;
       readonly mode: 'sequential' | 'waves';
@@ -249,6 +251,8 @@ export type PlanEventBody =
       readonly forced: boolean;
       readonly replans: number;
       readonly commit: string | null;
+      /** Since it was triggered, without the time that waited for a person; absent: told by an earlier Emend. */
+      readonly duration_ms?: number;
     }
   | { readonly type: 'replan_failed'; readonly phase: number; readonly trigger: string; readonly why: string }
   | {

@@ -1,7 +1,6 @@
 /** What `emend plan check`, `score` and `show` tell: plain data, printed by the CLI as text or JSON. */
 import { aboveOf, labelOf, scoreOf, type Score, type ResolvedThresholds } from './score.js';
 import {
-  planNumber,
   fileOfPart,
   isExpanded,
   isPlanExpanded,
@@ -14,6 +13,7 @@ import {
 import type { Fault, Marker, Part, PartText, Span, Task } from './types.js';
 import { wavesOf, type Wave } from './waves.js';
 import type { StepEvent } from '../../shared/events.js';
+import { planNumber } from '../../shared/text.js';
 
 export interface ScoreReport extends Score {
   readonly label: 'Low' | 'Medium' | 'High';
