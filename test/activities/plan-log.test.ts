@@ -74,6 +74,8 @@ const EVENTS = numbered([
   { type: 'replan_failed', phase: 2, trigger: 'test_failure_pattern', why: 'two\nlines "quoted"' },
   { type: 'loop_stopped', phase: 3, replans: 2, limit: 2, why: 'w' },
   { type: 'phase_marked', phase: 2, marker: 'completed', commit: 'c', why: null },
+  { type: 'debug_report', phase: 2, path: 'debug-p2-1.json', message: null },
+  { type: 'merged_tested', outcome: 'fail_soft', summary: 's' },
 ]);
 
 test('lines as log readers know them; a retry adds none', async () => {
@@ -188,9 +190,10 @@ test('the four questions', () => {
   const of = (kind: Parameters<typeof isOfKind>[1]) =>
     EVENTS.filter((event) => isOfKind(event, kind)).map(({ seq }) => seq);
   expect(of('complexity')).toEqual([3, 4, 5, 6]);
-  expect(of('replan')).toEqual([7, 8, 11, 12]);
+  expect(of('replan')).toEqual([7, 8, 11, 12, 15]);
   expect(of('loop')).toEqual([13]);
-  expect(of('failures')).toEqual([9, 10]);
+  // The report on failures is none of them.
+  expect(of('failures')).toEqual([9, 10, 16]);
 });
 
 test('what plans came to', () => {
