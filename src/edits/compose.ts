@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { Problem } from '../shared/problems.js';
 import { elisionReasons } from './locate/elision.js';
 import { type GuardedFile, guardFindings } from './guards/index.js';
-import { checkPath, lookUp } from './paths.js';
+import { checkPath, lookUp, pathsThere } from './paths.js';
 import { decodeFile, type SpliceBase } from './text/codec.js';
 import type {
   AnswerOutcome,
@@ -33,14 +33,14 @@ export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedF
       text: base?.text ?? null,
       base,
       hasBom: base !== null && quotesItsBom(base),
-      ...(decoded?.ok === false ? unreadable(decoded.problem) : {}),
+      ...(decoded?.ok === false ? { unreadable: unreadable(decoded.problem) } : {}),
     });
   }
   return offered;
 };
 
-const unreadable = ({ code, message }: Problem): Pick<ContextFile, 'unreadable'> => ({
-  unreadable: { code: code === 'target_binary' ? 'binary' : 'encoding', why: message },
+const unreadable = ({ code, message }: Problem): NonNullable<ContextFile['unreadable']> => ({
+  ...{ code: code === 'target_binary' ? 'binary' : 'encoding', why: message },
 });
 
 type Plans = Extract<Reading, { kind: 'plans' | 'refused' }>;
@@ -77,7 +77,7 @@ export const compose = (
           ...made.get(path),
         };
       }),
-    { ...options, movedTo: [...moves.keys()], movedAway: [...movedAway], beside: siblingsOf(offered, options) },
+    { ...options, movedTo: [...moves.keys()], movedAway: [...movedAway], beside: pathsThere(offered, options) },
   );
   const shifted = new Set(reading.tolerances.filter((used) => used.tolerance === 'indent').map(({ path }) => path));
   const refusing = findings.filter(
@@ -102,11 +102,6 @@ export const compose = (
     ...(summary === undefined ? {} : { summary }),
   };
 };
-
-const siblingsOf = (offered: OfferedFiles, { beside = [] }: ApplyOptions): string[] => [
-  ...beside,
-  ...[...offered].flatMap(([path, { bytes }]) => (bytes === null ? [] : [path])),
-];
 
 const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string> | undefined): Reason[] => {
   const reasons: Reason[] = [];

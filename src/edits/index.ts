@@ -4,7 +4,7 @@
 export type * from './types.js';
 export { applyAnswer, renderReasons, wantedPaths } from './apply-answer.js';
 export { detectFormat } from './detect.js';
-export type { Region } from './formats/structured-edit/regions.js';
+export type { LineRange as Region } from './listing.js';
 export { type GuardedFile, type GuardOptions, guardFindings } from './guards/index.js';
 export { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from './guards/lines.js';
 export { LISTING_LEGEND, lineCheck, type LineRange, listing, windowedListing } from './listing.js';

@@ -14,6 +14,7 @@ export const WINDOW_TAIL_LINES = 30; // bound: and at its end.
 export const WINDOW_TEXT = 40; // bound: Words of the task that are looked for.
 export const WINDOW_PLACES = 12; // bound: A word that stands more often than this says little about where.
 
+/** 1-based lines, both included. */
 export type LineRange = readonly [number, number];
 
 const CHECKS = 36 ** 3;
@@ -92,8 +93,12 @@ export const listing = (text: Text, ranges?: readonly LineRange[]): string => {
   return out.map((line) => `${line}\n`).join('');
 };
 
+/** 0-based lines [from, to) in words; where there is none, the one behind the place. */
+export const linesOf = (from: number, to: number): string =>
+  to - from > 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
+
 const gap = (from: number, to: number): string =>
-  from === to ? `... line ${from} is not shown` : `... lines ${from} to ${to} are not shown`;
+  `... ${linesOf(from - 1, to)} ${from === to ? 'is' : 'are'} not shown`;
 
 const shownLine = (lines: LineIndex, line: number, mark: boolean): string => {
   const text = lines.line(line - 1) ?? '';

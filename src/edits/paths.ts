@@ -1,7 +1,8 @@
 /** Paths in answers: which one a line names, and whether it gets further. They are hostile: only those that were offered or may be created do. */
 import { likeness } from './locate/nearest.js';
 import { openingFence } from './text/fence.js';
-import type { ContextFile, FormatContext, Reason } from './types.js';
+import { characterCode } from './text/codec.js';
+import type { ApplyOptions, ContextFile, FormatContext, Reason } from './types.js';
 
 const PATH_CHARS = 300; // bound: A longer line names no file.
 const NAMES_OFFERED = 3; // bound: Paths that a refusal names in place of one that is not there.
@@ -56,10 +57,15 @@ export const withoutPrefix = (path: string, { files }: FormatContext): string =>
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1).toLowerCase();
 
+/** Paths of files and folders that are there beforehand. */
+export const pathsThere = (files: FormatContext['files'], { beside = [] }: ApplyOptions): readonly string[] => [
+  ...beside,
+  ...[...files].flatMap(([path, { bytes }]) => (bytes === null ? [] : [path])),
+];
+
 /** The paths most like one that is not there, as a sentence with a blank before it; '' where none is. They are named, never taken. */
-export const nearestPaths = (path: string, { files, options: { beside = [] } }: FormatContext): string => {
-  const there = [...beside, ...[...files].flatMap(([other, { bytes }]) => (bytes === null ? [] : [other]))];
-  const paths = [...new Set(there)].filter((other) => other !== path);
+export const nearestPaths = (path: string, { files, options }: FormatContext): string => {
+  const paths = [...new Set(pathsThere(files, options))].filter((other) => other !== path);
   const same = paths.filter((other) => nameOf(other) === nameOf(path));
   const scored = paths.map((other) => [likeness(other, path), other] as const).filter(([like]) => like >= LIKE_ENOUGH);
   const like = same.length > 0 ? same : scored.sort(([a], [b]) => b - a).map(([, other]) => other);
@@ -157,10 +163,9 @@ export const lookUp = (answered: string, context: FormatContext, index?: number)
   if (hasDeviceName(path)) return refuse('bad_path', `${path} is a device name on Windows. Choose another name.`);
   const [odd] = MISSHOWN.exec(path) ?? [];
   if (odd !== undefined) {
-    const point = `U+${(odd.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
     const shown = JSON.stringify(path.replace(new RegExp(MISSHOWN, 'g'), '?'));
-    const message = `${shown} holds ${point}, which would show another name than it has. Choose another name.`;
-    return refuse('bad_path', message);
+    const why = 'which would show another name than it has. Choose another name.';
+    return refuse('bad_path', `${shown} holds ${characterCode(odd)}, ${why}`);
   }
   return { ok: true, path, file: { bytes: null, text: null } };
 };

@@ -45,6 +45,11 @@ export type Outline =
       readonly faults: readonly SyntaxFault[];
     }
   | { readonly kind: 'unread'; readonly code: UnreadCode; readonly why: string };
+export type OutlineRead = Extract<Outline, { kind: 'read' }>;
+export type OutlineUnread = Extract<Outline, { kind: 'unread' }>;
+
+/** Of a qualified name. */
+export const lastName = (qualified: string): string => qualified.slice(qualified.lastIndexOf('.') + 1);
 
 /** `syntax_unavailable`: the grammar could not be loaded; the others mean the file. */
 export type UnreadCode = 'language_unknown' | 'syntax_too_large' | 'syntax_too_slow' | 'syntax_unavailable';
@@ -56,5 +61,5 @@ export interface Syntax {
    * Why no text of at least `chars` characters would be read under this path; null: it may be. Asked before the lines of a large file are
    * made; absent: they are made.
    */
-  unread?(path: string, chars: number): Extract<Outline, { kind: 'unread' }> | null;
+  unread?(path: string, chars: number): OutlineUnread | null;
 }

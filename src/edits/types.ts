@@ -120,11 +120,7 @@ export interface EditResult {
   readonly reasons: readonly Reason[];
 }
 /** Counts over all edits of an answer; `results` lists the first 10,000. */
-export interface EditResults {
-  readonly applied: number;
-  readonly skipped: number;
-  readonly failed: number;
-  readonly unused: number;
+export interface EditResults extends Readonly<Record<EditResult['status'], number>> {
   readonly results: readonly EditResult[];
 }
 

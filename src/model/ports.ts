@@ -1,11 +1,8 @@
 /** The model port and the call journal: one wanted answer, paid for once. */
-import type { StepUsage } from '../shared/usage.js';
+import type { CountedTokens, StepUsage } from '../shared/usage.js';
 import type { StopReason } from '../edits/index.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
 import type { Problem } from '../shared/problems.js';
-
-/** Tokens and money of one or more attempts of a call. */
-export type Usage = StepUsage;
 
 /** The request as it is recorded and sent, byte for byte the same at every attempt: Messages API body without `stream`. */
 export interface ModelRequest {
@@ -26,12 +23,7 @@ export interface ModelAnswer {
   readonly text: string;
   readonly stopReason: StopReason;
   readonly model: string;
-  readonly usage: {
-    readonly input_tokens: number;
-    readonly output_tokens: number;
-    readonly cacheRead_tokens: number;
-    readonly cacheWrite_tokens: number;
-  };
+  readonly usage: CountedTokens;
 }
 
 /** A raw stream event, as appended to the attempt's log (the Messages API's own event objects). */
@@ -82,12 +74,12 @@ export type CallOutcome =
       readonly answer: ModelAnswer;
       readonly request: ModelRequest;
       readonly nonce: string;
-      readonly usage: Usage;
+      readonly usage: StepUsage;
       readonly recorded: boolean;
     }
   /** `maxUnknownCalls` calls were cut off; nothing is asked again without a decision. */
-  | { readonly outcome: 'call_lost'; readonly usage: Usage }
-  | { readonly outcome: 'not_made'; readonly usage: Usage };
+  | { readonly outcome: 'call_lost'; readonly usage: StepUsage }
+  | { readonly outcome: 'not_made'; readonly usage: StepUsage };
 
 export interface JournalAsk {
   readonly key: CallKeyParts;
@@ -130,5 +122,5 @@ export interface JournaledAttempt {
   /** From 1. */
   readonly attempt: number;
   readonly state: 'open' | 'answered' | 'failed' | 'unknown';
-  readonly usage: Usage;
+  readonly usage: StepUsage;
 }

@@ -1,4 +1,5 @@
 /** What a request weighs, before a server has counted it. */
+import { tokensIn } from '../shared/usage.js';
 import type { ModelAnswer, ModelRequest, JournalAsk } from './ports.js';
 
 const BYTES_PER_TOKEN = 4;
@@ -34,7 +35,7 @@ export const estimateRequestTokens = (request: Pick<ModelRequest, 'system' | 'me
  * reports no input tokens, or 0, says nothing about it.
  */
 export function promptCut(estimate_tokens: number, usage: ModelAnswer['usage'] | null): boolean {
-  const read = usage === null ? 0 : usage.input_tokens + usage.cacheRead_tokens + usage.cacheWrite_tokens;
+  const read = usage === null ? 0 : tokensIn(usage);
   return read > 0 && read * 2 < estimate_tokens;
 }
 
@@ -42,15 +43,7 @@ export function promptCut(estimate_tokens: number, usage: ModelAnswer['usage'] |
 
 /** The part of the project's price table that is needed here. */
 export type PriceTable = Readonly<
-  Record<
-    string,
-    {
-      readonly input_usd: number | null;
-      readonly output_usd: number | null;
-      readonly cacheRead_usd: number | null;
-      readonly cacheWrite_usd: number | null;
-    }
-  >
+  Record<string, Readonly<Record<`${'input' | 'output' | 'cacheRead' | 'cacheWrite'}_usd`, number | null>>>
 >;
 
 /** Null where the model, or a price that is needed, is not in the table. Kinds of tokens that were not used need no price. */

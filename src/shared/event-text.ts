@@ -1,56 +1,11 @@
 /** An event in one line, with the words that the documentation uses: for the terminal, the report and the page. Pure. */
-import type { StepEvent, PlanEventBody } from './events.js';
+import type { EventOf, EventType, StepEvent } from './events.js';
 import { clockTime } from './outage.js';
 import { count } from './text.js';
 import type { LedgerRow } from './run.js';
 import type { PhaseEstimate } from './plan.js';
 import { NO_USAGE, usageText } from './usage.js';
 import { shownKey } from './ids.js';
-
-// Scores, triggers, replans and loop stops of a plan, in a line each. Pure.
-
-export type RuleEvent = Extract<
-  PlanEventBody,
-  {
-    type:
-      | 'second_score'
-      | 'score_discrepancy'
-      | 'trigger_checked'
-      | 'replan_triggered'
-      | 'replanned'
-      | 'replan_failed'
-      | 'loop_stopped'
-      | 'debug_report'
-      | 'scope_drift';
-  }
->;
-
-const ruleEventText = (event: RuleEvent): string => {
-  const { type } = event;
-  switch (type) {
-    case 'second_score':
-      return `Phase ${event.phase}: second score: ${event.message === null ? `${event.score} (${event.method})` : `none, ${event.message}`}`;
-    case 'score_discrepancy':
-      return `Phase ${event.phase}: scores differ: ${event.threshold} and ${event.agent}: ${event.reasoning}`;
-    case 'trigger_checked':
-      return `Phase ${event.phase}: ${event.trigger}: ${event.tier ?? event.outcome}: ${event.why}`;
-    case 'replan_triggered':
-      return `Phase ${event.phase}: replan because of ${event.trigger} (${event.replans}/${event.limit}, ${event.status})`;
-    case 'replanned':
-      return (
-        `Phase ${event.phase}: ${event.action}: ${event.oldStructure} -> ${event.newStructure}, ` +
-        `complexity ${event.complexityBefore} -> ${event.complexityAfter}${event.forced ? ', forced' : ''}`
-      );
-    case 'replan_failed':
-      return `Phase ${event.phase}: no replan: ${event.why}`;
-    case 'loop_stopped':
-      return `Phase ${event.phase}: replans stopped at ${event.replans}/${event.limit}: ${event.why}`;
-    case 'debug_report':
-      return `Phase ${event.phase}: ${event.path === null ? `no debugging report: ${event.message ?? ''}` : `debugging report at ${event.path}`}`;
-    case 'scope_drift':
-      return `out of scope, says ${event.by}: ${event.text}`;
-  }
-};
 
 export function estimateText(
   phases: number,
@@ -67,8 +22,6 @@ export function estimateText(
   return [`${count(phases, 'phase')}: ${range}`, ...over].join('; ');
 }
 
-// What a plan tells of itself, in a line each: for the terminal, the report and the page. Pure.
-
 /** Where a phase's score comes from. */
 const SCORED: Readonly<Record<string, string>> = {
   threshold: 'counted',
@@ -76,64 +29,7 @@ const SCORED: Readonly<Record<string, string>> = {
   reconciled: 'counted and judged by a model',
 };
 
-const planEventText = (event: PlanEventBody): string => {
-  switch (event.type) {
-    case 'plan_estimated':
-      return `estimate for ${estimateText(event.phases, event, event.most ?? null, event.over)}`;
-    case 'plan_started':
-      return `plan of ${count(event.phases, 'phase')}, ${event.done} done, ${event.mode}: ${event.waves.map((wave) => wave.join(', ')).join(' | ')}`;
-    case 'resumed_from':
-      return takenText(event);
-    case 'phase_started':
-      return `Phase ${event.phase}/${event.total}: ${event.name} (${count(event.tasks, 'task')})`;
-    case 'complexity_checked':
-      return `Phase ${event.phase}: complexity ${event.score} (${SCORED[event.method] ?? event.method}; threshold ${event.threshold}${event.expanded ? ', expanded' : ''})${event.above.length === 0 ? '' : `: ${event.above.join(', ')}`}`;
-    case 'phase_editing':
-      return `Phase ${event.phase}: editing (emend show ${shownKey(event.child)})`;
-    case 'phase_fallback':
-      return `Phase ${event.phase}: asked again in another way: ${event.to}`;
-    case 'phase_tested':
-      return `Phase ${event.phase}: ${event.outcome === 'no_tests' ? 'no tests were run' : `tests: ${event.outcome}`}`;
-    case 'phase_committed':
-      return `Phase ${event.phase}: committed ${event.commit.slice(0, 12)}`;
-    case 'phase_merged':
-      return `Phase ${event.phase}: ${event.commit === null ? 'was merged already' : `merged in ${event.commit.slice(0, 12)}`}`;
-    case 'merged_tested':
-      return `tests of the merged phases: ${event.outcome}${event.summary === '' ? '' : `: ${event.summary}`}`;
-    case 'worktree_removed':
-      return `worktree ${event.name} removed${event.dropped === null ? '' : `; its last commit was ${event.dropped.slice(0, 12)}${event.kept === undefined ? '' : `, kept as ${event.kept}`}`}`;
-    case 'phase_failed':
-      return `Phase ${event.phase}: tests failed (${event.kind ?? 'unknown'}, ${event.consecutive} in a row): ${event.summary}`;
-    case 'phase_closed':
-      return `Phase ${event.phase}: ${event.as}: ${event.why}`;
-    case 'phase_marked':
-      return `Phase ${event.phase}: marked [${event.marker.toUpperCase()}]${event.commit === null ? '' : ` in ${event.commit.slice(0, 12)}`}${event.why === null ? '' : `: ${event.why}`}`;
-    case 'checkpoint_saved':
-      return `checkpoint ${event.number} saved`;
-    case 'markers_checked':
-      return event.lost.length === 0
-        ? 'every phase that is done is marked'
-        : `marks lost and written again: Phase ${event.lost.join(', ')}`;
-    case 'plan_paused':
-      return `paused after this phase by ${event.by}`;
-    case 'plan_resumed':
-      return `goes on, by ${event.by}`;
-    case 'plan_stop_wanted':
-      return `stops after this phase, by ${event.by}`;
-    case 'plan_finished':
-      return `plan finished: ${event.outcome}`;
-    default:
-      return ruleEventText(event);
-  }
-};
-
-const takenText = ({
-  run,
-  committed,
-  failures,
-  replans,
-  spent,
-}: Extract<PlanEventBody, { type: 'resumed_from' }>): string =>
+const takenText = ({ run, committed, failures, replans, spent }: EventOf<'resumed_from'>): string =>
   [
     run === null ? 'goes on from what was committed' : `goes on from the checkpoint of ${run}`,
     ...(committed.length === 0 ? [] : [`Phase ${committed.join(', ')} committed, to be marked`]),
@@ -144,69 +40,93 @@ const takenText = ({
 
 const all = (file: string): string => (file === '*' ? 'all files' : file);
 
-export const describeEvent = (event: StepEvent): string => {
-  switch (event.type) {
-    case 'preflight_complete':
-      return `looked at ${count(event.targetFileCount, 'file')}, complexity ${event.estimatedComplexity}${event.shouldSplit ? `, split: ${event.reason}` : ''}`;
-    case 'truncation_detected':
-      return `truncated: ${all(event.file)}: ${event.reason}; ${count(event.partialLength, 'byte')} thrown away`;
-    case 'edit_split_triggered':
-      return `split by file: ${count(event.file_count, 'file')}: ${event.reason}`;
-    case 'edit_chunk_started':
-      return `asking for ${all(event.file)} (${event.chunk_index}/${event.total_chunks})`;
-    case 'edit_chunk_completed':
-      return `answered: ${all(event.file)}`;
-    case 'edit_chunk_failed':
-      return `failed: ${all(event.file)}: ${event.reason}`;
-    case 'edit_step_paused':
-      return `paused: ${event.reason} (decision ${event.decision})`;
-    case 'format_chosen':
-      if (event.deletes === true) return `${event.file_path}: goes, as the job says`;
-      return `${event.file_path}: ${count(event.line_count, 'line')}, bucket ${event.bucket}, ${event.format}`;
-    case 'fallback':
-      return `next try for ${all(event.file)}: ${event.to}`;
-    case 'answer_refused':
-      return `refused: ${all(event.file)} (${event.outcome}, answer ${event.attempt}): ${event.message}`;
-    case 'warning':
-      return `warning: ${event.message}`;
-    case 'model_down':
-      return `the model is down (try ${event.tries}): ${event.message}${event.next === null ? '' : ` Next try at ${clockTime(event.next)}; at once: emend retry RUN`}`;
-    case 'files_picked':
-      return `picked ${count(event.file_count, 'file')} to edit`;
-    case 'brief_ready':
-      return 'agreed on names and parts';
-    case 'proposal_ready':
-      return `proposal ${event.proposal.slice(0, 8)}: ${count(event.file_count, 'file')}, +${event.added} -${event.removed}`;
-    case 'decided':
-      return `${event.answer} for ${count(event.files, 'file')} by ${event.by}`;
-    case 'decision_resolved':
-      return `resolved: ${event.reason} (decision ${event.decision})`;
-    case 'decision_ignored':
-      return `did not count: ${event.what}: ${event.why}`;
-    case 'applied':
-      return `applied to ${count(event.file_count, 'file')}`;
-    case 'apply_busy':
-      return `waiting: ${event.advice ?? `${event.holder} holds the workspace`}`;
-    case 'conflict':
-      return `conflict at ${event.where}: ${event.files.join(', ')}`;
-    case 'rebased':
-      return event.clean ? 'carried over to the files as they are now' : 'could not be carried over';
-    case 'verified':
-      return `tests: ${event.outcome}${event.summary === '' ? '' : `: ${event.summary}`}`;
-    case 'rolled_back':
-      return `rolled back ${count(event.file_count, 'file')}${event.leftAlone.length === 0 ? '' : `; left alone, changed meanwhile: ${event.leftAlone.join(', ')}`}`;
-    case 'committed':
-      return `committed ${event.commit.slice(0, 12)}${event.note === null ? '' : `: ${event.note}`}`;
-    case 'activity_failed':
-      return `${event.activity} failed: ${event.message}`;
-    case 'abort_requested':
-      return `abort asked by ${event.by}`;
-    case 'step_finished':
-      return `finished: ${event.outcome}`;
-    default:
-      return planEventText(event);
-  }
+const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
+  preflight_complete: ({ targetFileCount, estimatedComplexity, shouldSplit, reason }) =>
+    `looked at ${count(targetFileCount, 'file')}, complexity ${estimatedComplexity}${shouldSplit ? `, split: ${reason}` : ''}`,
+  truncation_detected: ({ file, reason, partialLength }) =>
+    `truncated: ${all(file)}: ${reason}; ${count(partialLength, 'byte')} thrown away`,
+  edit_split_triggered: ({ file_count, reason }) => `split by file: ${count(file_count, 'file')}: ${reason}`,
+  edit_chunk_started: ({ file, chunk_index, total_chunks }) =>
+    `asking for ${all(file)} (${chunk_index}/${total_chunks})`,
+  edit_chunk_completed: ({ file }) => `answered: ${all(file)}`,
+  edit_chunk_failed: ({ file, reason }) => `failed: ${all(file)}: ${reason}`,
+  edit_step_paused: ({ reason, decision }) => `paused: ${reason} (decision ${decision})`,
+  format_chosen: ({ file_path, line_count, bucket, format, deletes }) =>
+    deletes === true
+      ? `${file_path}: goes, as the job says`
+      : `${file_path}: ${count(line_count, 'line')}, bucket ${bucket}, ${format}`,
+  fallback: ({ file, to }) => `next try for ${all(file)}: ${to}`,
+  answer_refused: ({ file, outcome, attempt, message }) =>
+    `refused: ${all(file)} (${outcome}, answer ${attempt}): ${message}`,
+  warning: ({ message }) => `warning: ${message}`,
+  model_down: ({ tries, message, next }) =>
+    `the model is down (try ${tries}): ${message}${next === null ? '' : ` Next try at ${clockTime(next)}; at once: emend retry RUN`}`,
+  files_picked: ({ file_count }) => `picked ${count(file_count, 'file')} to edit`,
+  brief_ready: () => 'agreed on names and parts',
+  proposal_ready: ({ proposal, file_count, added, removed }) =>
+    `proposal ${proposal.slice(0, 8)}: ${count(file_count, 'file')}, +${added} -${removed}`,
+  decided: ({ answer, files, by }) => `${answer} for ${count(files, 'file')} by ${by}`,
+  decision_resolved: ({ reason, decision }) => `resolved: ${reason} (decision ${decision})`,
+  decision_ignored: ({ what, why }) => `did not count: ${what}: ${why}`,
+  applied: ({ file_count }) => `applied to ${count(file_count, 'file')}`,
+  apply_busy: ({ advice, holder }) => `waiting: ${advice ?? `${holder} holds the workspace`}`,
+  conflict: ({ where, files }) => `conflict at ${where}: ${files.join(', ')}`,
+  rebased: ({ clean }) => (clean ? 'carried over to the files as they are now' : 'could not be carried over'),
+  verified: ({ outcome, summary }) => `tests: ${outcome}${summary === '' ? '' : `: ${summary}`}`,
+  rolled_back: ({ file_count, leftAlone }) =>
+    `rolled back ${count(file_count, 'file')}${leftAlone.length === 0 ? '' : `; left alone, changed meanwhile: ${leftAlone.join(', ')}`}`,
+  committed: ({ commit, note }) => `committed ${commit.slice(0, 12)}${note === null ? '' : `: ${note}`}`,
+  activity_failed: ({ activity, message }) => `${activity} failed: ${message}`,
+  abort_requested: ({ by }) => `abort asked by ${by}`,
+  step_finished: ({ outcome }) => `finished: ${outcome}`,
+  plan_estimated: (event) => `estimate for ${estimateText(event.phases, event, event.most ?? null, event.over)}`,
+  plan_started: ({ phases, done, mode, waves }) =>
+    `plan of ${count(phases, 'phase')}, ${done} done, ${mode}: ${waves.map((wave) => wave.join(', ')).join(' | ')}`,
+  resumed_from: takenText,
+  phase_started: ({ phase, total, name, tasks }) => `Phase ${phase}/${total}: ${name} (${count(tasks, 'task')})`,
+  complexity_checked: ({ phase, score, method, threshold, expanded, above }) =>
+    `Phase ${phase}: complexity ${score} (${SCORED[method] ?? method}; threshold ${threshold}${expanded ? ', expanded' : ''})${above.length === 0 ? '' : `: ${above.join(', ')}`}`,
+  phase_editing: ({ phase, child }) => `Phase ${phase}: editing (emend show ${shownKey(child)})`,
+  phase_fallback: ({ phase, to }) => `Phase ${phase}: asked again in another way: ${to}`,
+  phase_tested: ({ phase, outcome }) =>
+    `Phase ${phase}: ${outcome === 'no_tests' ? 'no tests were run' : `tests: ${outcome}`}`,
+  phase_committed: ({ phase, commit }) => `Phase ${phase}: committed ${commit.slice(0, 12)}`,
+  phase_merged: ({ phase, commit }) =>
+    `Phase ${phase}: ${commit === null ? 'was merged already' : `merged in ${commit.slice(0, 12)}`}`,
+  merged_tested: ({ outcome, summary }) =>
+    `tests of the merged phases: ${outcome}${summary === '' ? '' : `: ${summary}`}`,
+  worktree_removed: ({ name, dropped, kept }) =>
+    `worktree ${name} removed${dropped === null ? '' : `; its last commit was ${dropped.slice(0, 12)}${kept === undefined ? '' : `, kept as ${kept}`}`}`,
+  phase_failed: ({ phase, kind, consecutive, summary }) =>
+    `Phase ${phase}: tests failed (${kind ?? 'unknown'}, ${consecutive} in a row): ${summary}`,
+  phase_closed: ({ phase, as, why }) => `Phase ${phase}: ${as}: ${why}`,
+  phase_marked: ({ phase, marker, commit, why }) =>
+    `Phase ${phase}: marked [${marker.toUpperCase()}]${commit === null ? '' : ` in ${commit.slice(0, 12)}`}${why === null ? '' : `: ${why}`}`,
+  checkpoint_saved: ({ number }) => `checkpoint ${number} saved`,
+  markers_checked: ({ lost }) =>
+    lost.length === 0 ? 'every phase that is done is marked' : `marks lost and written again: Phase ${lost.join(', ')}`,
+  plan_paused: ({ by }) => `paused after this phase by ${by}`,
+  plan_resumed: ({ by }) => `goes on, by ${by}`,
+  plan_stop_wanted: ({ by }) => `stops after this phase, by ${by}`,
+  plan_finished: ({ outcome }) => `plan finished: ${outcome}`,
+  second_score: ({ phase, message, score, method }) =>
+    `Phase ${phase}: second score: ${message === null ? `${score} (${method})` : `none, ${message}`}`,
+  score_discrepancy: ({ phase, threshold, agent, reasoning }) =>
+    `Phase ${phase}: scores differ: ${threshold} and ${agent}: ${reasoning}`,
+  trigger_checked: ({ phase, trigger, tier, outcome, why }) => `Phase ${phase}: ${trigger}: ${tier ?? outcome}: ${why}`,
+  replan_triggered: ({ phase, trigger, replans, limit, status }) =>
+    `Phase ${phase}: replan because of ${trigger} (${replans}/${limit}, ${status})`,
+  replanned: ({ phase, action, oldStructure, newStructure, complexityBefore, complexityAfter, forced }) =>
+    `Phase ${phase}: ${action}: ${oldStructure} -> ${newStructure}, ` +
+    `complexity ${complexityBefore} -> ${complexityAfter}${forced ? ', forced' : ''}`,
+  replan_failed: ({ phase, why }) => `Phase ${phase}: no replan: ${why}`,
+  loop_stopped: ({ phase, replans, limit, why }) => `Phase ${phase}: replans stopped at ${replans}/${limit}: ${why}`,
+  debug_report: ({ phase, path, message }) =>
+    `Phase ${phase}: ${path === null ? `no debugging report: ${message ?? ''}` : `debugging report at ${path}`}`,
+  scope_drift: ({ by, text }) => `out of scope, says ${by}: ${text}`,
 };
+
+export const describeEvent = <T extends EventType>(event: EventOf<T>): string => TEXTS[event.type](event);
 
 // Cells of the ledger as people read them, the same in the terminal, on the page and in reports. Pure.
 

@@ -1,16 +1,13 @@
 /** What crosses between a plan's workflow and its activities. Plain data; texts travel as blob references. */
 import type { PhaseId, PhaseMarker, PlanCheckpoint, PhaseFailure, PhaseReading, ReadyPlan } from './plan.js';
-import type { StepEvent } from './events.js';
 import type { LimitName } from './limits.js';
 import type { Problem } from './problems.js';
-import type { NotYet } from './proposal-activities.js';
+import type { ActivityBase, NotYet } from './proposal-activities.js';
 import type { Queues } from './names.js';
 import type { StepResult } from './run.js';
 import type { BlobRef, StepKey } from './ids.js';
 
-interface PlanActivityBase {
-  readonly stepKey: StepKey;
-  readonly log: readonly StepEvent[];
+export interface PlanActivityBase extends ActivityBase {
   readonly workspace: string;
   readonly planPath: string;
   /** Configuration as the plan was read (JSON blob); absent: it was not. */
@@ -157,9 +154,7 @@ export interface CheckpointResult {
   readonly path: string;
 }
 /** Waits for a child that was started already, a bounded time; asked again while it is open. */
-export interface AwaitPhaseInput {
-  readonly stepKey: StepKey;
-  readonly log: readonly StepEvent[];
+export interface AwaitPhaseInput extends ActivityBase {
   readonly child: string;
 }
 export type AwaitPhaseResult =

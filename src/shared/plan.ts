@@ -65,13 +65,7 @@ export interface PhaseScore {
   /** Each threshold that the phase is above, in words; empty: none. */
   readonly above: readonly string[];
 }
-export interface PhaseEstimate {
-  readonly calls: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  /** Null: the price of a model is not known. */
-  readonly usd: number | null;
-}
+export type PhaseEstimate = Pick<StepUsage, 'calls' | 'input_tokens' | 'output_tokens' | 'usd'>;
 export interface PlanThresholds {
   /** A score above it calls for expansion. */
   readonly expansion: number;

@@ -1,13 +1,12 @@
 /** What a plan asks a model for itself: types of the three activities. Answers are data; what cannot be used is a value with its reason. */
 import type { StepUsage } from './usage.js';
-import type { StepEvent } from './events.js';
 import type { ModelDown } from './outage.js';
-import type { BlobRef, StepKey } from './ids.js';
-import type { PlanThresholds, ReplanAction, ReplanMeasures, ReplanTrigger } from './plan.js';
+import type { BlobRef } from './ids.js';
+import type { ComplexityRecord, PlanThresholds, ReplanAction, ReplanMeasures, ReplanTrigger } from './plan.js';
+import type { PlanActivityBase } from './plan-activities.js';
+import type { ActivityBase } from './proposal-activities.js';
 
-interface PlanCallInput {
-  readonly stepKey: StepKey;
-  readonly log: readonly StepEvent[];
+export interface PlanCallInput extends ActivityBase {
   /** Configuration as the first reading resolved it (JSON blob). */
   readonly settings: BlobRef;
   /** What each phase asks for (`PhaseTexts`). */
@@ -21,10 +20,7 @@ export interface ScorePhaseInput extends PlanCallInput {
   /** The threshold score. */
   readonly first: number;
 }
-export interface ScorePhaseResult {
-  readonly score: number;
-  readonly method: 'threshold' | 'agent' | 'reconciled';
-  readonly reasoning: string | null;
+export interface ScorePhaseResult extends ComplexityRecord {
   /** The two scores where they are more than 2.0 apart. */
   readonly discrepancy: { readonly threshold: number; readonly agent: number } | null;
   /** Why there is no second score; null: there is one. */
@@ -89,9 +85,7 @@ export interface PlanCallActivities {
 
 // ------------------------------------------------------------------------------------------------------------------------ the rules
 /** Which trigger holds, by the rules of the worker's build. */
-export interface EvaluateTriggersInput {
-  readonly stepKey: StepKey;
-  readonly log: readonly StepEvent[];
+export interface EvaluateTriggersInput extends ActivityBase {
   readonly trigger: ReplanTrigger;
   readonly score: number;
   readonly tasks: number;
@@ -116,11 +110,7 @@ export interface EvaluateTriggersResult {
 }
 
 // --------------------------------------------------------------------------------------------------------------------- carried out
-export interface ApplyReplanInput {
-  readonly stepKey: StepKey;
-  readonly log: readonly StepEvent[];
-  readonly workspace: string;
-  readonly planPath: string;
+export interface ApplyReplanInput extends PlanActivityBase {
   readonly settings: BlobRef;
   readonly phase: { readonly id: string; readonly number: number; readonly name: string };
   /** Counts the replans of the run: records and commit are named after it. */
@@ -137,11 +127,7 @@ export interface ApplyReplanInput {
   readonly namespace: string;
 }
 export type ApplyReplanResult =
-  | ({
-      readonly outcome: 'replanned';
-      readonly action: ReplanAction;
-      readonly commit: string | null;
-    } & ReplanMeasures)
+  | ({ readonly outcome: 'replanned'; readonly action: ReplanAction; readonly commit: string | null } & ReplanMeasures)
   | { readonly outcome: 'busy'; readonly holder: string }
   /** The documents do not take it. Nothing was changed. */
   | { readonly outcome: 'refused'; readonly why: string }

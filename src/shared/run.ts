@@ -7,7 +7,7 @@ import type { PlanProgress } from './plan.js';
 import type { StepUsage } from './usage.js';
 import type { Rules } from './rules.js';
 import type { DecisionPoint } from './decisions.js';
-import type { Bucket, Format } from './formats.js';
+import type { Target } from './step-activities.js';
 import type { LimitName, Timings } from './limits.js';
 import type { Problem, Version } from './problems.js';
 import type { Outage } from './outage.js';
@@ -37,12 +37,13 @@ export interface PlanInput extends RunInput {
   /** The earlier run of this plan that saved the newest checkpoint; absent: none is known. */
   readonly resumeFrom?: StepKey;
   /** Of a run that goes on where the one before it was (continue-as-new). */
-  readonly carried?: {
-    readonly v: Version;
-    /** A PlanState. */
-    readonly state: unknown;
-    readonly reportedSeq: number;
-  };
+  readonly carried?: Carried;
+}
+/** `state`: a PlanState or a StepState. */
+interface Carried {
+  readonly v: Version;
+  readonly state: unknown;
+  readonly reportedSeq: number;
 }
 
 // ------------------------------------------------------------------------------------------------------------------------ inputs
@@ -76,13 +77,7 @@ export interface EditStepInput extends RunInput {
   /** Of a phase: a person's consent for an earlier one, for the rest of the plan. */
   readonly withoutSandbox?: true;
   /** Of a run that goes on where the one before it was (continue-as-new). */
-  readonly carried?: {
-    readonly v: Version;
-    /** A StepState. */
-    readonly state: unknown;
-    readonly reportedSeq: number;
-    readonly count: UsageOwed;
-  };
+  readonly carried?: Carried & { readonly count: UsageOwed };
 }
 /** What a step still has to count: nothing, its usage now, or at its end; and whether it was counted before. */
 export interface UsageOwed {
@@ -136,17 +131,9 @@ export interface OpenOnHost {
 
 // ----------------------------------------------------------------------------------------------------------------------- queries
 export type FileStatus = 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped';
-export interface LedgerRow {
-  readonly path: string;
+export interface LedgerRow extends Omit<Target, 'bytes'> {
   readonly status: FileStatus;
   readonly attempts: number;
-  readonly format: Format;
-  readonly bucket: Bucket;
-  readonly lines: number;
-  readonly isNew: boolean;
-  /** The job says that it goes; absent: it is edited. */
-  readonly deletes?: true;
-  readonly outputBudget_tokens: number;
   /** Why it failed or was skipped; null otherwise. */
   readonly reason: string | null;
   readonly verdict: 'approve' | 'skip' | null;

@@ -78,12 +78,7 @@ export type PreflightResult =
       readonly test: TestPlan;
       /** Commit message without trailer; null: no commit asked. */
       readonly commitMessage: string | null;
-      readonly estimate: {
-        readonly chunks: number;
-        readonly input_tokens: number;
-        readonly output_tokens: number;
-        readonly usd: number | null;
-      };
+      readonly estimate: { readonly chunks: number } & Pick<StepUsage, 'input_tokens' | 'output_tokens' | 'usd'>;
       /** Said before paying; not empty: the step asks (`estimate`). */
       readonly overEstimate: readonly string[];
       readonly warnings: readonly string[];

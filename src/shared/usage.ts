@@ -46,7 +46,10 @@ export const tokensIn = ({ input_tokens, cacheRead_tokens, cacheWrite_tokens }: 
 /** What counts against `budget_tokens`. */
 export const tokensOf = (usage: CountedTokens): number => tokensIn(usage) + usage.output_tokens;
 
-type CountedTokens = Pick<StepUsage, 'input_tokens' | 'output_tokens' | 'cacheRead_tokens' | 'cacheWrite_tokens'>;
+export type CountedTokens = Pick<
+  StepUsage,
+  'input_tokens' | 'output_tokens' | 'cacheRead_tokens' | 'cacheWrite_tokens'
+>;
 
 /** For people: `5 model calls, 11,918 tokens in, 5,036 out, $0.1000`. */
 export const usageText = (usage: StepUsage): string =>

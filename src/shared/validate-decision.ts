@@ -25,9 +25,8 @@ export interface DecisionContext extends Ruled, OutageState {
 
 export type Validation =
   | { readonly counts: true }
-  /** Was counted before: nothing to do. */
-  | { readonly counts: false; readonly again: true; readonly message: string }
-  | { readonly counts: false; readonly again: false; readonly message: string };
+  /** `again`: it was counted before, and there is nothing to do. */
+  | { readonly counts: false; readonly again: boolean; readonly message: string };
 
 const no = (message: string): Validation => ({ counts: false, again: false, message });
 const again = (message: string): Validation => ({ counts: false, again: true, message });

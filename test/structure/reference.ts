@@ -55,21 +55,22 @@ const exitRows = (): string[][] => [
   ]),
 ];
 
-/** Type literals of a union, with the text of their fields. */
-const eventRows = (path: string, union: string): string[][] => {
+/** Members of an interface that are type literals, with the text of their fields. */
+const eventRows = (path: string, name: string): string[][] => {
   const file = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2022, true);
   const found = file.statements.find(
-    (each): each is ts.TypeAliasDeclaration => ts.isTypeAliasDeclaration(each) && each.name.text === union,
+    (each): each is ts.InterfaceDeclaration => ts.isInterfaceDeclaration(each) && each.name.text === name,
   );
-  if (found === undefined || !ts.isUnionTypeNode(found.type)) throw new Error(`no union ${union} in ${path}`);
-  return found.type.types.filter(ts.isTypeLiteralNode).map((each) => {
-    const fields = each.members.filter(ts.isPropertySignature).map((member) => {
+  if (found === undefined) throw new Error(`no interface ${name} in ${path}`);
+  return found.members.filter(ts.isPropertySignature).flatMap((event) => {
+    if (event.type?.getText() !== 'object' && (event.type === undefined || !ts.isTypeLiteralNode(event.type)))
+      return [];
+    const members = ts.isTypeLiteralNode(event.type) ? event.type.members.filter(ts.isPropertySignature) : [];
+    const fields = members.map((member) => {
       const mark = member.questionToken === undefined ? '' : '?';
-      return [`${member.name.getText()}${mark}`, member.type?.getText().replaceAll(/\breadonly /g, '') ?? ''] as const;
+      return `\`${member.name.getText()}${mark}: ${member.type?.getText().replaceAll(/\breadonly /g, '') ?? ''}\``;
     });
-    const type = fields.find(([name]) => name === 'type')?.[1] ?? '';
-    const others = fields.filter(([name]) => name !== 'type').map(([name, of]) => `\`${name}: ${of}\``);
-    return [`\`${type.replaceAll("'", '')}\``, others.join(', ')];
+    return [[`\`${event.name.getText()}\``, fields.join(', ')]];
   });
 };
 
@@ -103,9 +104,9 @@ export const reference = (): string => {
     ),
     '\n## Events\n',
     '`emend events RUN --json` prints one a line, each with `seq` (rises by one) and `at` (ms since the epoch). Of a job:\n',
-    table(['type', 'fields'], eventRows('src/shared/events.ts', 'EventBody')),
+    table(['type', 'fields'], eventRows('src/shared/events.ts', 'JobEvents')),
     '\nOf a plan:\n',
-    table(['type', 'fields'], eventRows('src/shared/events.ts', 'PlanEventBody')),
+    table(['type', 'fields'], eventRows('src/shared/events.ts', 'PlanEvents')),
     '\n## Reasons of decisions, and their answers\n',
     'What each means: [decision-points.md](decision-points.md). What usually helps: [troubleshooting.md](troubleshooting.md).\n',
     table(['reason', 'answers'], reasons),

@@ -16,7 +16,7 @@ import {
 import type { PhaseEstimate, PhaseCategory } from '../../shared/plan.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Limits } from '../../shared/limits.js';
-import { addUsage, NO_USAGE } from '../../shared/usage.js';
+import { NO_USAGE, sumUsage } from '../../shared/usage.js';
 import { estimateEdits, priceOf, tokensOfBytes } from '../step/estimate.js';
 import { readGiven } from '../../system/given-file.js';
 
@@ -67,11 +67,13 @@ export async function estimatePhase(
     { calls: 0, ...asked, usd: priceOf(config, model, asked) },
     ...Array.from({ length: small }, () => ({ calls: 1, ...SMALL_CALL, usd: priceOf(config, model, SMALL_CALL) })),
   ];
-  const { calls, input_tokens, output_tokens, usd } = parts
-    .map((part) => ({ ...NO_USAGE, ...part }))
-    .reduce(addUsage, NO_USAGE);
-  return { calls, input_tokens, output_tokens, usd };
+  return sumOf(parts);
 }
+
+const sumOf = (parts: readonly PhaseEstimate[]): PhaseEstimate => {
+  const { calls, input_tokens, output_tokens, usd } = sumUsage(parts.map((part) => ({ ...NO_USAGE, ...part })));
+  return { calls, input_tokens, output_tokens, usd };
+};
 
 /**
  * Where its tests fail each time: as many attempts, debugging reports and replans as the tiers allow (src/documents/plan/triggers.ts) until the
@@ -91,16 +93,14 @@ export function mostOfPhase(
   };
   const asked = { calls: 1, ...advice, usd: priceOf(config, model, advice) };
   const told = { input_tokens: failure_tokens, output_tokens: 0 };
-  const again = addUsage({ ...NO_USAGE, ...first }, { ...NO_USAGE, ...told, usd: priceOf(config, model, told) });
+  const again = sumOf([first, { calls: 0, ...told, usd: priceOf(config, model, told) }]);
   const rounds = replanLimit + 1;
-  const parts = [
-    { ...NO_USAGE, ...first },
+  return sumOf([
+    first,
     ...Array.from({ length: PHASE_ATTEMPTS * rounds - 1 }, () => again),
     // A report in each round, a replan between rounds.
-    ...Array.from({ length: (rounds + replanLimit) * MODEL_BOUNDS.adviceCalls }, () => ({ ...NO_USAGE, ...asked })),
-  ];
-  const { calls, input_tokens, output_tokens, usd } = parts.reduce(addUsage, NO_USAGE);
-  return { calls, input_tokens, output_tokens, usd };
+    ...Array.from({ length: (rounds + replanLimit) * MODEL_BOUNDS.adviceCalls }, () => asked),
+  ]);
 }
 
 /** The files that a phase edits by the project's rules: their sizes and formats, and the model that is asked. */

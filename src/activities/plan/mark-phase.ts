@@ -2,7 +2,7 @@
 import { getJson } from '../../stores/ports.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readPlan as readFiles, inWorkspace } from '../../workspace/documents/index.js';
+import { readPlan as readFiles } from '../../workspace/documents/index.js';
 import {
   markPhase as markTree,
   summaryFile,
@@ -17,7 +17,7 @@ import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { describeUnfinished } from '../../shared/event-text.js';
 import { readTextFile } from '../step/snapshot.js';
-import { writePlan, type PlanTexts } from './write-plan.js';
+import { textsInWorkspace, writePlan, type PlanTexts } from './write-plan.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
 import { isTrackedBelow } from '../../workspace/files/index.js';
 import { isoTime } from '../../system/clock.js';
@@ -28,7 +28,7 @@ import { isSource } from './phase-job.js';
 /** Empty where the phase has no commit: then a person said that it is done. */
 export async function unfinishedOf(
   ports: Pick<ActivityPorts, 'blobs' | 'repository' | 'workspace'>,
-  input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped'>,
+  input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped' | 'verification'>,
 ): Promise<readonly UnfinishedTask[]> {
   const { workspace, phase, commit, texts, skipped } = input;
   if (commit === null || texts === null) return [];
@@ -40,7 +40,8 @@ export async function unfinishedOf(
   const missing = new Set<string>();
   for (const path of new Set(tasks.flatMap(({ text }) => filesToMake(text))))
     if (await isMissing(root, path)) missing.add(path);
-  return unfinishedTasks(tasks, readUnfinished(message), (path) => missing.has(path), skipped);
+  const tested = input.verification?.startsWith('pass') === true;
+  return unfinishedTasks(tasks, readUnfinished(message), { isMissing: (path) => missing.has(path), skipped, tested });
 }
 
 /** A source file's path that leads nowhere, from the top or from whichever folder. */
@@ -107,8 +108,8 @@ async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promi
     read.thresholds.values,
   );
   if (changed === null) return null;
-  const before = new Map([...read.tree.files].map(([path, text]) => [inWorkspace(read, root, path), text]));
-  const after = new Map([...changed.files].map(([path, text]) => [inWorkspace(read, root, path), text]));
+  const before = textsInWorkspace(read, root, read.tree);
+  const after = textsInWorkspace(read, root, changed);
   const summary = summaryFile(planPath);
   const summaryNow = await readTextFile(root, summary);
   if (summaryNow !== null) before.set(summary, summaryNow);

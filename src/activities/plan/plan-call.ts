@@ -13,6 +13,7 @@ import { readRefusal } from '../step/refusals.js';
 import type { Role } from '../../model/ports.js';
 import type {
   PlanCallFailure,
+  PlanCallInput,
   DebugPhaseInput,
   DebugPhaseResult,
   ScorePhaseInput,
@@ -20,7 +21,6 @@ import type {
 } from '../../shared/replan-activities.js';
 import type { Limits } from '../../shared/limits.js';
 import type { ModelDown } from '../../shared/outage.js';
-import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -44,14 +44,9 @@ export interface PlanSettings {
 }
 
 export interface PlanCall<T> {
-  readonly stepKey: StepKey;
-  readonly settings: BlobRef;
   readonly role: Extract<Role, 'score' | 'debug' | 'replan'>;
-  /** Id of the phase: part of the call key. */
-  readonly phase: string;
-  readonly regeneration: number;
-  /** What the question is about; together with `notes` it names the recorded call. */
-  readonly about: string;
+  /** What the question is about, with its text; together with `notes` it names the recorded call. */
+  readonly phase: PhaseAsked;
   readonly notes: string;
   readonly complexity: 'low' | 'medium' | 'high';
   build(
@@ -65,6 +60,20 @@ export type Advised<T> =
   | { readonly ok: true; readonly value: T; readonly usage: StepUsage }
   | { readonly ok: false; readonly message: string; readonly usage: StepUsage; readonly down?: ModelDown };
 
+export interface PhaseAsked {
+  readonly id: string;
+  readonly number: number;
+  readonly name: string;
+  /** Its Markdown. */
+  readonly text: string;
+}
+/** The phase that a call is about, and what it asks for. */
+export async function phaseAsked({ blobs }: ActivityPorts, { texts, phase }: PlanCallInput) {
+  const { phases } = await getJson<PhaseTexts>(blobs, texts, 'phase texts');
+  const asked = phases[phase.id];
+  return { asked, phase: { ...phase, text: asked?.text ?? '' } satisfies PhaseAsked };
+}
+
 /** An answer against its schema; `what` stands for an issue without words. */
 const checkedBy =
   <T>(schema: ZodType<T>, what: string): PlanCall<T>['check'] =>
@@ -77,14 +86,17 @@ const checkedBy =
 
 export async function askForPlan<T>(
   ports: ActivityPorts,
+  { stepKey, settings, regeneration }: PlanCallInput,
   wanted: PlanCall<T>,
   scope: Pick<ActivityScope, 'signal'>,
 ): Promise<Advised<T>> {
   const { blobs } = ports;
-  const { config, limits } = await getJson<PlanSettings>(blobs, wanted.settings, 'settings of the plan');
+  const { phase } = wanted;
+  const { config, limits } = await getJson<PlanSettings>(blobs, settings, 'settings of the plan');
   const routed = route({ ...config, limits }, { category: null, complexity: wanted.complexity, jobModel: null });
   const outputBudget_tokens = Math.min(routed.outputBudget_tokens, MODEL_BOUNDS.adviceOutput_tokens);
-  const context = { stepKey: wanted.stepKey, instructions: await putText(blobs, wanted.about), config, limits };
+  const instructions = await putText(blobs, `${phase.name}\n\n${phase.text}`);
+  const context = { stepKey, instructions, config, limits };
   const notes = await putText(blobs, wanted.notes);
   let usage = NO_USAGE;
   let refusal: { readonly why: string; readonly answer: string } | null = null;
@@ -94,13 +106,8 @@ export async function askForPlan<T>(
       ports,
       context,
       {
-        ...{
-          role: wanted.role,
-          file: wanted.phase,
-          regeneration: wanted.regeneration * MODEL_BOUNDS.adviceCalls + asked,
-          bases: [],
-          format: 'json',
-        },
+        ...{ role: wanted.role, file: phase.id, bases: [], format: 'json' },
+        regeneration: regeneration * MODEL_BOUNDS.adviceCalls + asked,
         ...{ model: routed.model, outputBudget_tokens, notes },
         refusal: last === null ? null : await putText(blobs, JSON.stringify(last)),
         build: () => Promise.resolve(wanted.build(routed.model, outputBudget_tokens, last)),
@@ -141,9 +148,8 @@ export async function failuresShown(
 export const scorePhase =
   (ports: ActivityPorts) =>
   async (input: ScorePhaseInput, scope: ActivityScope): Promise<ScorePhaseResult> => {
-    const { blobs, timings } = ports;
-    const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
-    const phase = { ...input.phase, text: texts.phases[input.phase.id]?.text ?? '' };
+    const { timings } = ports;
+    const { phase } = await phaseAsked(ports, input);
     const late = AbortSignal.timeout(timings.secondScore_ms);
     const without = (message: string, usage: StepUsage): ScorePhaseResult => {
       const { score, method, reasoning, discrepancy } = reconcile(input.first, null);
@@ -152,15 +158,9 @@ export const scorePhase =
     try {
       const advised = await askForPlan(
         ports,
+        input,
         {
-          ...{
-            stepKey: input.stepKey,
-            settings: input.settings,
-            role: 'score',
-            phase: phase.id,
-            regeneration: input.regeneration,
-          },
-          ...{ about: `${phase.name}\n\n${phase.text}`, notes: '', complexity: 'low' },
+          ...{ role: 'score', phase, notes: '', complexity: 'low' },
           build: (model, outputBudget_tokens, refusal) =>
             buildScoreRequest({ model, outputBudget_tokens, refusal, phase }),
           check: checkedBy(secondScoreSchema, 'a score'),
@@ -198,20 +198,13 @@ export const debugPhase =
   (ports: ActivityPorts) =>
   async (input: DebugPhaseInput, scope: ActivityScope): Promise<DebugPhaseResult> => {
     const { blobs, archive } = ports;
-    const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
-    const phase = { ...input.phase, text: texts.phases[input.phase.id]?.text ?? '' };
+    const { phase } = await phaseAsked(ports, input);
     const failures = await failuresShown(ports, input.failures);
     const advised = await askForPlan<Report>(
       ports,
+      input,
       {
-        ...{
-          stepKey: input.stepKey,
-          settings: input.settings,
-          role: 'debug',
-          phase: phase.id,
-          regeneration: input.regeneration,
-        },
-        ...{ about: `${phase.name}\n\n${phase.text}`, notes: JSON.stringify(failures), complexity: 'high' },
+        ...{ role: 'debug', phase, notes: JSON.stringify(failures), complexity: 'high' },
         build: (model, outputBudget_tokens, refusal) =>
           buildDebugRequest({ model, outputBudget_tokens, refusal, phase, failures }),
         check: checkedBy(schema, 'a report'),

@@ -6,7 +6,7 @@
 import { appendFileSync, closeSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pino } from 'pino';
-import type { StepEvent } from '../../shared/events.js';
+import type { EventOf, EventType, StepEvent } from '../../shared/events.js';
 import type { StepKey } from '../../shared/ids.js';
 import type { Archive, ArchiveEntry } from '../../stores/ports.js';
 
@@ -23,63 +23,38 @@ export interface LogLine {
   readonly fields: LogFields;
 }
 
-/** Null: the event is no line of this log. */
-function planLine(event: StepEvent): LogLine | null {
-  const line = (kind: string, fields: LogFields): LogLine => ({ kind, fields });
-  switch (event.type) {
-    case 'complexity_checked': {
-      const { phase, score, threshold, method, above, expanded } = event;
-      const recommendation = above.length > 0 && !expanded ? 'expand' : 'keep';
-      return line('COMPLEXITY_CHECK', {
-        phase,
-        score,
-        threshold,
-        agent_invoked: method !== 'threshold',
-        recommendation,
-      });
-    }
-    case 'score_discrepancy':
-      return line('COMPLEXITY_DISCREPANCY', {
-        phase: event.phase,
-        threshold_score: event.threshold,
-        agent_score: event.agent,
-      });
-    case 'replan_triggered': {
-      const { phase, trigger, replans, limit, status } = event;
-      return line('REPLAN_TRIGGER', { phase, trigger, replan_count: `${replans}/${limit}`, status });
-    }
-    case 'replanned': {
-      const { phase, action, oldStructure, newStructure, duration_ms } = event;
-      return line('REPLAN_SUCCESS', {
-        ...{ phase, action, old_structure: oldStructure, new_structure: newStructure },
-        ...(duration_ms === undefined ? {} : { duration: `${Math.round(duration_ms / 1000)}s` }),
-      });
-    }
-    case 'replan_failed':
-      return line('REPLAN_FAILURE', { phase: event.phase, trigger: event.trigger, reason: event.why });
-    case 'phase_failed': {
-      const { phase, run, kind, consecutive } = event;
-      return line('TEST_FAILURE', {
-        phase,
-        iteration: run,
-        error_type: kind ?? 'unknown',
-        consecutive_failures: consecutive,
-      });
-    }
-    case 'loop_stopped': {
-      const { phase, replans, limit, why } = event;
-      const forced = why.startsWith('forced');
-      const what = forced
-        ? { status: 'forced_override', action: 'replan' }
-        : { status: 'limit_reached', action: 'escalate' };
-      return line('LOOP_PREVENTION', { phase, replan_count: `${replans}/${limit}`, ...what });
-    }
-    case 'scope_drift':
-      return line('SCOPE_DRIFT', { by: event.by, description: event.text });
-    default:
-      return null;
-  }
-}
+const line = (kind: string, fields: LogFields): LogLine => ({ kind, fields });
+/** Other events are no lines of this log. */
+const LINES: { readonly [N in EventType]?: (event: EventOf<N>) => LogLine } = {
+  complexity_checked: ({ phase, score, threshold, method, above, expanded }) => {
+    const recommendation = above.length > 0 && !expanded ? 'expand' : 'keep';
+    const agent_invoked = method !== 'threshold';
+    return line('COMPLEXITY_CHECK', { phase, score, threshold, agent_invoked, recommendation });
+  },
+  score_discrepancy: ({ phase, threshold, agent }) =>
+    line('COMPLEXITY_DISCREPANCY', { phase, threshold_score: threshold, agent_score: agent }),
+  replan_triggered: ({ phase, trigger, replans, limit, status }) =>
+    line('REPLAN_TRIGGER', { phase, trigger, replan_count: `${replans}/${limit}`, status }),
+  replanned: ({ phase, action, oldStructure, newStructure, duration_ms }) =>
+    line('REPLAN_SUCCESS', {
+      ...{ phase, action, old_structure: oldStructure, new_structure: newStructure },
+      ...(duration_ms === undefined ? {} : { duration: `${Math.round(duration_ms / 1000)}s` }),
+    }),
+  replan_failed: ({ phase, trigger, why }) => line('REPLAN_FAILURE', { phase, trigger, reason: why }),
+  phase_failed: ({ phase, run, kind, consecutive }) => {
+    const error_type = kind ?? 'unknown';
+    return line('TEST_FAILURE', { phase, iteration: run, error_type, consecutive_failures: consecutive });
+  },
+  loop_stopped: ({ phase, replans, limit, why }) => {
+    const forced = why.startsWith('forced');
+    const what = forced
+      ? { status: 'forced_override', action: 'replan' }
+      : { status: 'limit_reached', action: 'escalate' };
+    return line('LOOP_PREVENTION', { phase, replan_count: `${replans}/${limit}`, ...what });
+  },
+  scope_drift: ({ by, text }) => line('SCOPE_DRIFT', { by, description: text }),
+};
+const planLine = <T extends EventType>(event: EventOf<T>): LogLine | undefined => LINES[event.type]?.(event);
 
 const named = ({ kind, fields }: LogLine, plan: string): LogLine => ({ kind, fields: { ...fields, plan } });
 
@@ -180,9 +155,9 @@ export function withPlanLog(archive: Archive, path: string): Archive {
     const due = entries.flatMap(({ id, kind, data }): readonly Due[] => {
       if (kind !== 'event') return [];
       const event = data as StepEvent;
-      const line = planLine(event);
+      const found = planLine(event);
       const key = `${stepKey} ${id}`;
-      return line === null || seen.has(key) ? [] : [{ id, key, at: event.at, line }];
+      return found === undefined || seen.has(key) ? [] : [{ id, key, at: event.at, line: found }];
     });
     const plan = due.length === 0 ? null : await nameOf(stepKey, entries);
     // At the end: readers of columns find the others where they were.

@@ -194,15 +194,13 @@ function phaseReading(
   texts: PhaseTexts,
 ): PhaseReading {
   const { score } = phase;
+  const tasks = node === undefined ? [] : tasksOf(node);
   const open = (texts.phases[id]?.text ?? '').replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]');
   return {
     ...{ id, number: phase.number, name: phase.name, expanded: phase.expanded },
     marker: MARKERS.find(([marker]) => phase.markers.includes(marker))?.[1] ?? null,
     dependsOn,
-    tasks: {
-      total: node === undefined ? 0 : tasksOf(node).length,
-      done: node === undefined ? 0 : tasksOf(node).filter(({ done }) => done).length,
-    },
+    tasks: { total: tasks.length, done: tasks.filter(({ done }) => done).length },
     score: {
       score: score.score,
       keywords: Object.fromEntries(
@@ -215,7 +213,7 @@ function phaseReading(
       tests: score.tests.value,
       above: score.above,
     },
-    second: wantsSecondScore(score.score, node === undefined ? 0 : tasksOf(node).length),
+    second: wantsSecondScore(score.score, tasks.length),
     category: CATEGORIES.find(([words]) => words.test(phase.name))?.[1] ?? 'code',
     text: sha256(canonicalJson([phase.name, open])).slice(0, 16),
   };

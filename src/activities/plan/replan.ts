@@ -1,6 +1,6 @@
 /** The rules of triggers and tiers, as values: a better rule must not break the replay of a paused plan. */
-import { getJson, putJson } from '../../stores/ports.js';
-import { readPlan as readFiles, inWorkspace } from '../../workspace/documents/index.js';
+import { putJson } from '../../stores/ports.js';
+import { readPlan as readFiles } from '../../workspace/documents/index.js';
 import {
   treeOf,
   findPhase,
@@ -28,11 +28,11 @@ import { fail, ProblemError } from '../../shared/problems.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { getText } from '../step/snapshot.js';
-import { writePlan, type PlanTexts } from './write-plan.js';
+import { textsInWorkspace, writePlan, type PlanTexts } from './write-plan.js';
+import type { ReplanMeasures } from '../../shared/plan.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
-import type { PhaseTexts } from '../../shared/plan-activities.js';
 import { hidesSecret } from '../frame/secrets.js';
-import { askForPlan, failuresShown } from './plan-call.js';
+import { askForPlan, failuresShown, phaseAsked } from './plan-call.js';
 
 export const evaluateTriggers =
   () =>
@@ -58,9 +58,7 @@ export const proposeReplan =
   (ports: ActivityPorts) =>
   async (input: ProposeReplanInput, scope: ActivityScope): Promise<ProposeReplanResult> => {
     const { blobs } = ports;
-    const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
-    const asked = texts.phases[input.phase.id];
-    const phase = { ...input.phase, text: asked?.text ?? '' };
+    const { asked, phase } = await phaseAsked(ports, input);
     const tasks = asked?.tasks ?? [];
     const failures = await failuresShown(ports, input.failures);
     const report = input.report === null ? '' : await getText(blobs, input.report);
@@ -79,15 +77,9 @@ export const proposeReplan =
     const { outline } = input;
     const advised = await askForPlan<Replan>(
       ports,
+      input,
       {
-        ...{
-          stepKey: input.stepKey,
-          settings: input.settings,
-          role: 'replan',
-          phase: phase.id,
-          regeneration: input.regeneration,
-        },
-        ...{ about: `${phase.name}\n\n${phase.text}`, complexity: 'high' },
+        ...{ role: 'replan', phase, complexity: 'high' },
         notes: JSON.stringify({ context, actions, outline, failures, report }),
         build: (model, outputBudget_tokens, refusal) =>
           buildReplanRequest({
@@ -117,8 +109,6 @@ export const proposeReplan =
 // Carries a replan out on the plan's documents: worked out and validated before anything is written, then all files or none, with the
 // entry in the revision history, in a commit of its own.
 
-type Measures = Pick<Revision, 'oldStructure' | 'newStructure' | 'complexityBefore' | 'complexityAfter'>;
-
 export const applyReplan =
   (ports: ActivityPorts) =>
   async (input: ApplyReplanInput, scope: ActivityScope): Promise<ApplyReplanResult> => {
@@ -136,7 +126,7 @@ export const applyReplan =
         scope,
       );
       if (written.outcome !== 'written') return { ...written };
-      return { outcome: 'replanned', action, ...(written.data as Measures), commit: written.commit };
+      return { outcome: 'replanned', action, ...(written.data as ReplanMeasures), commit: written.commit };
     } catch (error) {
       if (error instanceof ProblemError && error.problem.code === 'plan_invalid')
         return { outcome: 'refused', why: error.problem.message };
@@ -166,7 +156,7 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
       `${fault?.file ?? planPath}:${fault?.line ?? 1}: ${fault?.message ?? 'the replan does not fit'}`,
     );
   }
-  const data: Measures = measured([tree, treeOf(change)], number, replan.action, values);
+  const data: ReplanMeasures = measured([tree, treeOf(change)], number, replan.action, values);
   const files = new Map(change.files);
   const main = mainFile(change.place);
   const revision: Revision = {
@@ -182,9 +172,7 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   const [fault] = after.faults;
   if (fault !== undefined || after.phases.length !== treeOf(change).phases.length)
     return fail('plan_invalid', `${planPath}: ${fault?.message ?? 'the revision history would change the phases'}`);
-  const inside = (texts: ReadonlyMap<string, string>): Map<string, string> =>
-    new Map([...texts].map(([path, text]) => [inWorkspace(read, root, path), text]));
-  return { before: inside(tree.files), after: inside(files), data };
+  return { before: textsInWorkspace(read, root, tree), after: textsInWorkspace(read, root, { files }), data };
 }
 
 async function replanOf({ blobs }: ActivityPorts, input: ApplyReplanInput): Promise<Replan> {

@@ -9,6 +9,7 @@ import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { ProblemError } from '../../shared/problems.js';
 import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
+import { inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import { orNull } from '../../system/durable.js';
 import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
@@ -42,15 +43,21 @@ export interface PlanTexts {
   /** Kept with the record, and given back by every retry. */
   readonly data?: unknown;
 }
-export type PlanWritten =
-  | {
-      readonly outcome: 'written';
-      readonly commit: string | null;
-      readonly files: readonly string[];
-      readonly data: unknown;
-    }
-  | { readonly outcome: 'busy'; readonly holder: string }
-  | { readonly outcome: 'conflict'; readonly why: string };
+/** A plan's files, whose paths are relative to its folder. */
+export const textsInWorkspace = (
+  read: ReadPlan,
+  root: string,
+  { files }: { readonly files: ReadonlyMap<string, string> },
+): Map<string, string> => new Map([...files].map(([path, text]) => [inWorkspace(read, root, path), text]));
+
+interface Written {
+  readonly outcome: 'written';
+  readonly commit: string | null;
+  readonly files: readonly string[];
+}
+type NotWritten =
+  { readonly outcome: 'busy'; readonly holder: string } | { readonly outcome: 'conflict'; readonly why: string };
+export type PlanWritten = (Written & { readonly data: unknown }) | NotWritten;
 
 /** `change` works from the files as they are now; what it throws is thrown on. */
 export async function writePlan(
@@ -93,15 +100,12 @@ async function recordOf(
   return { proposal, data };
 }
 
-type Written =
-  Exclude<PlanWritten, { outcome: 'written' }> | Omit<Extract<PlanWritten, { outcome: 'written' }>, 'data'>;
-
 async function write(
   ports: ActivityPorts,
   wanted: PlanWrite,
   { ref, decision }: { readonly ref: BlobRef; readonly decision: number },
   scope: ActivityScope,
-): Promise<Written | 'base_changed'> {
+): Promise<Written | NotWritten | 'base_changed'> {
   const { stepKey, workspace, workflowId, namespace } = wanted;
   const proposal = await getJson<Proposal>(ports.blobs, ref, 'proposal');
   const files = proposal.files.map(({ path }) => path);
@@ -136,7 +140,7 @@ async function land(
   { workspace, message, settings }: PlanWrite,
   { lock, ...request }: ApplyRequest & { readonly lock: WorkspaceLock },
   scope: ActivityScope,
-): Promise<Written> {
+): Promise<Written | NotWritten> {
   const { stepKey, proposal } = request;
   const { hooks, env, sign, sandbox } = await projectConfig(ports, workspace, settings);
   const release = (): Promise<void> => ports.workspace.releaseLock(workspace, stepKey, lock.token);

@@ -1,4 +1,5 @@
 /** What a plan document is made of. Offsets count UTF-16 units of the document's text, lines start at 1. */
+import { firstBehind } from '../../shared/search.js';
 
 import type { ProjectConfig } from '../job/index.js';
 
@@ -115,16 +116,8 @@ export interface PlanDocument {
 // Places in a text: lines, sorted spans, splices.
 
 /** Index of the first of the sorted `items` that starts at or after `from`. */
-export function firstAt(items: readonly { readonly from: number }[], from: number): number {
-  let low = 0;
-  let high = items.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((items[middle]?.from ?? Infinity) < from) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+export const firstAt = (items: readonly { readonly from: number }[], from: number): number =>
+  firstBehind(items.length, (at) => (items[at]?.from ?? Infinity) < from);
 
 /** Those of the sorted `items` that start within the span. */
 export const within = <T extends { readonly from: number }>(items: readonly T[], { from, to }: Span): readonly T[] =>

@@ -2,12 +2,15 @@
 import { quoted } from '../../shared/text.js';
 import { Outside } from '../detect.js';
 import { type Json, readJson } from '../text/json.js';
-import type { FormatContext, Reading, Reason } from '../types.js';
+import type { Fault, FormatContext, Reading, Reason } from '../types.js';
 
 /** `open`: the answer ends inside of what it is about. */
 export const invalid = (code: string, message: string, index?: number, open = false): Reading => ({
   ...{ kind: 'invalid', open, reasons: [{ code, message, ...(index === undefined ? {} : { index }) }] },
 });
+
+/** Why an edit does not fit the file. */
+export const fault = (code: string, message: string): Fault => ({ code, message });
 
 /** Goes over an answer's lines and follows what stands outside of its edits. */
 export abstract class AnswerReader {
@@ -37,9 +40,9 @@ export abstract class AnswerReader {
 
   /** Null: the answer was read to its end. */
   parse(): Reading | null {
-    let fault: Reading | null = null;
-    while (fault === null && this.at < this.lines.length) fault = this.one(this.line());
-    return fault ?? this.atEnd();
+    let wrong: Reading | null = null;
+    while (wrong === null && this.at < this.lines.length) wrong = this.one(this.line());
+    return wrong ?? this.atEnd();
   }
   protected atEnd(): Reading | null {
     return this.outside.fault(this.edits);

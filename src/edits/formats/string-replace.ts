@@ -14,7 +14,7 @@ import type { Tolerance, ToleranceSettings } from '../../shared/formats.js';
 import { lookUp } from '../paths.js';
 import { carryLines, isKnownBase, toleranceOn } from '../locate/likeness.js';
 import { copyOf, describeNearest, foldLookalikes, nearest, sameEnds } from '../locate/nearest.js';
-import { isJsonObject, type Json, PATH_NAMES } from '../text/json.js';
+import { isJsonObject, type Json, keyBeside, PATH_NAMES } from '../text/json.js';
 import { lineOrigins } from '../text/line-diff.js';
 import { answerIndex, answerLines } from '../text/codec.js';
 import { invalid, readJsonAnswer } from './reader.js';
@@ -98,10 +98,6 @@ const readEdits = (parts: readonly Json[], items: Json[]): readonly StringEdit[]
   }
   return edits.length === 0 ? invalid('no_edits', 'The answer holds no edit.') : edits;
 };
-
-/** A key that is none of `allowed`, in quotes. */
-const keyBeside = (item: Readonly<Record<string, Json>>, allowed: readonly string[]): string | undefined =>
-  Object.keys(item).flatMap((key) => (allowed.includes(key) ? [] : [JSON.stringify(key)]))[0];
 
 const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading => {
   const drafts = new Map<string, Draft>();

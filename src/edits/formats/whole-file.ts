@@ -115,27 +115,28 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
       continue;
     }
     const { path, file } = found;
+    const refuse = (code: string, message: string): void => void reasons.push({ code, path, index, message });
     if (taken.has(path)) {
-      reasons.push({ code: 'file_twice', path, index, message: `${path} is answered twice. Send each file once.` });
+      refuse('file_twice', `${path} is answered twice. Send each file once.`);
       continue;
     }
     taken.add(path);
     if (entry.kind === 'delete') {
-      const refusal = deletionRefusal(path, file.bytes === null, context.options.allowDelete ?? false, index);
-      if (refusal === null) plans.push({ kind: 'delete', path });
-      else reasons.push(refusal);
+      if (file.bytes === null) refuse('delete_absent', `${path} does not exist, so it cannot be deleted.`);
+      else if (context.options.allowDelete === true) plans.push({ kind: 'delete', path });
+      else refuse('delete_not_allowed', `${path} may not be deleted here. Send its new content instead.`);
       continue;
     }
     const base = file.text === null ? NO_LINES : indexOf(file.text);
     const lines = entry.unfenced ? entry.body : withoutBodyFence(path, entry.body, base);
     if (lines === null) {
-      reasons.push({ code: 'fence_unclear', path, index, message: fenceUnclear(path) });
+      refuse('fence_unclear', fenceUnclear(path));
       continue;
     }
     if (entry.unfenced || lines !== entry.body) {
       if (toleranceOn('fenced_body', context.options.tolerances))
         tolerances.push({ tolerance: 'fenced_body', path, index });
-      else reasons.push({ code: 'fenced_body', path, index, message: fenced(path) });
+      else refuse('fenced_body', fenced(path));
     }
     plans.push({ kind: 'lines', path, result: lines, rewritten: true });
   }
@@ -146,15 +147,3 @@ const fenceUnclear = (path: string): string =>
   `The content of ${path} begins or ends with a code fence, and nothing tells whether the fence belongs to it. Send the content without a fence, or the change as an edit of lines.`;
 const fenced = (path: string): string =>
   `The content of ${path} stands in a code fence. Send it without; or turn on the tolerance fenced_body, which leaves the fence out.`;
-
-const deletionRefusal = (path: string, absent: boolean, allowed: boolean, index: number): Reason | null => {
-  if (absent)
-    return { code: 'delete_absent', path, index, message: `${path} does not exist, so it cannot be deleted.` };
-  if (allowed) return null;
-  return {
-    code: 'delete_not_allowed',
-    path,
-    index,
-    message: `${path} may not be deleted here. Send its new content instead.`,
-  };
-};

@@ -3,7 +3,8 @@
  * no answer may do (`refuse`). They look at base and result alone, so they hold for every format and for edits by hand.
  */
 import { type Text, indexOf, type LineIndex, NO_LINES } from '../text/lines.js';
-import type { Finding, GuardSettings } from '../../shared/formats.js';
+import type { Finding } from '../../shared/formats.js';
+import { linesOf } from '../listing.js';
 import type { Change } from '../text/changes.js';
 import { characterFindings, exampleFindings, nameFindings } from './lines.js';
 import { unicodeFindings, unicodeNames } from './unicode.js';
@@ -11,7 +12,7 @@ import { doubledBlocks } from './doubled.js';
 import { doubledSymbols, lostSymbols, syntaxErrors, treesOf, type TreeView } from './syntax.js';
 import { type GuardView, eachNewLine, viewOf } from './view.js';
 import type { Syntax } from '../syntax-port.js';
-import type { ChangedFile } from '../types.js';
+import type { ApplyOptions, ChangedFile } from '../types.js';
 import { decodeFile } from '../text/codec.js';
 
 const DISTANT_LINES = 3; // bound: A removal with more kept lines than this before the next added line is distant.
@@ -25,19 +26,12 @@ export interface GuardedFile extends ChangedFile {
   readonly rewritten?: boolean;
 }
 
-export interface GuardOptions {
-  /** Loaded grammars; absent: nothing is said about syntax and definitions. */
-  readonly syntax?: Syntax;
-  /** The severity of everything that a guard finds; absent: its default. */
-  readonly guards?: GuardSettings;
-  /** The instructions: a definition that they name may go, a line that they hold may come. */
-  readonly asked?: string;
+/** `asked`: the instructions; a line that they hold may come, too. `beside`: paths that are there beforehand beside those of the files. */
+export interface GuardOptions extends Pick<ApplyOptions, 'syntax' | 'guards' | 'asked' | 'beside'> {
   /** Paths that files are moved to: new names, as those of files that are made. */
   readonly movedTo?: readonly string[];
   /** Paths that files are moved away from. */
   readonly movedAway?: readonly string[];
-  /** Paths that are there beforehand beside those of the files. */
-  readonly beside?: readonly string[];
 }
 
 /** Of all files of one result, as guards look across them. In the order of the files; lost definitions come last. */
@@ -116,11 +110,11 @@ const modes = ({ path, base, baseMode, resultMode }: GuardedFile): Finding[] => 
 /** Null: one of both is no text. */
 const viewFor = ({ path, base, encoding, made }: GuardedFile, result: Uint8Array): GuardView | null => {
   if (made !== undefined) return viewOf(path, made.base === null ? NO_LINES : indexOf(made.base), null, made.changes);
-  const [before, after] = [linesOf(base, encoding), linesOf(result, encoding)];
+  const [before, after] = [linesIn(base, encoding), linesIn(result, encoding)];
   return before === null || after === null ? null : viewOf(path, before, after, null);
 };
 
-const linesOf = (bytes: Uint8Array | null, encoding: string | undefined): LineIndex | null => {
+const linesIn = (bytes: Uint8Array | null, encoding: string | undefined): LineIndex | null => {
   if (bytes === null) return NO_LINES;
   const decoded = decodeFile(bytes, encoding);
   return decoded.ok ? indexOf(decoded.text) : null;
@@ -152,7 +146,7 @@ const distantRemovals = ({ path, base, changes }: GuardView): Finding[] => {
   );
   const [first] = distant;
   if (first === undefined) return [];
-  const ranges = distant.map(({ from, to }) => (to - from === 1 ? `line ${to}` : `lines ${from + 1} to ${to}`));
+  const ranges = distant.map(({ from, to }) => linesOf(from, to));
   const more = ranges.length - DISTANT_TOLD;
   const gone = [...ranges.slice(0, DISTANT_TOLD), ...(more > 0 ? [`${more} more places`] : [])].join(', ');
   const message = `The new ${path} lacks ${gone} of the old one, far from all lines that it adds.`;

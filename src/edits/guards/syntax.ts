@@ -4,16 +4,22 @@
  */
 import type { Finding } from '../../shared/formats.js';
 import { type GuardView, prefixes } from './view.js';
-import type { Outline, Syntax, SymbolKind, SymbolPlace } from '../syntax-port.js';
+import {
+  lastName,
+  type Outline,
+  type OutlineRead,
+  type OutlineUnread,
+  type Syntax,
+  type SymbolKind,
+  type SymbolPlace,
+} from '../syntax-port.js';
 
 export const SYNTAX_FINDINGS = 20; // bound: Findings of new syntax errors in one file.
 
-type Read = Extract<Outline, { kind: 'read' }>;
-
 export interface TreeView {
   readonly path: string;
-  readonly base: Read;
-  readonly result: Read;
+  readonly base: OutlineRead;
+  readonly result: OutlineRead;
 }
 
 /** The lines are made only where a tree may be made of them. */
@@ -28,7 +34,7 @@ export const treesOf = (
   const { path } = view;
   const [base, result] = [outlineOf(syntax, path, view.base), outlineOf(syntax, path, view.result)];
   if (base.kind === 'read' && result.kind === 'read') return { trees: { path, base, result }, findings: [] };
-  const unread = base.kind === 'unread' ? base : (result as Exclude<Outline, Read>);
+  const unread = base.kind === 'unread' ? base : (result as OutlineUnread);
   if (unread.code === 'language_unknown') return { trees: null, findings: [] };
   const message = `The syntax of ${path} was not checked: ${unread.why}`;
   return { trees: null, findings: [{ guard: 'syntax', severity: 'note', path, message }] };
@@ -49,7 +55,6 @@ export const syntaxErrors = ({ path, base, result }: TreeView, view: GuardView):
 
 /** Values come and go; what others call or build on is what must not be lost. */
 const KEPT: ReadonlySet<SymbolKind> = new Set(['function', 'method', 'class', 'interface', 'type', 'namespace']);
-const lastName = (qualified: string): string => qualified.slice(qualified.lastIndexOf('.') + 1);
 
 /**
  * Definitions of the base whose name is gone. Named in the instructions, or there under another file of the same result: a note, it was

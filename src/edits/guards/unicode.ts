@@ -40,11 +40,8 @@ const mixed = (words: readonly string[]): string =>
   `${said(words.map((word) => JSON.stringify(word)))}: letters of different scripts in one word.`;
 
 const asks = (path: string, message: string, lines?: Finding['lines']): Finding => ({
-  guard: 'unicode',
-  severity: 'ask',
-  path,
+  ...{ guard: 'unicode', severity: 'ask', path, message },
   ...(lines === undefined ? {} : { lines }),
-  message,
 });
 
 interface Sighting {

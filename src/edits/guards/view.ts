@@ -1,7 +1,8 @@
 /** What guards look at: the base's lines and what became of them. Cost goes with the changes unless a guard asks for all lines. */
-import { type Change, changesFrom, expand, placed, type PlacedChange } from '../text/changes.js';
+import { type Change, changesFrom, expand, grownBy, placed, type PlacedChange } from '../text/changes.js';
 import { haveNothingInCommon, lineOrigins } from '../text/line-diff.js';
 import { type LineIndex, NO_LINES } from '../text/lines.js';
+import { firstBehind } from '../../shared/search.js';
 
 export interface GuardView {
   readonly path: string;
@@ -21,7 +22,7 @@ class ResultLines {
   constructor(base: LineIndex, changes: readonly PlacedChange[]) {
     this.#base = base;
     this.#changes = changes;
-    this.length = changes.reduce((sum, { from, to, lines }) => sum + lines.length - (to - from), base.length);
+    this.length = base.length + grownBy(changes);
   }
 
   get leastChars(): number {
@@ -45,13 +46,8 @@ class ResultLines {
   }
   /** The last change that begins at `at` or before. */
   #before(at: number): PlacedChange | null {
-    let [low, high] = [0, this.#changes.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#changes[middle]?.at ?? 0) <= at) low = middle + 1;
-      else high = middle;
-    }
-    return this.#changes[low - 1] ?? null;
+    const behind = firstBehind(this.#changes.length, (i) => (this.#changes[i]?.at ?? 0) <= at);
+    return this.#changes[behind - 1] ?? null;
   }
 }
 

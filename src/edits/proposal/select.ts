@@ -1,6 +1,7 @@
 /** Part of a proposal: the chosen changes of a file on its base, the bytes of all else as they were. Pure. */
-import { Buffer } from 'node:buffer';
 import { scanLines } from '../text/byte-text.js';
+import { applySplices } from '../text/splices.js';
+import type { Splice } from '../types.js';
 import { readDiff, type DiffChange, type DiffSection } from './read-diff.js';
 
 const LF = 0x0a;
@@ -32,14 +33,12 @@ export const selectChanges = ({ base, result, changes, chosen }: SelectInput): U
   const wanted = new Set(chosen);
   const from = scanLines(base, 0, LF).starts;
   const to = scanLines(result, 0, LF).starts;
-  const parts: Uint8Array[] = [];
-  let at = 0;
-  for (const change of changes) {
-    if (!wanted.delete(change.n)) continue;
-    if (change.b1 >= from.length || change.r1 >= to.length) throw new Error(`change ${change.n} lies outside its file`);
-    parts.push(base.subarray(at, from[change.b0]), result.subarray(to[change.r0], to[change.r1]));
-    at = from[change.b1] ?? base.length;
+  const splices: Splice[] = [];
+  for (const { n, b0, b1, r0, r1 } of changes) {
+    if (!wanted.delete(n)) continue;
+    if (b1 >= from.length || r1 >= to.length) throw new Error(`change ${n} lies outside its file`);
+    splices.push({ start: from[b0] ?? 0, end: from[b1] ?? 0, bytes: result.subarray(to[r0], to[r1]) });
   }
   if (wanted.size > 0) throw new Error(`there is no change ${[...wanted].join(', ')}`);
-  return Buffer.concat([...parts, base.subarray(at)]);
+  return applySplices(base, splices);
 };

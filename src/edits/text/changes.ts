@@ -29,6 +29,10 @@ export interface Change {
   readonly lines: readonly string[];
 }
 
+/** How many lines more the result has; below 0: fewer. */
+export const grownBy = (changes: readonly Change[]): number =>
+  changes.reduce((sum, { from, to, lines }) => sum + lines.length - (to - from), 0);
+
 /** A change, and the 0-based result line at which its lines stand. */
 export interface PlacedChange extends Change {
   readonly at: number;

@@ -165,9 +165,13 @@ export const firstUnholdable = (
   return null;
 };
 
+/** `U+2019`. */
+export const characterCode = (character: string): string =>
+  `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+
 /** `U+2019 (’)`; control characters and lone surrogates without the second part. */
 export const characterName = (character: string): string => {
-  const code = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+  const code = characterCode(character);
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `${code} (${character})` : code;
 };
 

@@ -154,3 +154,7 @@ export const readJson = (text: string, from = 0): JsonRead => {
 
 export const isJsonObject = (value: Json | undefined): value is Readonly<Record<string, Json>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A key that is none of `allowed`, in quotes. */
+export const keyBeside = (item: Readonly<Record<string, Json>>, allowed: readonly string[]): string | undefined =>
+  Object.keys(item).flatMap((key) => (allowed.includes(key) ? [] : [JSON.stringify(key)]))[0];

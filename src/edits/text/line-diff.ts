@@ -7,6 +7,7 @@
  * Sides may be indexes of bytes: lines become strings where they differ from the other side's, and round that.
  */
 import { diffArrays } from 'diff';
+import { firstBehind } from '../../shared/search.js';
 import { indexOfLines, type LineIndex } from './lines.js';
 
 export const DIFF_EDITS = 1_000; // bound: Differences up to which two texts are compared in one piece.
@@ -163,12 +164,7 @@ const longestRising = <T>(items: readonly T[], by: (item: T) => number): T[] => 
   const previous: number[] = [];
   for (const [at, item] of items.entries()) {
     const value = by(item);
-    let [low, high] = [0, tops.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((tails[middle] ?? 0) < value) low = middle + 1;
-      else high = middle;
-    }
+    const low = firstBehind(tails.length, (i) => (tails[i] ?? 0) < value);
     previous[at] = tops[low - 1] ?? -1;
     [tops[low], tails[low]] = [at, value];
   }

@@ -51,16 +51,8 @@ export const splitLines = (text: string, stop: '\n' | '\r' = stopOf(text)): Text
 export const textOf = ({ lines, ends }: Text): string => lines.map((line, i) => line + (ends[i] ?? '')).join('');
 
 /** Lines with their ends, which are all `end`. */
-export const linesWithEnds = (text: string, end: '\n' | '\r' = '\n'): string[] => {
-  const lines: string[] = [];
-  for (let from = 0; from < text.length;) {
-    const at = text.indexOf(end, from);
-    const to = at < 0 ? text.length : at + 1;
-    lines.push(text.slice(from, to));
-    from = to;
-  }
-  return lines;
-};
+export const linesWithEnds = (text: string, end: '\n' | '\r' = '\n'): readonly string[] =>
+  text.match(end === '\n' ? /[^\n]*\n|[^\n]+/g : /[^\r]*\r|[^\r]+/g) ?? [];
 
 export interface LineIndex {
   readonly length: number;

@@ -18,7 +18,7 @@ import { indexOf, type Text, textOf, type LineIndex, indexOfLines } from './line
 import { ByteText } from './byte-text.js';
 import { type Change, changesFrom, expand, type LinesPlan, type PlacedChange } from './changes.js';
 import { type Codec, decodeFile, firstUnholdable, newFileCodec, type SpliceBase } from './codec.js';
-import type { Reason, Splice } from '../types.js';
+import type { ApplyOptions, Reason, Splice } from '../types.js';
 import { lineOrigins } from './line-diff.js';
 import { applySplices } from './splices.js';
 
@@ -189,10 +189,7 @@ export const exactBase = (bytes: Uint8Array | null, encoding?: string): SpliceBa
   return { bytes, text: { lines, ends }, codec: { ...codec, bom: new Uint8Array(0) } };
 };
 
-export interface SpliceOptions {
-  readonly finalNewline?: boolean;
-  readonly newFileEol?: '\n' | '\r\n';
-}
+export type SpliceOptions = Pick<ApplyOptions, 'finalNewline' | 'newFileEol'>;
 export type Spliced =
   | {
       readonly ok: true;

@@ -1,8 +1,8 @@
 /** From an attempt's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
 import { priceBy, type PriceTable, estimateRequestTokens } from '../tokens.js';
 import { type LoggedStream, readLog } from './stream-log.js';
-import type { ModelAnswer, ModelRequest, StreamEvent, Usage, JournaledAttempt } from '../ports.js';
-import { NO_USAGE, sumUsage } from '../../shared/usage.js';
+import type { ModelAnswer, ModelRequest, StreamEvent, JournaledAttempt } from '../ports.js';
+import { NO_USAGE, sumUsage, type StepUsage } from '../../shared/usage.js';
 import { SLEPT, type AttemptRecord, type CallFiles, type CallRecord } from './records.js';
 
 type Tokens = ModelAnswer['usage'];
@@ -93,7 +93,7 @@ interface AttemptFacts {
 }
 
 /** What one attempt cost, by the prices of its call. A failed attempt (nothing paid) counts nothing. */
-const attemptUsage = ({ stream, state, request, prices }: AttemptFacts): Usage => {
+const attemptUsage = ({ stream, state, request, prices }: AttemptFacts): StepUsage => {
   const said = tokensOf(stream);
   // Of an attempt that has no end yet, or none at all, at least what it sent is known: it is not free because nothing came back.
   const untold = state !== 'answered' && said.input_tokens + said.cacheRead_tokens + said.cacheWrite_tokens === 0;
@@ -122,7 +122,7 @@ export interface RecordedAttempt {
   readonly stream: LoggedStream;
   /** Cut off because its process stood still. */
   readonly slept: boolean;
-  readonly usage: Usage;
+  readonly usage: StepUsage;
 }
 
 /**
@@ -145,5 +145,5 @@ export const readAttempts = async (files: CallFiles, call: CallRecord): Promise<
   return attempts;
 };
 
-export const usageOfCall = (attempts: readonly RecordedAttempt[]): Usage =>
+export const usageOfCall = (attempts: readonly RecordedAttempt[]): StepUsage =>
   sumUsage(attempts.map(({ usage }) => usage));

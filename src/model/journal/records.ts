@@ -14,7 +14,8 @@ import { type StepKey, isStepKey } from '../../shared/ids.js';
 import { onDisk, orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';
 import type { PriceTable } from '../tokens.js';
-import type { ModelAnswer, ModelRequest, CallKeyParts, Usage } from '../ports.js';
+import type { ModelAnswer, ModelRequest, CallKeyParts } from '../ports.js';
+import type { StepUsage } from '../../shared/usage.js';
 import { isAlive, ownProcess, pidNamespace, type ProcessIdentity } from '../../system/process.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 
@@ -43,7 +44,7 @@ export interface AnswerRecord {
   readonly attempt: number;
   readonly answer: ModelAnswer;
   /** Of all the call's attempts at that moment. */
-  readonly usage: Usage;
+  readonly usage: StepUsage;
 }
 
 interface Records {

@@ -6,13 +6,15 @@ import {
   section,
   type BuiltRequest,
   type OpenRequest,
+  jsonIn,
   plainTail,
   readPlain,
   type PlainAnswer,
   type PlainReading,
   requestWith,
 } from './blocks.js';
-import { rulesText, type Reference, showFiles } from './files.js';
+import type { EditPromptInput } from './edit.js';
+import { rulesText, showFiles } from './files.js';
 import { estimateTokens } from '../tokens.js';
 import { wholeOrWindows } from './forms.js';
 
@@ -20,15 +22,14 @@ const BRIEF_FILES_TOKENS = 2000; // bound: However long rules and task are, this
 const PICK_LIST_TOKENS = 2000; // bound: However long the task is, this much of the file list is shown.
 const PICKED_NAMED_FILES = 5; // bound: Files that a model picked wrongly, named in its refusal.
 
-export interface PickPromptInput {
-  readonly model: string;
-  readonly outputBudget_tokens: number;
-  readonly inputBudget_tokens: number;
+/** What these requests have in common with that of an edit. */
+type PromptInput = Pick<
+  EditPromptInput,
+  'model' | 'outputBudget_tokens' | 'inputBudget_tokens' | 'instructions' | 'rules' | 'hints'
+>;
+export interface PickPromptInput extends PromptInput {
   /** Workspace-relative paths that may be picked. */
   readonly files: readonly string[];
-  readonly instructions: string;
-  readonly rules: readonly Reference[];
-  readonly hints: readonly string[];
 }
 export interface PickRequest extends BuiltRequest {
   /** Paths that the list shows; fewer than `files` where these do not fit the input budget. */
@@ -92,7 +93,7 @@ export type PickReading =
 export function readPick(answer: PlainAnswer, files: readonly string[], maxFiles: number): PickReading {
   const reading = readPlain(answer);
   if (reading.outcome !== 'complete') return reading;
-  const named = jsonArray(reading.body);
+  const named = jsonIn(reading.body, '[', ']', isList);
   if (!named?.every((path) => typeof path === 'string'))
     return {
       outcome: 'invalid',
@@ -114,29 +115,12 @@ export function readPick(answer: PlainAnswer, files: readonly string[], maxFiles
   };
 }
 
-/** The array itself, or the one between the first `[` and the last `]` (a code fence or a sentence round it). */
-function jsonArray(body: string): readonly unknown[] | null {
-  for (const text of [body, body.slice(body.indexOf('['), body.lastIndexOf(']') + 1)]) {
-    try {
-      const value: unknown = JSON.parse(text);
-      if (Array.isArray(value)) return value as readonly unknown[];
-    } catch {
-      // Not JSON as it stands: the next reading may be.
-    }
-  }
-  return null;
-}
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 // The request for a step's brief: what several calls, one a file, must agree on. Its answer goes into every chunk's prompt as text.
 
-export interface BriefPromptInput {
-  readonly model: string;
-  readonly outputBudget_tokens: number;
-  readonly inputBudget_tokens: number;
+export interface BriefPromptInput extends PromptInput {
   readonly files: readonly { readonly path: string; readonly text: Text | null }[];
-  readonly instructions: string;
-  readonly rules: readonly Reference[];
-  readonly hints: readonly string[];
 }
 
 const BRIEF_SYSTEM = `A change to a software project is about to be made, with one separate call for each file. The calls do not see each other's work
@@ -168,12 +152,8 @@ export function briefPrompt(input: BriefPromptInput): OpenRequest {
     { text: section('The files', shown.text), cached: true },
     { text: task },
   ];
-  return openRequest({
-    model: input.model,
-    outputBudget_tokens: input.outputBudget_tokens,
-    system: BRIEF_SYSTEM,
-    parts,
-  });
+  const { model, outputBudget_tokens } = input;
+  return openRequest({ model, outputBudget_tokens, system: BRIEF_SYSTEM, parts });
 }
 
 /** `complete` with the brief as `body`; an empty one is `unmarked`'s kin and not used. */

@@ -24,10 +24,7 @@ interface RequestParts {
 }
 
 /** A request but its last block, as plain data: it can be made in another thread. */
-export interface OpenRequest {
-  readonly model: string;
-  readonly outputBudget_tokens: number;
-  readonly system: string;
+export interface OpenRequest extends Omit<RequestParts, 'parts'> {
   readonly blocks: readonly TextBlock[];
   readonly estimated_tokens: number;
 }
@@ -111,6 +108,24 @@ export interface PlainAnswer {
 export type PlainReading =
   | { readonly outcome: 'complete'; readonly body: string }
   | { readonly outcome: 'truncated' | 'unmarked' | 'declined'; readonly message: string };
+
+/** The JSON that is wanted: all of the text, or what stands from the first `open` to the last `close` (a code fence or a sentence round it). */
+export function jsonIn<T>(
+  text: string,
+  open: '{' | '[',
+  close: '}' | ']',
+  isWanted: (value: unknown) => value is T,
+): T | null {
+  for (const part of [text, text.slice(text.indexOf(open), text.lastIndexOf(close) + 1)]) {
+    try {
+      const value: unknown = JSON.parse(part);
+      if (isWanted(value)) return value;
+    } catch {
+      // Not JSON as it stands: the next reading may be.
+    }
+  }
+  return null;
+}
 
 const WHOLE: readonly StopReason[] = ['end_turn', 'stop_sequence'];
 

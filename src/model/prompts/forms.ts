@@ -24,8 +24,13 @@ export interface Form {
   readonly tail: (nonce: string, paths: readonly string[]) => string;
 }
 
-/** How files are shown to be read, not edited. */
-export const wholeOrWindows: Pick<Form, 'shows' | 'needsWholeFile'> = { shows: 'plain', needsWholeFile: false };
+/** Also how files are shown to be read, not edited. */
+export const wholeOrWindows = { shows: 'plain', needsWholeFile: false } as const;
+
+/** The file of the examples. */
+const EXAMPLE_FILE = `${EXAMPLE.soup}
+${EXAMPLE.bread}
+${EXAMPLE.tea}`;
 
 /** Lines to write literally, one per path, as many as help. */
 function sampleLines(paths: readonly string[], line: (path: string) => string): string {
@@ -50,9 +55,7 @@ ${NO_OTHER_FILES} A new file is one block with nothing between \`FIND:\` and \`R
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many different files the blocks name, and how many blocks there are.
 
 ${EXAMPLE_TASK}
-${EXAMPLE.soup}
-${EXAMPLE.bread}
-${EXAMPLE.tea}
+${EXAMPLE_FILE}
 
 Answer:
 FILE: ${EXAMPLE_PATH}
@@ -73,13 +76,6 @@ then \`FIND:\` and whole lines copied from that file as it is shown, then \`REPL
 END ${nonce}
 The last line of the answer, for one file and one block (for more, say how many):
 ${markerLine(nonce, '1', '1')}`;
-
-const searchReplaceForm: Form = {
-  shows: 'plain',
-  needsWholeFile: false,
-  grammar: searchReplaceGrammar,
-  tail: searchReplaceTail,
-};
 
 // The prompt's part on structured edits: JSON operations that quote the listing's line numbers with their checks.
 
@@ -124,13 +120,6 @@ const structuredEditTail = (
 ): string => `Now answer with the one JSON object. Its last keys, exactly as they stand here:
 "complete": true, "nonce": "${nonce}"}`;
 
-const structuredEditForm: Form = {
-  shows: 'checked',
-  needsWholeFile: false,
-  grammar: structuredEditGrammar,
-  tail: structuredEditTail,
-};
-
 // The prompt's part on unified diffs.
 
 const unifiedDiffGrammar =
@@ -144,9 +133,7 @@ const unifiedDiffGrammar =
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many files the diff holds, and how many hunks.
 
 ${EXAMPLE_TASK}
-${EXAMPLE.soup}
-${EXAMPLE.bread}
-${EXAMPLE.tea}
+${EXAMPLE_FILE}
 
 Answer:
 --- a/${EXAMPLE_PATH}
@@ -164,13 +151,6 @@ const unifiedDiffTail = (
 ): string => `Now answer with one unified diff. NONCE is ${nonce}. The last line of the answer, for one file and one hunk (for more, say how many):
 ${markerLine(nonce, '1', '1')}`;
 
-const unifiedDiffForm: Form = {
-  shows: 'plain',
-  needsWholeFile: false,
-  grammar: unifiedDiffGrammar,
-  tail: unifiedDiffTail,
-};
-
 // The prompt's part on whole-file answers: the new content of each file between two lines that carry the nonce.
 
 const wholeFileGrammar =
@@ -184,9 +164,7 @@ Do not delete files.
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: both numbers are how many files the answer holds.
 
 ${EXAMPLE_TASK}
-${EXAMPLE.soup}
-${EXAMPLE.bread}
-${EXAMPLE.tea}
+${EXAMPLE_FILE}
 
 Answer:
 FILE ${EXAMPLE_PATH} NONCE
@@ -206,16 +184,14 @@ END FILE ${nonce}
 The last line of the answer, for one file (for more, say in both places how many):
 ${markerLine(nonce, '1', '1')}`;
 
-const wholeFileForm: Form = {
-  shows: 'plain',
-  needsWholeFile: true,
-  grammar: wholeFileGrammar,
-  tail: wholeFileTail,
-};
-
 export const FORMS: Readonly<Record<Format, Form>> = {
-  'whole-file': wholeFileForm,
-  'unified-diff': unifiedDiffForm,
-  'structured-edit': structuredEditForm,
-  'search-replace': searchReplaceForm,
+  'whole-file': { shows: 'plain', needsWholeFile: true, grammar: wholeFileGrammar, tail: wholeFileTail },
+  'unified-diff': { ...wholeOrWindows, grammar: unifiedDiffGrammar, tail: unifiedDiffTail },
+  'structured-edit': {
+    shows: 'checked',
+    needsWholeFile: false,
+    grammar: structuredEditGrammar,
+    tail: structuredEditTail,
+  },
+  'search-replace': { ...wholeOrWindows, grammar: searchReplaceGrammar, tail: searchReplaceTail },
 };

@@ -5,6 +5,7 @@ import {
   section,
   type BuiltRequest,
   plainTail,
+  jsonIn,
   readPlain,
   type PlainAnswer,
   type PlainReading,
@@ -53,19 +54,12 @@ export type JsonReading =
   | { readonly outcome: 'invalid'; readonly message: string }
   | Exclude<PlainReading, { outcome: 'complete' }>;
 
-/** The object itself, or the one between the first `{` and the last `}` (a code fence or a sentence round it). */
 export function readJsonAnswer(answer: PlainAnswer): JsonReading {
   const reading = readPlain(answer);
   if (reading.outcome !== 'complete') return reading;
   const { body } = reading;
-  for (const text of [body, body.slice(body.indexOf('{'), body.lastIndexOf('}') + 1)]) {
-    try {
-      const value: unknown = JSON.parse(text);
-      if (isRecord(value)) return { outcome: 'complete', value };
-    } catch {
-      // Not JSON as it stands: the next reading may be.
-    }
-  }
+  const value = jsonIn(body, '{', '}', isRecord);
+  if (value !== null) return { outcome: 'complete', value };
   return {
     outcome: 'invalid',
     message: `expected a JSON object, received ${JSON.stringify(body.slice(0, JSON_ANSWER_CHARS))}`,
@@ -102,6 +96,11 @@ export interface FailureShown {
   readonly output: string;
 }
 
+const failurePart = (title: string, { run, kind, summary, output }: FailureShown): readonly [string, string] => [
+  `${title} ${run}: ${kind}`,
+  fenced(bounded(`${summary}\n\n${output}`, PHASE_OUTPUT_BYTES)),
+];
+
 const DEBUG_SYSTEM = `You find out why the tests of a change fail. The change was made twice by somebody who worked from the phase below; both times the tests failed, in different ways, and it was rolled back.
 - Answer with {"cause", "evidence", "fix", "files"}.
 - "cause": the root cause, in a few sentences. "evidence": a list of lines of the output that show it. "fix": a list of steps for the next attempt. "files": a list of paths that matter.
@@ -113,13 +112,7 @@ export const buildDebugRequest = (
   buildJsonRequest({
     ...input,
     system: DEBUG_SYSTEM,
-    parts: [
-      phasePart(input.phase),
-      ...input.failures.map(({ run, kind, summary, output }): readonly [string, string] => [
-        `Attempt ${run}: ${kind}`,
-        fenced(bounded(`${summary}\n\n${output}`, PHASE_OUTPUT_BYTES)),
-      ]),
-    ],
+    parts: [phasePart(input.phase), ...input.failures.map((failure) => failurePart('Attempt', failure))],
   });
 
 /** What a replan is asked about, as JSON in the prompt. */
@@ -170,10 +163,7 @@ export const buildReplanRequest = (
       ['All phases', fenced(bounded(input.outline.join('\n'), PHASE_TEXT_BYTES))],
       phasePart(input.phase),
       ['Tasks of the phase, by number', tasks === '' ? '' : fenced(bounded(tasks, PHASE_TEXT_BYTES))],
-      ...input.failures.map(({ run, kind, summary, output }): readonly [string, string] => [
-        `Failed attempt ${run}: ${kind}`,
-        fenced(bounded(`${summary}\n\n${output}`, PHASE_OUTPUT_BYTES)),
-      ]),
+      ...input.failures.map((failure) => failurePart('Failed attempt', failure)),
       ['Report on the failures', input.report === '' ? '' : fenced(bounded(input.report, PHASE_OUTPUT_BYTES))],
     ],
   });

@@ -71,7 +71,7 @@ describe('what may be removed', () => {
     const emend = await fakeEmend(new FakeServer());
     await put(emend, 'perhaps named by a history that nobody here can read');
     const at = '2026-01-01T00:00:00.000Z';
-    const data = { workflowId: 'emend-1', namespace: 'elsewhere' };
+    const data = { workflowId: 'emend-1', namespace: 'elsewhere', workspace: '/nowhere' };
     await emend.archive.append(KEY, [{ id: 'started', at, kind: 'started', data }]);
     expect(await problemOf(() => findUnused(emend, { olderThan_ms: -1000 }))).toMatchObject({
       code: 'conflict',

@@ -95,7 +95,7 @@ export class ClaimFinder {
   readonly #claims: readonly Claim[];
   readonly #chain: LineChain;
   readonly #once: LinesOnce;
-  #byCheck: ReadonlyMap<string, readonly number[]> | null = null;
+  #placesByCheck: ReadonlyMap<string, readonly number[]> | null = null;
 
   /** `claims`: every claim that will be asked about. */
   constructor(lines: LineIndex, claims: readonly Claim[]) {
@@ -125,10 +125,8 @@ export class ClaimFinder {
 
   /** Does each part of what is quoted stand in one place by itself? How far apart two parts are only numbers say. */
   isEachOnce({ checks, before, after }: Claim): boolean {
-    this.#byCheck ??= this.#indexChecks();
-    const index = this.#byCheck;
     return (
-      checks.every(({ quoted }) => index.get(quoted.check ?? '')?.length === 1) &&
+      checks.every(({ quoted }) => this.#byCheck.get(quoted.check ?? '')?.length === 1) &&
       [before, after].every((context) => context.length === 0 || this.#isOnce(context))
     );
   }
@@ -159,7 +157,6 @@ export class ClaimFinder {
   #candidates(claim: Claim): readonly number[] {
     const [check] = claim.checks;
     if (check !== undefined) {
-      this.#byCheck ??= this.#indexChecks();
       const lines = this.#byCheck.get(check.quoted.check ?? '') ?? [];
       return lines.length > CHECK_CANDIDATES ? [] : lines.map((at) => at - check.offset);
     }
@@ -169,6 +166,9 @@ export class ClaimFinder {
     return places.more ? [] : places.first.map((at) => at - offset);
   }
 
+  get #byCheck(): ReadonlyMap<string, readonly number[]> {
+    return (this.#placesByCheck ??= this.#indexChecks());
+  }
   #indexChecks(): ReadonlyMap<string, readonly number[]> {
     const index = new Map<string, number[]>();
     for (const { checks } of this.#claims) for (const { quoted } of checks) index.set(quoted.check ?? '', []);

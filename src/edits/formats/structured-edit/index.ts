@@ -17,10 +17,10 @@
 import { indexOf, NO_LINES } from '../../text/lines.js';
 import { withoutBom } from '../../text/to-splices.js';
 import { type Change, ChangeList, type FilePlan } from '../../text/changes.js';
-import { marksTabs, withoutTabMarks } from '../../listing.js';
+import { linesOf, marksTabs, mergeRanges, withoutTabMarks } from '../../listing.js';
 import { readNeedsLines } from './regions.js';
 import { lookUp } from '../../paths.js';
-import { readJsonAnswer } from '../reader.js';
+import { fault, readJsonAnswer } from '../reader.js';
 import { type Placed, OperationLocator } from './locate.js';
 import { type Operation, readOperations } from './operations.js';
 import { symbolPlacer } from './symbol.js';
@@ -43,9 +43,9 @@ export const structuredEdit: FormatModule = {
     if ('kind' in answer) return { reading: answer, files: 0, edits: 0 };
     const needs = readNeedsLines(answer.value, context);
     if (needs !== null) return { reading: needs, files: 0, edits: 0 };
-    const { items, fault, operations, summary } = readOperations(answer.parts);
-    const reading = fault ?? planAll(operations, summary, context);
-    const files = fault === null ? new Set(operations.map(({ path }) => path)).size : 0;
+    const { items, fault: wrong, operations, summary } = readOperations(answer.parts);
+    const reading = wrong ?? planAll(operations, summary, context);
+    const files = new Set(operations.map(({ path }) => path)).size;
     return { reading: answer.withLines(reading, 'Operation', items), files, edits: items.length };
   },
 };
@@ -80,15 +80,14 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
       if (reasons.length >= OPERATION_REASONS_REPORTED) break;
       const { symbol, index } = operation;
       const found = symbol === null ? locator.locate(operation) : bySymbol(operation, symbol);
-      const fault = 'code' in found ? found : (outside(found, file, lines.length, path) ?? unseen(found, file, path));
-      if (fault !== null) reasons.push({ ...fault, path, index });
+      const wrong = 'code' in found ? found : (outside(found, file, lines.length, path) ?? unseen(found, file, path));
+      if (wrong !== null) reasons.push({ ...wrong, path, index });
       else if (!('code' in found)) {
         placed.push(found);
         for (const tolerance of found.tolerances) tolerances.push({ tolerance, path, index, line: found.from + 1 });
       }
     }
-    const overlaps = findOverlaps(placed, path);
-    reasons.push(...overlaps);
+    reasons.push(...findOverlaps(placed, path));
     if (reasons.length === 0) plans.push({ kind: 'lines', path, changes: compose(placed) });
   }
   if (reasons.length > 0) return { kind: 'refused', reasons };
@@ -117,29 +116,19 @@ const outside = (placed: Placed, file: OfferedFile, count: number, path: string)
   return ok ? null : unseenLines(placed, path, why);
 };
 
-const unseenLines = ({ operation: { type }, from, to }: Placed, path: string, why: string): Fault => {
-  const what = to > from + 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
-  return { code: 'unseen_lines', message: `The ${type} touches ${what} of ${path}, which ${why}` };
-};
+const unseenLines = ({ operation: { type }, from, to }: Placed, path: string, why: string): Fault =>
+  fault('unseen_lines', `The ${type} touches ${linesOf(from, to)} of ${path}, which ${why}`);
 
 /** An operation on lines that the model was not shown is a guess. An insert needs a seen line on one of its sides. */
 const unseen = (placed: Placed, { seen }: OfferedFile, path: string): Fault | null => {
   const { operation, from, to } = placed;
   if (seen === undefined || operation.type === 'append' || operation.type === 'prepend') return null;
-  const isSeen = (line: number): boolean => seen.some(([a, b]) => a <= line && line <= b);
-  const ok =
-    from === to
-      ? isSeen(from) || isSeen(from + 1)
-      : seen.some(([a, b]) => a <= from + 1 && to <= b) || everySeen(from, to, isSeen);
-  if (ok) return null;
+  const ranges = mergeRanges(seen, Infinity);
+  const areSeen = (first: number, last: number): boolean => ranges.some(([a, b]) => a <= first && last <= b);
+  if (from === to ? areSeen(from, from) || areSeen(to + 1, to + 1) : areSeen(from + 1, to)) return null;
   const shown = seen.map(([a, b]) => (a === b ? `${a}` : `${a}-${b}`)).slice(0, 30);
   const why = `the listing did not show. Shown are the lines ${shown.join(', ')}. Edit only those.`;
   return unseenLines(placed, path, why);
-};
-
-const everySeen = (from: number, to: number, isSeen: (line: number) => boolean): boolean => {
-  for (let line = from + 1; line <= to; line += 1) if (!isSeen(line)) return false;
-  return true;
 };
 
 /** Prepends come before inserts at line 1, appends after inserts behind the last line; then the order of the answer. */

@@ -3,6 +3,7 @@ import { BOUNDS } from '../../../shared/limits.js';
 import { tooManyEdits } from '../../answer-size.js';
 import { type Json, isJsonObject, PATH_NAMES } from '../../text/json.js';
 import { answerLines } from '../../text/codec.js';
+import { invalid } from '../reader.js';
 import type { Reading, Reason } from '../../types.js';
 
 /** A line as the answer names it: its 1-based number and, where quoted, the check of the listing. */
@@ -90,13 +91,13 @@ class Fault extends Error {
 }
 
 export const readOperations = (parts: readonly Json[]): OperationsRead => {
-  const invalid = (reasons: readonly Reason[], found: readonly Json[] = []): OperationsRead => {
-    return { items: found, operations: [], summary: null, fault: { kind: 'invalid', open: false, reasons } };
+  const failed = (fault: Reading, found: readonly Json[] = []): OperationsRead => {
+    return { items: found, operations: [], summary: null, fault };
   };
   const items: Json[] = [];
   let summary: string | null = null;
   for (const part of parts) {
-    if (!isJsonObject(part)) return invalid([{ code: 'not_an_object', message: 'The answer is not a JSON object.' }]);
+    if (!isJsonObject(part)) return failed(invalid('not_an_object', 'The answer is not a JSON object.'));
     if (part.operations === undefined && part.type !== undefined) {
       items.push(part);
       continue;
@@ -104,16 +105,16 @@ export const readOperations = (parts: readonly Json[]): OperationsRead => {
     const unknown = Object.keys(part).find((key) => !TOP_KEYS.includes(key));
     if (unknown !== undefined) {
       const message = `The object has the unknown key ${JSON.stringify(unknown)}${meant(unknown, part, TOP_KEYS)}; known are ${TOP_KEYS.join(', ')}.`;
-      return invalid([{ code: 'unknown_key', message }]);
+      return failed(invalid('unknown_key', message));
     }
     if (!Array.isArray(part.operations))
-      return invalid([{ code: 'no_operations', message: 'The object has no array `operations`.' }]);
-    if ((part.summary ?? null) !== null && typeof part.summary !== 'string')
-      return invalid([{ code: 'wrong_type', message: '`summary` must be a string.' }]);
-    summary ??= (part.summary ?? null) as string | null;
+      return failed(invalid('no_operations', 'The object has no array `operations`.'));
+    const { summary: said = null } = part;
+    if (said !== null && typeof said !== 'string') return failed(invalid('wrong_type', '`summary` must be a string.'));
+    summary ??= said;
     for (const operation of part.operations as readonly Json[]) items.push(operation);
   }
-  if (items.length > BOUNDS.maxAnswer_edits) return invalid([tooManyEdits()]);
+  if (items.length > BOUNDS.maxAnswer_edits) return failed(withReasons([tooManyEdits()]));
 
   const operations: Operation[] = [];
   const reasons: Reason[] = [];
@@ -128,8 +129,9 @@ export const readOperations = (parts: readonly Json[]): OperationsRead => {
       reasons.push({ code: error.code, ...(path === undefined ? {} : { path }), index, message: error.message });
     }
   }
-  return reasons.length > 0 ? invalid(reasons, items) : { items, operations, summary, fault: null };
+  return reasons.length > 0 ? failed(withReasons(reasons), items) : { items, operations, summary, fault: null };
 };
+const withReasons = (reasons: readonly Reason[]): Reading => ({ kind: 'invalid', open: false, reasons });
 
 const readOperation = (item: Json, index: number): Operation => {
   if (!isJsonObject(item)) throw new Fault('wrong_type', 'The operation is not an object.');

@@ -6,31 +6,28 @@
 import { indexOf } from '../../text/lines.js';
 import { type LineRange, mergeRanges } from '../../listing.js';
 import { lookUp } from '../../paths.js';
-import { isJsonObject, type Json, readJson } from '../../text/json.js';
+import { isJsonObject, type Json, keyBeside, readJson } from '../../text/json.js';
 import type { FormatContext, Reading } from '../../types.js';
 import { findJsonMarker } from '../../marker.js';
 import { invalid } from '../reader.js';
 
 export const NEEDS_LINES_LINES = 2_000; // bound: Lines that a model may ask to be shown at once.
 
-/** 1-based lines, both included. */
-export type Region = readonly [number, number];
-
 /**
  * Cuts a region into at most `parts`, none shorter than `least_lines` (some ten and more): at the beginning of a definition (`starts`, 1-based lines) where
  * one is near, else below a blank line, else where it comes.
  */
 export const splitRegion = (
-  [from, to]: Region,
+  [from, to]: LineRange,
   { parts, least_lines }: { readonly parts: number; readonly least_lines: number },
   starts: readonly number[],
   isBlank: (line: number) => boolean,
-): readonly Region[] => {
+): readonly LineRange[] => {
   const lines = to - from + 1;
   const count = Math.min(parts, Math.floor(lines / least_lines));
   if (count < 2) return [[from, to]];
   const reach = Math.floor((lines / count - least_lines) / 2) + Math.floor(least_lines / 4);
-  const regions: Region[] = [];
+  const regions: LineRange[] = [];
   let begin = from;
   for (let part = 1; part < count; part += 1) {
     const ideal = from + Math.round((part * lines) / count);
@@ -74,10 +71,6 @@ export const joinOperations = (operations: readonly Json[]): string => JSON.stri
 const KEYS = ['file_path', 'ranges', 'symbols'];
 
 const bad = (message: string): Reading => invalid('bad_needs_lines', message);
-const refused = (code: string, path: string, message: string): Reading => ({
-  kind: 'refused',
-  reasons: [{ code, path, message }],
-});
 
 /** Null: the object asks for nothing. */
 export const readNeedsLines = (value: Json, context: FormatContext): Reading | null => {
@@ -85,9 +78,9 @@ export const readNeedsLines = (value: Json, context: FormatContext): Reading | n
   const { needs_lines: needs, operations } = value;
   if (operations !== undefined) return bad('Send `operations` or `needs_lines`, not both.');
   if (!isJsonObject(needs)) return bad('`needs_lines` must be an object with `ranges` or `symbols`.');
-  const unknown = Object.keys(needs).find((key) => !KEYS.includes(key));
+  const unknown = keyBeside(needs, KEYS);
   if (unknown !== undefined)
-    return bad(`\`needs_lines\` has the unknown key ${JSON.stringify(unknown)}; known are ${KEYS.join(', ')}.`);
+    return bad(`\`needs_lines\` has the unknown key ${unknown}; known are ${KEYS.join(', ')}.`);
   const ranges = rangesOf(needs.ranges ?? []);
   const symbols = stringsOf(needs.symbols ?? []);
   if (ranges === null || symbols === null || ranges.length + symbols.length === 0)
@@ -106,9 +99,10 @@ const wanted = (
   ranges: readonly LineRange[],
   symbols: readonly string[],
 ): Reading => {
+  const refused = (code: string, message: string): Reading => ({ kind: 'refused', reasons: [{ code, path, message }] });
   const file = files.get(path);
   if (file?.text == null || file.seen === undefined)
-    return refused('all_lines_shown', path, `All of ${path} is shown. Send the operations.`);
+    return refused('all_lines_shown', `All of ${path} is shown. Send the operations.`);
   const index = indexOf(file.text);
   const outline = symbols.length === 0 ? null : (options.syntax?.outline(path, index.all) ?? null);
   const all = [...ranges];
@@ -116,17 +110,15 @@ const wanted = (
     const name = symbol.replaceAll('::', '.');
     const places = outline?.kind === 'read' ? outline.symbols : [];
     const meant = places.filter(({ qualified }) => qualified === name || qualified.endsWith(`.${name}`));
-    if (meant.length === 0)
-      return refused(
-        'symbol_missing',
-        path,
-        `${path} has no definition ${JSON.stringify(symbol)} that could be found. Ask for ranges of lines instead.`,
-      );
+    if (meant.length === 0) {
+      const message = `${path} has no definition ${JSON.stringify(symbol)} that could be found. Ask for ranges of lines instead.`;
+      return refused('symbol_missing', message);
+    }
     for (const { lead, to } of meant) all.push([lead + 1, to]);
   }
   const merged = withinBound(mergeRanges(all, index.length));
   if (merged.length === 0)
-    return refused('out_of_range', path, `${path} has ${index.length} lines; none of the wanted ones is among them.`);
+    return refused('out_of_range', `${path} has ${index.length} lines; none of the wanted ones is among them.`);
   const lines = merged.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ');
   const message = `The answer is no edit: it asks to be shown the lines ${lines} of ${path}.`;
   return { kind: 'refused', reasons: [{ code: 'needs_lines', path, message }], needs: { path, ranges: merged } };

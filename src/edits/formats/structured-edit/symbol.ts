@@ -10,10 +10,18 @@
  * A definition with a syntax error inside, or one that shares a line with other code, is refused: its lines would be a guess.
  */
 import { indexOf, type LineIndex, NO_LINES } from '../../text/lines.js';
-import { checkAt } from '../../listing.js';
+import { checkAt, linesOf } from '../../listing.js';
+import { fault } from '../reader.js';
 import type { Located } from './locate.js';
 import type { Operation, SymbolPoint } from './operations.js';
-import type { Outline, SymbolPlace, Syntax, SyntaxFault } from '../../syntax-port.js';
+import {
+  lastName,
+  type Outline,
+  type OutlineRead,
+  type SymbolPlace,
+  type Syntax,
+  type SyntaxFault,
+} from '../../syntax-port.js';
 import type { ContextFile, Fault } from '../../types.js';
 
 const SYMBOL_CANDIDATES = 12; // bound: Symbols of a like name, named in a refusal.
@@ -29,55 +37,51 @@ export const symbolPlacer = (
   const index = file.text === null ? NO_LINES : indexOf(file.text);
   let outline: Outline | null = null;
   return (operation, symbol) => {
-    if (syntax === undefined) {
-      const message = `Places by symbol (\`at\`) need a syntax tree, and none is read here. ${INSTEAD}`;
-      return { code: 'symbol_unsupported', message };
-    }
+    if (syntax === undefined)
+      return fault(
+        'symbol_unsupported',
+        `Places by symbol (\`at\`) need a syntax tree, and none is read here. ${INSTEAD}`,
+      );
     outline ??= syntax.outline(path, index.all);
-    if (outline.kind === 'unread') {
-      const message = `\`at\` cannot name ${JSON.stringify(symbol.name)}: ${outline.why} ${INSTEAD}`;
-      return { code: outline.code, message };
-    }
+    if (outline.kind === 'unread')
+      return fault(outline.code, `\`at\` cannot name ${JSON.stringify(symbol.name)}: ${outline.why} ${INSTEAD}`);
     const found = find(symbol, path, index, outline);
     return 'code' in found ? found : place(operation, symbol, path, found);
   };
 };
-
-type Read = Extract<Outline, { kind: 'read' }>;
 
 /** The one definition that is meant, or why there is not exactly one. */
 const find = (
   { name, line }: SymbolPoint,
   path: string,
   lines: LineIndex,
-  { symbols, faults }: Read,
+  { symbols, faults }: OutlineRead,
 ): SymbolPlace | Fault => {
-  const no = (code: string, message: string): Fault => ({ code, message });
   const wanted = name.replaceAll('::', '.');
   const exact = symbols.filter(({ qualified }) => qualified === wanted);
   const named = exact.length > 0 ? exact : symbols.filter(({ qualified }) => qualified.endsWith(`.${wanted}`));
   if (line !== null && line.check !== null && checkAt(lines, line.line) !== line.check)
-    return no(
+    return fault(
       'check_mismatch',
       `\`at\` quotes ${line.line}:${line.check}, which is not how line ${line.line} of ${path} is listed. Quote number and check from the listing.`,
     );
   const meant = line === null ? named : named.filter(({ lead, to }) => lead < line.line && line.line <= to);
   const [only] = meant;
   if (only === undefined)
-    return no(
+    return fault(
       'symbol_missing',
       named.length > 0
         ? `No definition ${JSON.stringify(name)} of ${path} holds line ${line?.line ?? 0}; there is ${listed(named)}.`
         : `${path} has no definition ${JSON.stringify(name)}. ${nearNames(wanted, symbols)} Name one of these, or quote line numbers with their checks.`,
     );
   if (meant.length > 1)
-    return no(
+    return fault(
       'symbol_repeated',
       `${path} has ${meant.length} definitions ${JSON.stringify(name)}: ${listed(meant)}. Say the whole name, or \`line\` with a line of the one that you mean.`,
     );
-  const hiding = faults.find((fault) => mayHide(fault, only, wanted, lines));
+  const hiding = faults.find((one) => mayHide(one, only, wanted, lines));
   if (only.broken || hiding !== undefined)
-    return no(
+    return fault(
       'symbol_unclear',
       `${hiding === undefined ? 'A syntax error' : `The syntax error at ${linesOf(hiding.from, hiding.to + 1)}`} of ${path} makes it unclear where ${only.qualified} begins and ends, or whether it is the only one. ${INSTEAD}`,
     );
@@ -85,29 +89,27 @@ const find = (
 };
 
 /** An error inside the definition moves its end; one that holds the name may be a second definition. */
-const mayHide = (fault: SyntaxFault, only: SymbolPlace, wanted: string, lines: LineIndex): boolean => {
-  if (only.broken) return fault.from < only.to && fault.to >= only.from;
-  const last = wanted.slice(wanted.lastIndexOf('.') + 1);
-  return lines.range(fault.from, fault.to + 1).some((line) => line.includes(last));
+const mayHide = ({ from, to }: SyntaxFault, only: SymbolPlace, wanted: string, lines: LineIndex): boolean => {
+  if (only.broken) return from < only.to && to >= only.from;
+  return lines.range(from, to + 1).some((line) => line.includes(lastName(wanted)));
 };
 
 const place = (operation: Operation, { position }: SymbolPoint, path: string, symbol: SymbolPlace): Located => {
   const { qualified, from, to, lead, bodyEnd } = symbol;
   const where = `${qualified} (${linesOf(from, to)} of ${path})`;
-  if (symbol.shares)
-    return { code: 'symbol_shares_line', message: `${where} shares a line with other code. ${INSTEAD}` };
+  if (symbol.shares) return fault('symbol_shares_line', `${where} shares a line with other code. ${INSTEAD}`);
   const at = (first: number, behind: number): Located => ({ operation, from: first, to: behind, tolerances: [] });
   if (operation.type === 'replace') return at(from, to);
   if (operation.type === 'delete') return at(lead, to);
   if (position === 'before') return at(lead, lead);
   if (position === 'after') return at(to, to);
   if (bodyEnd !== null) return at(bodyEnd, bodyEnd);
-  const message = `${where} has no body with a closing line of its own, so nothing can be put at its end. Replace it.`;
-  return { code: 'symbol_without_body', message };
+  return fault(
+    'symbol_without_body',
+    `${where} has no body with a closing line of its own, so nothing can be put at its end. Replace it.`,
+  );
 };
 
-const linesOf = (from: number, to: number): string =>
-  to - from > 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
 const described = ({ qualified, kind, from, to }: SymbolPlace): string =>
   `${qualified} (${kind}, ${linesOf(from, to)})`;
 const listed = (symbols: readonly SymbolPlace[]): string => {
@@ -118,7 +120,7 @@ const listed = (symbols: readonly SymbolPlace[]): string => {
 /** Definitions whose last name is the same but for capitals, or holds it or is held by it; else the outermost ones. */
 const nearNames = (wanted: string, symbols: readonly SymbolPlace[]): string => {
   if (symbols.length === 0) return 'It defines nothing that can be named.';
-  const last = (name: string): string => name.slice(name.lastIndexOf('.') + 1).toLowerCase();
+  const last = (name: string): string => lastName(name).toLowerCase();
   const want = last(wanted);
   const same = symbols.filter(({ qualified }) => last(qualified) === want);
   const near = symbols.filter(

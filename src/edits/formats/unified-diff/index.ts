@@ -28,7 +28,7 @@ import { type Text, indexOf, type LineIndex } from '../../text/lines.js';
 import type { SpliceBase } from '../../text/codec.js';
 import { exactBase } from '../../text/to-splices.js';
 import { carryLines, isKnownBase, toleranceOn } from '../../locate/likeness.js';
-import { type Change, ChangeList, changesFrom, type FilePlan } from '../../text/changes.js';
+import { type Change, ChangeList, changesFrom, type FilePlan, grownBy } from '../../text/changes.js';
 import { type Located, HunkLocator } from './locate.js';
 import { DiffReader, type FileDiff, reversed } from './parse.js';
 import { diffPaths, type Target, targetOf } from './target.js';
@@ -143,12 +143,9 @@ const findByText = (file: ContextFile, wanted: Wanted, exact: boolean): Found =>
   const located = found.located.map((each, i): Located => {
     const at = differingEnd(index, each);
     if (at === undefined) return each;
+    const message = `Line ${at + 1} of the file ends otherwise than the answer's: one of both has a carriage return. Send the lines with the file's ends.`;
     if (!toleranceOn('line_endings', wanted.tolerances))
-      reasons.push({
-        code: 'line_endings',
-        index: wanted.first + i,
-        message: `Line ${at + 1} of the file ends otherwise than the answer's: one of both has a carriage return. Send the lines with the file's ends.`,
-      });
+      reasons.push({ code: 'line_endings', index: wanted.first + i, message });
     return { ...each, tolerances: [...new Set([...each.tolerances, 'line_endings' as const])] };
   });
   return { index, located, reasons };
@@ -199,19 +196,9 @@ const planFile = (
       tolerances.push({ tolerance, path: target.from ?? path, index: first + i, line: at + 1 });
   const result = composeHunks(found.index, found.located);
   if (target.kind === 'delete') {
-    const left = result.changes.reduce(
-      (sum, { from, to, lines }) => sum + lines.length - (to - from),
-      found.index.length,
-    );
-    if (left === 0) return { plans: [{ kind: 'delete', path }] };
-    return [
-      {
-        code: 'delete_leaves_text',
-        path,
-        index: first,
-        message: `The diff deletes ${path} but does not remove all of its lines. Remove every line, or keep the file.`,
-      },
-    ];
+    if (found.index.length + grownBy(result.changes) === 0) return { plans: [{ kind: 'delete', path }] };
+    const message = `The diff deletes ${path} but does not remove all of its lines. Remove every line, or keep the file.`;
+    return [{ code: 'delete_leaves_text', path, index: first, message }];
   }
   const plans: FilePlan[] = target.from === undefined ? [] : [{ kind: 'move', from: target.from, path }];
   if (found.located.length > 0 || target.kind === 'create' || target.mode !== undefined)

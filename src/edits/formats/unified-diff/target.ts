@@ -1,6 +1,7 @@
 /** Which file a diff's header means, and what it does to it as a whole. */
 import { type Names, readName, sameFile, withoutPrefixes } from './names.js';
 import { lookUp } from '../../paths.js';
+import { fault } from '../reader.js';
 import type { ContextFile, Fault, FormatContext, Reason } from '../../types.js';
 
 // The header of one file of a diff.
@@ -172,27 +173,25 @@ const namesOf = (file: FileHeader, context: FormatContext): Names | Fault => {
   const { rename } = file;
   if (rename) {
     if (rename.from === undefined || rename.to === undefined)
-      return bad('bad_header', `The rename in ${at} has only one of \`rename from\` and \`rename to\`.`);
+      return fault('bad_header', `The rename in ${at} has only one of \`rename from\` and \`rename to\`.`);
     if (pair && (pair.from !== rename.from || pair.to !== rename.to))
-      return bad('names_differ', `The names of the rename in ${at} and those after \`---\` and \`+++\` differ.`);
+      return fault('names_differ', `The names of the rename in ${at} and those after \`---\` and \`+++\` differ.`);
     return { from: rename.from, to: rename.to };
   }
   if (!pair && !git)
-    return bad('bad_header', `The file names in ${at} cannot be told apart. Add \`---\` and \`+++\` lines.`);
+    return fault('bad_header', `The file names in ${at} cannot be told apart. Add \`---\` and \`+++\` lines.`);
   const stamped = pair !== undefined && git === undefined;
   const from = file.created && (stamped || !pair) ? null : ((pair ?? git)?.from ?? null);
   const to = file.deleted && (stamped || !pair) ? null : ((pair ?? git)?.to ?? null);
-  if (from === null && to === null) return bad('bad_header', `Both names in ${at} are /dev/null.`);
+  if (from === null && to === null) return fault('bad_header', `Both names in ${at} are /dev/null.`);
   if ((file.created && from !== null) || (file.deleted && to !== null))
-    return bad('names_differ', `The names in ${at} do not fit its file mode line.`);
+    return fault('names_differ', `The names in ${at} do not fit its file mode line.`);
   if (pair && git && ((from !== null && from !== git.from) || (to !== null && to !== git.to)))
-    return bad('names_differ', `The names after \`diff --git\` and those after \`---\` and \`+++\` differ in ${at}.`);
+    return fault('names_differ', `The names after \`diff --git\` and those after \`---\` and \`+++\` differ in ${at}.`);
   if (from !== null && to !== null && from !== to)
-    return bad(
+    return fault(
       'names_differ',
       `The names ${from} and ${to} differ in ${at}. A rename needs \`rename from\` and \`rename to\` lines.`,
     );
   return { from, to };
 };
-
-const bad = (code: string, message: string): Fault => ({ code, message });

@@ -1,6 +1,7 @@
 /** A list so long that only the rows in sight are drawn. Heights are guessed first and known once a row was drawn. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
+import { firstBehind } from '../../../shared/search.js';
 
 /** Rows drawn above and below what is in sight, in pixels. */
 const MARGIN_px = 600;
@@ -23,16 +24,8 @@ export interface Virtual {
 }
 
 /** Index of the last offset that is not over `y`. */
-const indexAt = (offsets: Float64Array, y: number): number => {
-  let low = 0;
-  let high = offsets.length - 2;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if ((offsets[middle] ?? 0) <= y) low = middle;
-    else high = middle - 1;
-  }
-  return Math.max(0, low);
-};
+const indexAt = (offsets: Float64Array, y: number): number =>
+  Math.max(0, firstBehind(offsets.length - 1, (at) => (offsets[at] ?? 0) <= y) - 1);
 
 /** `edge_px`: what covers the upper edge of the window. */
 export const useVirtual = (rows: readonly VirtualRow[], guess: (index: number) => number, edge_px: number): Virtual => {
