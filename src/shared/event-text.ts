@@ -159,16 +159,32 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 
 const TYPES: Readonly<Record<EventKind, readonly StepEvent['type'][]>> = {
   complexity: ['complexity_checked', 'second_score', 'score_discrepancy'],
-  replan: ['scope_drift', 'replan_triggered', 'replanned', 'replan_failed'],
+  replan: ['scope_drift', 'debug_report', 'replan_triggered', 'replanned', 'replan_failed'],
   loop: ['loop_stopped'],
-  failures: ['phase_failed', 'debug_report'],
+  failures: ['phase_failed'],
 };
 
-/** Which trigger was judged says whether the judgement belongs to complexity or to replans. A job's failed tests count as failures. */
+/**
+ * Which trigger was judged says whether the judgement belongs to complexity or to replans. Failed tests of a job and of merged phases count
+ * as failures.
+ */
 export function isOfKind(event: StepEvent, kind: EventKind): boolean {
   if (event.type === 'trigger_checked') return kind === (event.trigger === 'complexity' ? 'complexity' : 'replan');
-  if (event.type === 'verified') return kind === 'failures' && event.outcome.startsWith('fail');
+  if (event.type === 'verified' || event.type === 'merged_tested')
+    return kind === 'failures' && event.outcome.startsWith('fail');
   return TYPES[kind].includes(event.type);
+}
+
+/** `2  Phase 1, syntax`: how often what failed in which way, the most frequent first. Takes failures only. */
+export function failurePatterns(failures: readonly StepEvent[]): readonly string[] {
+  const times = new Map<string, number>();
+  for (const event of failures) {
+    const what =
+      event.type === 'phase_failed' ? `Phase ${event.phase}` : event.type === 'verified' ? 'job' : 'merged phases';
+    const pattern = `${what}, ${('kind' in event ? event.kind : null) ?? 'unknown'}`;
+    times.set(pattern, (times.get(pattern) ?? 0) + 1);
+  }
+  return [...times].sort(([, a], [, b]) => b - a).map(([pattern, n]) => `${n}  ${pattern}`);
 }
 
 /** `1 task is not done: Write the tests (no room)`, for a phase's summary, its event and its status. Pure. */

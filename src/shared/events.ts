@@ -72,7 +72,14 @@ export interface JobEvents {
 
 // What a plan tells of itself: its seven steps a phase, failures, pauses and its end. `phase` is the number in the document.
 export interface PlanEvents {
-  plan_started: { phases: number; done: number; mode: 'sequential' | 'waves'; waves: readonly (readonly number[])[] };
+  plan_started: {
+    /** Its path in the workspace, without its level; absent: told by an earlier Emend. */
+    plan?: string;
+    phases: number;
+    done: number;
+    mode: 'sequential' | 'waves';
+    waves: readonly (readonly number[])[];
+  };
   plan_estimated: {
     /** Still to be done. */
     phases: number;
@@ -155,6 +162,8 @@ export interface PlanEvents {
     forced: boolean;
     replans: number;
     commit: string | null;
+    /** Since it was triggered, without the time that waited for a person; absent: told by an earlier Emend. */
+    duration_ms?: number;
   };
   replan_failed: { phase: number; trigger: string; why: string };
   loop_stopped: { phase: number; replans: number; limit: number; why: string };

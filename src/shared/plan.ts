@@ -95,6 +95,8 @@ export type PlanOutcome = 'completed' | 'incomplete' | 'stopped' | 'aborted' | '
 export interface PlanCheckpoint {
   readonly workflow_description: 'plan';
   readonly plan_path: string;
+  /** `NNN_` of the file's name; null: it has none. */
+  readonly plan_number: string | null;
   readonly plan_hash: string;
   readonly step_key: StepKey;
   readonly current_phase: number | null;
@@ -109,6 +111,10 @@ export interface PlanCheckpoint {
   readonly complexity_evaluations: Readonly<Record<string, ComplexityRecord>>;
   readonly last_commit: string | null;
   readonly commit_history: readonly string[];
+  /** Of this run, ISO as all its times. */
+  readonly started_at: string;
+  readonly last_updated: string;
+  /** The same: the source document has both names. */
   readonly timestamp: string;
   /** Of the plan's budgets, by this run and by those that it went on from. */
   readonly spent: { readonly own: PlanSpent; readonly before: PlanSpent | null };

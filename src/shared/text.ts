@@ -44,6 +44,9 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 export const count = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
 
+/** `010` of a plan's path `plans/010_demo`, without its level; null: it has none. */
+export const planNumber = (path: string): string | null => /(?:^|\/)(\d+)_[^/]*$/.exec(path)?.[1] ?? null;
+
 /** A name or path as file systems compare it that do not tell letter case (Windows, macOS) nor how accents are written (macOS). */
 export const foldedName = (name: string): string => name.normalize('NFC').toLowerCase();
 

@@ -127,7 +127,6 @@ export const homePaths = (home: string) => ({
   transactions: join(home, 'transactions'),
   locks: join(home, 'locks'),
   server: join(home, 'server'),
-  planLog: join(home, 'logs', 'plan.log'),
 });
 
 /** ◆ The host's own id (32 hex digits), which names its task queue. Made once; host names are not unique and change. */

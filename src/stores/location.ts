@@ -28,12 +28,13 @@ interface StoreNote {
   readonly path: string;
 }
 
-/** Where what lies in a store. All are directories, made when first needed. */
+/** Where what lies in a store. All are directories but `planLog`, made when first needed. */
 export const storePaths = (store: string) => ({
   blobs: join(store, 'blobs'),
   records: join(store, 'records'),
   calls: join(store, 'calls'),
   archive: join(store, 'archive'),
+  planLog: join(store, 'logs', 'plan.log'),
 });
 
 const unusable = (path: string, why: string, next: string): never =>

@@ -5,7 +5,6 @@ import type { EndedRuns } from '../client/ended/runs.js';
 import { createDiskJournal } from '../model/journal/index.js';
 import { createAnthropicModel } from '../model/index.js';
 import { LIMITS } from '../shared/limits.js';
-import { homePaths } from '../stores/home.js';
 import { createRecordStore } from '../stores/index.js';
 import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
 import { systemClock } from '../system/clock.js';
@@ -35,7 +34,7 @@ export async function createPorts(
   const guard = await guardHome(home, store, system);
   const { sys } = guard;
   const { blobs, archive: plain } = await openStores(home, store, sys);
-  const archive = withPlanLog(plain, homePaths(home).planLog);
+  const archive = withPlanLog(plain, paths.planLog);
   const model = createAnthropicModel({
     env,
     streamIdle_ms: timings.streamIdle_ms,

@@ -12,12 +12,16 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
 import { rotatingFile, withPlanLog, PLAN_LOG_TAIL_BYTES } from '../../src/activities/plan/plan-log.js';
 import { statsOf } from '../../src/documents/plan/report.js';
 import type { EventBody, StepEvent } from '../../src/shared/events.js';
 import { isOfKind } from '../../src/shared/event-text.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
+import { resolveHome } from '../../src/stores/home.js';
+import { resolveStore } from '../../src/stores/location.js';
 import { eventEntries, type Archive } from '../../src/stores/ports.js';
+import { createPorts } from '../../src/worker/adapters.js';
 
 let dir: string;
 beforeEach(() => {
@@ -32,10 +36,16 @@ const numbered = (bodies: readonly EventBody[]): readonly StepEvent[] =>
   bodies.map((body, index) => ({ ...body, seq: index + 1, at: BEGIN + index * 1000 }));
 const measures = { oldStructure: 'inline', newStructure: 'expanded', complexityBefore: 9.5, complexityAfter: 6.2 };
 const EVENTS = numbered([
-  { type: 'plan_started', phases: 2, done: 0, mode: 'sequential', waves: [[1], [2]] },
+  { type: 'plan_started', plan: 'plans/010_demo', phases: 2, done: 0, mode: 'sequential', waves: [[1], [2]] },
   { type: 'phase_started', phase: 2, total: 2, name: 'N', tasks: 3 },
   { type: 'second_score', phase: 2, score: 9.5, method: 'agent', message: null },
   { type: 'score_discrepancy', phase: 2, threshold: 12, agent: 7, reasoning: 'r' },
+  {
+    ...{ type: 'complexity_checked', phase: 2, score: 9.5, threshold: 8 },
+    expanded: false,
+    above: ['score 9.5 is above 8'],
+    method: 'agent',
+  },
   {
     type: 'trigger_checked',
     phase: 2,
@@ -56,12 +66,7 @@ const EVENTS = numbered([
     forced: false,
     replans: 1,
     commit: 'c',
-  },
-  {
-    ...{ type: 'complexity_checked', phase: 2, score: 9.5, threshold: 8 },
-    expanded: false,
-    above: ['score 9.5 is above 8'],
-    method: 'agent',
+    duration_ms: 84_600,
   },
   { type: 'phase_failed', phase: 2, run: 1, kind: 'syntax', signature: 'a', consecutive: 1, summary: 's' },
   { type: 'phase_failed', phase: 2, run: 2, kind: null, signature: 'a', consecutive: 2, summary: 's' },
@@ -69,26 +74,47 @@ const EVENTS = numbered([
   { type: 'replan_failed', phase: 2, trigger: 'test_failure_pattern', why: 'two\nlines "quoted"' },
   { type: 'loop_stopped', phase: 3, replans: 2, limit: 2, why: 'w' },
   { type: 'phase_marked', phase: 2, marker: 'completed', commit: 'c', why: null },
+  { type: 'debug_report', phase: 2, path: 'debug-p2-1.json', message: null },
+  { type: 'merged_tested', outcome: 'fail_soft', summary: 's' },
 ]);
 
 test('lines as log readers know them; a retry adds none', async () => {
   const path = join(dir, 'logs', 'plan.log');
-  const archive = withPlanLog({ append: () => Promise.resolve() } as unknown as Archive, path);
+  const archive = withPlanLog(createArchive({ dir: join(dir, 'archive') }), path);
   const entries = eventEntries(EVENTS, 'run');
-  await archive.append('k', entries);
-  await archive.append('k', entries);
+  await archive.append('ab'.repeat(16), entries);
+  await archive.append('ab'.repeat(16), entries);
   expect(readFileSync(path, 'utf8').split('\n')).toEqual([
-    '[2026-01-02 03:04:08] COMPLEXITY_DISCREPANCY: phase=2 threshold_score=12 agent_score=7',
-    '[2026-01-02 03:04:10] REPLAN_TRIGGER: phase=2 trigger=complexity replan_count=0/2 status=invoked',
-    '[2026-01-02 03:04:11] REPLAN_SUCCESS: phase=2 action=expand_phase old_structure=inline new_structure=expanded',
-    '[2026-01-02 03:04:12] COMPLEXITY_CHECK: phase=2 score=9.5 threshold=8 agent_invoked=true recommendation=expand',
-    '[2026-01-02 03:04:13] TEST_FAILURE: phase=2 iteration=1 error_type=syntax consecutive_failures=1',
-    '[2026-01-02 03:04:14] TEST_FAILURE: phase=2 iteration=2 error_type=unknown consecutive_failures=2',
-    '[2026-01-02 03:04:15] REPLAN_TRIGGER: phase=2 trigger=test_failure_pattern replan_count=1/2 status=invoked',
-    '[2026-01-02 03:04:16] REPLAN_FAILURE: phase=2 trigger=test_failure_pattern reason="two lines \\"quoted\\""',
-    '[2026-01-02 03:04:17] LOOP_PREVENTION: phase=3 replan_count=2/2 status=limit_reached action=escalate',
+    '[2026-01-02 03:04:08] COMPLEXITY_DISCREPANCY: phase=2 threshold_score=12 agent_score=7 plan=plans/010_demo',
+    '[2026-01-02 03:04:09] COMPLEXITY_CHECK: phase=2 score=9.5 threshold=8 agent_invoked=true recommendation=expand plan=plans/010_demo',
+    '[2026-01-02 03:04:11] REPLAN_TRIGGER: phase=2 trigger=complexity replan_count=0/2 status=invoked plan=plans/010_demo',
+    '[2026-01-02 03:04:12] REPLAN_SUCCESS: phase=2 action=expand_phase old_structure=inline new_structure=expanded duration=85s plan=plans/010_demo',
+    '[2026-01-02 03:04:13] TEST_FAILURE: phase=2 iteration=1 error_type=syntax consecutive_failures=1 plan=plans/010_demo',
+    '[2026-01-02 03:04:14] TEST_FAILURE: phase=2 iteration=2 error_type=unknown consecutive_failures=2 plan=plans/010_demo',
+    '[2026-01-02 03:04:15] REPLAN_TRIGGER: phase=2 trigger=test_failure_pattern replan_count=1/2 status=invoked plan=plans/010_demo',
+    '[2026-01-02 03:04:16] REPLAN_FAILURE: phase=2 trigger=test_failure_pattern reason="two lines \\"quoted\\"" plan=plans/010_demo',
+    '[2026-01-02 03:04:17] LOOP_PREVENTION: phase=3 replan_count=2/2 status=limit_reached action=escalate plan=plans/010_demo',
     '',
   ]);
+});
+
+test('machines that share a store share the log; a line names its plan, though another machine wrote its start', async () => {
+  const store = { EMEND_STORE: join(dir, 'store') };
+  const [one, two] = await Promise.all(
+    ['one', 'two'].map(async (name) => {
+      const home = await resolveHome({ EMEND_HOME: join(dir, name) });
+      const logger = pino({ level: 'silent' });
+      return createPorts({ env: {}, home, logger }, await resolveStore(store, home), {} as never);
+    }),
+  );
+  const entries = eventEntries(EVENTS, 'run');
+  await one!.archive.append('ab'.repeat(16), entries.slice(0, 6));
+  await two!.archive.append('ab'.repeat(16), entries.slice(5));
+  const lines = readFileSync(join(dir, 'store', 'logs', 'plan.log'), 'utf8')
+    .split('\n')
+    .slice(0, -1);
+  expect(lines).toHaveLength(9);
+  expect(lines.filter((line) => line.endsWith(' plan=plans/010_demo'))).toEqual(lines);
 });
 
 describe('a worker that restarts', () => {
@@ -163,10 +189,11 @@ test('a log that cannot be written stops nothing', () => {
 test('the four questions', () => {
   const of = (kind: Parameters<typeof isOfKind>[1]) =>
     EVENTS.filter((event) => isOfKind(event, kind)).map(({ seq }) => seq);
-  expect(of('complexity')).toEqual([3, 4, 5, 8]);
-  expect(of('replan')).toEqual([6, 7, 11, 12]);
+  expect(of('complexity')).toEqual([3, 4, 5, 6]);
+  expect(of('replan')).toEqual([7, 8, 11, 12, 15]);
   expect(of('loop')).toEqual([13]);
-  expect(of('failures')).toEqual([9, 10]);
+  // The report on failures is none of them.
+  expect(of('failures')).toEqual([9, 10, 16]);
 });
 
 test('what plans came to', () => {

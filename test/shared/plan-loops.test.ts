@@ -2,10 +2,12 @@
  * Loop prevention: a plan whose phases always fail, driven through its moves with the real rules. Whatever the failures look like and
  * whatever the model proposes, every path comes to a limit; the calls are counted.
  */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { evaluateTriggers } from '../../src/activities/plan/replan.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import type { ApplyReplanResult } from '../../src/shared/replan-activities.js';
+import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
 import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { failedSince } from '../../src/workflows/plan/revising.js';
@@ -36,6 +38,8 @@ interface Fate {
   readonly decides: (reason: string, count: number) => string;
   /** Does the run of this phase pass? */
   readonly passes?: (phase: string, run: number) => boolean;
+  /** Each phase is above the threshold until it is expanded. */
+  readonly complex?: true;
 }
 interface Counts {
   edits: number;
@@ -54,6 +58,7 @@ class World {
   private n = 0;
   readonly fate: Fate;
   readonly merged: string[] = [];
+  readonly expanded = new Set<string>();
   /** All phases in one wave. */
   readonly together: boolean;
   constructor(fate: Fate, phases: number, together: boolean) {
@@ -75,14 +80,17 @@ class World {
         number: Number(id.slice(1)),
         name,
         marker: null,
-        expanded: false,
+        expanded: this.expanded.has(id),
         category: 'code',
         text: `${id}${tasks}`,
         second: false,
       },
       dependsOn: this.phases.slice(0, index).map((each) => each.id),
       tasks: { total: tasks, done: 0 },
-      score: { score: 3, keywords: {}, tasks: 1, files: 0, tests: 0, above: [] },
+      score: {
+        ...{ score: this.fate.complex ? 9 : 3, keywords: {}, tasks: 1, files: 0, tests: 0 },
+        above: this.fate.complex ? ['score 9 is above 8'] : [],
+      },
     }));
     return {
       ...{
@@ -107,7 +115,8 @@ class World {
     if (proposal?.why === 'misfit') return { outcome: 'refused', why: 'does not fit' };
     const at = this.phases.findIndex(({ id }) => id === phase);
     const fresh = { id: `p${this.next}`, name: `N${this.next}`, tasks: 1 };
-    if (action === 'update_tasks')
+    if (proposal?.action === 'expand_phase') this.expanded.add(phase);
+    else if (action === 'update_tasks')
       this.phases = this.phases.map((each) => (each.id === phase ? { ...each, tasks: each.tasks + 1 } : each));
     else {
       const before = action === 'add_phase' ? at : at + 1;
@@ -392,6 +401,49 @@ test('failures in three phases are a pattern of the plan', async () => {
   expect(state.stage).toMatchObject({ outcome: 'completed' });
   expect(world.counts.proposals).toBe(1);
   expect(state.records.replans).toMatchObject([{ phase: 'p3', trigger: 'test_failure_pattern' }]);
+});
+
+describe('what is told of a check and a replan', () => {
+  const told = (state: PlanState): readonly string[] =>
+    state.events.flatMap((event) => {
+      if (event.type === 'replanned') return [`replanned in ${String(event.duration_ms)} ms`];
+      if (event.type === 'complexity_checked') return [`complexity_checked ${event.score}`];
+      return event.type === 'trigger_checked' || event.type === 'replan_triggered' ? [event.type] : [];
+    });
+  const passes = (_phase: string, run: number): boolean => run > 2;
+
+  test('the check is told before what it leads to, once; the replan with its time', async () => {
+    const { state } = await drive({ ...always(same, () => 'nothing'), passes: () => true, complex: true }, 1);
+    expect(state.stage).toMatchObject({ outcome: 'completed' });
+    expect(told(state)).toEqual(['complexity_checked 9', 'trigger_checked', 'replan_triggered', 'replanned in 1 ms']);
+  });
+  test('where it leads to nothing, when the phase begins; again when it begins anew', async () => {
+    const { state } = await drive({ ...always(same, () => 'update_tasks'), passes }, 1);
+    expect(told(state)).toEqual([
+      ...['complexity_checked 3', 'trigger_checked', 'trigger_checked', 'replan_triggered'],
+      ...['replanned in 2 ms', 'complexity_checked 3'],
+    ]);
+  });
+});
+
+test('a checkpoint has every field of the source document, and docs/plans.md has a row for each field', async () => {
+  const { state } = await drive({ ...always(same, () => 'update_tasks'), passes: (_phase, run) => run > 2 }, 2);
+  const saved = checkpointOf(state, Date.UTC(2026, 0, 2));
+  expect(saved).toMatchObject({
+    ...{ plan_path: 'plans/010_demo', plan_number: '010', current_phase: null, total_phases: 2 },
+    ...{ completed_phases: [1, 2], status: 'completed', tests_passing: true },
+    phase_replan_count: { '1': 1, '2': 1 },
+    replan_history: [{ phase: 1, trigger: 'test_failure_pattern', complexity_before: 3 }, { phase: 2 }],
+    test_failure_history: [1, 2, 1, 2].map((iteration, index) => ({
+      ...{ phase: index < 2 ? 1 : 2, iteration, error_type: 'test_failure', timestamp: expect.any(String) },
+    })),
+    complexity_evaluations: { '1': { score: 3, method: 'threshold' }, '2': { score: 3 } },
+    ...{ last_commit: 'p2-3', commit_history: ['p1-3', 'p2-3'] },
+    ...{ started_at: '1970-01-01T00:00:00.000Z', last_updated: '2026-01-02T00:00:00.000Z' },
+  });
+  const [, section = ''] = readFileSync('docs/plans.md', 'utf8').split('\n### Checkpoints\n');
+  const rows = [...(section.split('\n#')[0] ?? '').matchAll(/^\| (`\w+`(?:, `\w+`)*) \|/gm)];
+  expect(rows.flatMap(([, names = '']) => names.replaceAll('`', '').split(', '))).toEqual(Object.keys(saved));
 });
 
 test('whatever happens, it ends: 100 plans of chance', async () => {

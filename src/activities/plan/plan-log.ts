@@ -1,6 +1,7 @@
 /**
- * The log of plans, `<home>/logs/plan.log`: every check, trigger, replan and loop stop in a line, at most 10 MB and four older files. It
- * is for reading and grepping; the archive is what everything is told from. A log that cannot be written stops no run.
+ * The log of plans, `<store>/logs/plan.log`: every check, trigger, replan and loop stop in a line, at most 10 MB and four older files. It
+ * is for reading and grepping, one for all machines of a store; the archive is what everything is told from. A log that cannot be written
+ * stops no run.
  */
 import { appendFileSync, closeSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -34,8 +35,11 @@ const LINES: { readonly [N in EventType]?: (event: EventOf<N>) => LogLine } = {
     line('COMPLEXITY_DISCREPANCY', { phase, threshold_score: threshold, agent_score: agent }),
   replan_triggered: ({ phase, trigger, replans, limit, status }) =>
     line('REPLAN_TRIGGER', { phase, trigger, replan_count: `${replans}/${limit}`, status }),
-  replanned: ({ phase, action, oldStructure, newStructure }) =>
-    line('REPLAN_SUCCESS', { phase, action, old_structure: oldStructure, new_structure: newStructure }),
+  replanned: ({ phase, action, oldStructure, newStructure, duration_ms }) =>
+    line('REPLAN_SUCCESS', {
+      ...{ phase, action, old_structure: oldStructure, new_structure: newStructure },
+      ...(duration_ms === undefined ? {} : { duration: `${Math.round(duration_ms / 1000)}s` }),
+    }),
   replan_failed: ({ phase, trigger, why }) => line('REPLAN_FAILURE', { phase, trigger, reason: why }),
   phase_failed: ({ phase, run, kind, consecutive }) => {
     const error_type = kind ?? 'unknown';
@@ -51,6 +55,8 @@ const LINES: { readonly [N in EventType]?: (event: EventOf<N>) => LogLine } = {
   scope_drift: ({ by, text }) => line('SCOPE_DRIFT', { by, description: text }),
 };
 const planLine = <T extends EventType>(event: EventOf<T>): LogLine | undefined => LINES[event.type]?.(event);
+
+const named = ({ kind, fields }: LogLine, plan: string): LogLine => ({ kind, fields: { ...fields, plan } });
 
 /** Values with blanks stand in quotes; nothing in them ends the line. */
 function textOfLine(at: number, { kind, fields }: LogLine): string {
@@ -131,16 +137,32 @@ interface Due {
  * worker may have died between the two.
  */
 export function withPlanLog(archive: Archive, path: string): Archive {
-  const logger = pino({ base: null, timestamp: false, messageKey: 'kind' }, rotatingFile(path));
+  const names = new Map<StepKey, string | null>();
   const seen = new Set<string>();
-  const dueOf = (stepKey: StepKey, entries: readonly ArchiveEntry[]): readonly Due[] =>
-    entries.flatMap(({ id, kind, data }) => {
+  /** As its start told, which another machine may have archived. */
+  const nameOf = async (stepKey: StepKey, entries: readonly ArchiveEntry[]): Promise<string | null> => {
+    const known = names.get(stepKey);
+    if (known !== undefined) return known;
+    const events = [...entries, ...(await archive.read(stepKey))].flatMap(({ kind, data }) =>
+      kind === 'event' ? [data as StepEvent] : [],
+    );
+    const name = events.find((event) => event.type === 'plan_started')?.plan ?? null;
+    names.set(stepKey, name);
+    return name;
+  };
+  const logger = pino({ base: null, timestamp: false, messageKey: 'kind' }, rotatingFile(path));
+  const dueOf = async (stepKey: StepKey, entries: readonly ArchiveEntry[]): Promise<readonly Due[]> => {
+    const due = entries.flatMap(({ id, kind, data }): readonly Due[] => {
       if (kind !== 'event') return [];
       const event = data as StepEvent;
       const found = planLine(event);
       const key = `${stepKey} ${id}`;
       return found === undefined || seen.has(key) ? [] : [{ id, key, at: event.at, line: found }];
     });
+    const plan = due.length === 0 ? null : await nameOf(stepKey, entries);
+    // At the end: readers of columns find the others where they were.
+    return plan === null ? due : due.map((each) => ({ ...each, line: named(each.line, plan) }));
+  };
   const writtenBefore = async (stepKey: StepKey, due: readonly Due[]): Promise<ReadonlySet<string>> => {
     if (due.length === 0) return new Set();
     const lines = lastLines(path);
@@ -153,12 +175,13 @@ export function withPlanLog(archive: Archive, path: string): Archive {
   return {
     ...archive,
     append: async (stepKey, entries) => {
-      const before = await writtenBefore(stepKey, dueOf(stepKey, entries));
+      const due = await dueOf(stepKey, entries);
+      const before = await writtenBefore(stepKey, due);
       await archive.append(stepKey, entries);
-      for (const { key, at, line } of dueOf(stepKey, entries)) {
+      for (const { key, at, line } of due) {
         // Looked up anew for each: one call may hold an entry twice.
         if (seen.has(key)) continue;
-        if (seen.size >= REMEMBERED_LOG_LINES) seen.clear();
+        if (seen.size >= REMEMBERED_LOG_LINES) for (const each of [seen, names]) each.clear();
         seen.add(key);
         if (!before.has(key)) logger.info({ at, fields: line.fields }, line.kind);
       }

@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 import { jsonText } from '../json.js';
 import { showLiveText } from '../live.js';
-import { isOfKind, type EventKind } from '../../shared/event-text.js';
+import { failurePatterns, isOfKind, type EventKind } from '../../shared/event-text.js';
 import { eventText } from '../render/text.js';
 import { interruptible, type Session, withEmend } from '../session.js';
 
@@ -19,45 +19,58 @@ interface EventsFlags {
   readonly kind?: EventKind;
 }
 
-/** `--json`: one object a line, so that it can be followed too. */
+interface Printing extends Session<EventsFlags> {
+  /** Those that were printed, where failures are asked for. */
+  readonly failures: StepEvent[];
+}
+
+/** `--json`: one object a line, so that it can be followed too. As text, failures are counted by pattern at the end. */
 export const events = (io: Io, run: string, flags: EventsFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
+    const printing: Printing = { io, emend, flags, failures: [] };
     const resolved = await reading(emend, (told) => resolveRun(told, run));
-    let last = await printAfter({ io, emend, flags }, resolved, 0);
-    if ((flags.follow !== true && flags.live !== true) || resolved.live?.open !== true) return EXIT.done;
-    return interruptible(io, async (signal) => {
-      const print = (lines: readonly string[]): void => {
-        for (const text of lines) io.out(text);
-      };
-      const live = flags.live === true ? showLiveText(emend.store, resolved.stepKey, print) : null;
-      try {
-        await watchRun(
-          emend,
-          resolved,
-          async ({ status }) => {
-            if (status.lastSeq > last) last = await printAfter({ io, emend, flags }, resolved, last);
-            return undefined;
-          },
-          { signal },
-        );
-      } finally {
-        await live?.stop();
-      }
-      return signal.aborted ? EXIT.interrupted : EXIT.done;
-    });
+    const exit = await follow(printing, resolved);
+    if (flags.json !== true) for (const text of failurePatterns(printing.failures)) io.out(text);
+    return exit;
   });
+
+const follow = async (printing: Printing, resolved: ResolvedRun): Promise<ExitCode> => {
+  const { io, emend, flags } = printing;
+  let last = await printAfter(printing, resolved, 0);
+  if ((flags.follow !== true && flags.live !== true) || resolved.live?.open !== true) return EXIT.done;
+  return interruptible(io, async (signal) => {
+    const print = (lines: readonly string[]): void => {
+      for (const text of lines) io.out(text);
+    };
+    const live = flags.live === true ? showLiveText(emend.store, resolved.stepKey, print) : null;
+    try {
+      await watchRun(
+        emend,
+        resolved,
+        async ({ status }) => {
+          if (status.lastSeq > last) last = await printAfter(printing, resolved, last);
+          return undefined;
+        },
+        { signal },
+      );
+    } finally {
+      await live?.stop();
+    }
+    return signal.aborted ? EXIT.interrupted : EXIT.done;
+  });
+};
 
 /** Prints page after page; returns the last `seq`. */
 const printAfter = async (
-  { io, emend, flags }: Session<EventsFlags>,
+  { io, emend, flags, failures }: Printing,
   run: ResolvedRun,
   after: number,
 ): Promise<number> => {
   for (let last = after; ;) {
     const page = await runEvents(emend, run, last);
-    for (const event of page)
-      if (flags.kind === undefined || isOfKind(event, flags.kind))
-        io.out(flags.json === true ? jsonText('events', event) : textLine(event));
+    const wanted = page.filter((event) => flags.kind === undefined || isOfKind(event, flags.kind));
+    for (const event of wanted) io.out(flags.json === true ? jsonText('events', event) : textLine(event));
+    if (flags.kind === 'failures') failures.push(...wanted);
     const next = page.at(-1)?.seq ?? last;
     if (next === last) return last;
     last = next;

@@ -11,7 +11,8 @@ import { parsePlan } from './parse.js';
 import { splice } from './types.js';
 import type { Thresholds } from './score.js';
 import type { ReplanAction, ReplanMeasures, ReplanRecord } from '../../shared/plan.js';
-import { isExpanded, phaseOf, type PlanTree, planNumber } from './tree.js';
+import { planNumber } from '../../shared/text.js';
+import { isExpanded, phaseOf, type PlanTree } from './tree.js';
 
 export interface Revision extends Omit<ReplanRecord, 'phase' | 'at'> {
   /** Its number. */

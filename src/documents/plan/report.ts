@@ -1,7 +1,6 @@
 /** What `emend plan check`, `score` and `show` tell: plain data, printed by the CLI as text or JSON. */
 import { aboveOf, labelOf, scoreOf, type Score, type ResolvedThresholds } from './score.js';
 import {
-  planNumber,
   fileOfPart,
   isExpanded,
   isPlanExpanded,
@@ -14,6 +13,7 @@ import {
 import type { Fault, Part, PartHeading, PartText, Span, Task } from './types.js';
 import { wavesOf, type Wave } from './waves.js';
 import type { StepEvent } from '../../shared/events.js';
+import { planNumber } from '../../shared/text.js';
 
 export interface ScoreReport extends Score {
   readonly label: 'Low' | 'Medium' | 'High';
@@ -166,7 +166,7 @@ export interface PlanStats {
   readonly discrepancies: number;
   readonly loopStops: number;
   readonly failures: number;
-  /** Replans after which the phase was completed, of those whose phase has come to an end. */
+  /** Replans after which the phase was completed, of those after which it came to an end, or failed into the next replan or the limit. */
   readonly replanSuccess: Ratio;
   /** Replan triggers for test failures that came with the second failure or before it, of all of them. */
   readonly caughtWithinTwo: Ratio;
@@ -205,33 +205,48 @@ export function statsOf(runs: readonly (readonly StepEvent[])[]): PlanStats {
   };
 }
 
+const FAILED = 'test_failure_pattern';
+
 function ofRun(events: readonly StepEvent[]) {
   const started = new Set<number>();
-  const replans: { readonly phase: number; readonly expansion: boolean }[] = [];
-  const ended = new Map<number, string>();
+  const replans: {
+    readonly phase: number;
+    readonly trigger: string;
+    readonly expansion: boolean;
+    helped: boolean | null;
+  }[] = [];
   const inRow = new Map<number, number>();
   let [triggers, early] = [0, 0];
+  /** `trigger`: only replans that it led to; an expansion is not blamed for failing tests. */
+  const settle = (phase: number, helped: boolean, trigger?: string): void => {
+    for (const each of replans)
+      if (each.phase === phase && (trigger ?? each.trigger) === each.trigger) each.helped ??= helped;
+  };
   for (const event of events) {
+    if (event.type === 'loop_stopped') settle(event.phase, false, FAILED);
     if (event.type === 'phase_started') started.add(event.phase);
     if (event.type === 'phase_failed') inRow.set(event.phase, event.consecutive);
-    if (event.type === 'phase_marked') ended.set(event.phase, event.marker);
-    if (event.type === 'replan_triggered' && event.trigger === 'test_failure_pattern') {
+    if (event.type === 'phase_marked') settle(event.phase, event.marker === 'completed');
+    if (event.type === 'replan_triggered' && event.trigger === FAILED) {
+      settle(event.phase, false, FAILED);
       triggers += 1;
       if ((inRow.get(event.phase) ?? 0) <= 2) early += 1;
     }
     if (event.type === 'replanned')
       replans.push({
         phase: event.phase,
+        trigger: event.trigger,
         expansion: event.trigger === 'complexity' && event.action === 'expand_phase',
+        helped: null,
       });
   }
-  const closed = replans.filter(({ phase }) => ended.has(phase));
+  const settled = replans.filter(({ helped }) => helped !== null);
   const expansions = replans.filter(({ expansion }) => expansion);
   const again = (phase: number): boolean => replans.filter((each) => each.phase === phase).length > 1;
   return {
     phases: started.size,
     replanned: new Set(replans.map(({ phase }) => phase)).size,
-    success: { count: closed.filter(({ phase }) => ended.get(phase) === 'completed').length, of: closed.length },
+    success: { count: settled.filter(({ helped }) => helped).length, of: settled.length },
     caught: { count: early, of: triggers },
     expansions: { count: expansions.filter(({ phase }) => !again(phase)).length, of: expansions.length },
   };

@@ -16,9 +16,6 @@ export interface PlanPlace {
 
 export const mainFile = ({ stem, inFolder }: PlanPlace): string => (inFolder ? `${stem}/${stem}.md` : `${stem}.md`);
 
-/** `010` of `010_demo`, or null. */
-export const planNumber = (stem: string): string | null => /^(\d+)_/.exec(stem)?.[1] ?? null;
-
 /** `core_logic` of `Core Logic!`; '' where nothing of the name can stand in a file name. */
 function slugOf(name: string): string {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();

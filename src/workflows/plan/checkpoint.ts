@@ -1,5 +1,6 @@
 /** The checkpoint of a plan, made from the state. It serves where no open run exists; Temporal's state is the truth. */
 import type { PhaseId, PlanCheckpoint } from '../../shared/plan.js';
+import { planNumber } from '../../shared/text.js';
 import { spentOf } from './budget.js';
 import { isDone, type PlanState } from './state.js';
 
@@ -20,6 +21,7 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
   return {
     workflow_description: 'plan',
     plan_path: state.input.planPath,
+    plan_number: planNumber(state.input.planPath),
     plan_hash: state.reading.plan?.hash ?? '',
     step_key: state.input.stepKey,
     current_phase: open[0]?.number ?? null,
@@ -55,6 +57,8 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     complexity_evaluations: byNumber(({ complexity }) => complexity),
     last_commit: records.commits.at(-1) ?? null,
     commit_history: records.commits,
+    started_at: iso(state.startedAt),
+    last_updated: iso(now),
     timestamp: iso(now),
     spent: { own: spentOf({ ...state, spentBefore: null }, now), before: state.spentBefore },
     phases: state.phases.map(({ id, number, name, text, forceSpent }) => ({

@@ -59,6 +59,7 @@ const entryOf = (phase: PhaseReading, from: number | null): PhaseEntry => {
     secondAsked: false,
     forceSpent: false,
     complexityEvaluated: false,
+    complexityTold: false,
     replans: 0,
     complexity: { score: phase.score.score, method: 'threshold', reasoning: null },
     worktree: null,
@@ -87,6 +88,7 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
   };
   const told = emit(read, now, {
     type: 'plan_started',
+    plan: state.input.planPath,
     phases: phases.length,
     done: phases.filter(isDone).length,
     mode: inWaves(read) ? 'waves' : 'sequential',

@@ -19,6 +19,7 @@ import {
   onProposed,
   onReplanned,
   onScored,
+  tellComplexity,
   type ReviseTrigger,
 } from './revising.js';
 import type {
@@ -102,18 +103,9 @@ function onBegun(before: PlanState, group: readonly PhaseId[], now: number): Pla
   });
   const state: PlanState = { ...begun, stage: { at: group.length > 1 ? 'worktrees' : 'jobs' } };
   const total = state.phases.length;
-  const threshold = state.reading.plan?.thresholds.expansion ?? 0;
-  return groupOf(state).reduce((told, { number, name, tasks, score, expanded, complexity }) => {
-    const started = { type: 'phase_started', phase: number, total, name, tasks: tasks.total } as const;
-    return emit(emit(told, now, started), now, {
-      type: 'complexity_checked',
-      phase: number,
-      score: complexity.score,
-      threshold,
-      expanded,
-      above: score.above,
-      method: complexity.method,
-    });
+  return groupOf(state).reduce((told, { id, number, name, tasks, complexityTold }) => {
+    const started = emit(told, now, { type: 'phase_started', phase: number, total, name, tasks: tasks.total });
+    return withPhase(complexityTold ? started : tellComplexity(started, id, now), id, { complexityTold: false });
   }, state);
 }
 
@@ -191,7 +183,8 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
     case 'revise': {
       const { drifts } = state.revision;
       const left = within(state, 'revision', { drifts: fact.trigger === 'scope_drift' ? drifts.slice(1) : drifts });
-      return beginRevising(left, fact.phase, fact.trigger, fact.words);
+      const told = fact.trigger === 'complexity' ? tellComplexity(left, fact.phase, now) : left;
+      return beginRevising(told, fact.phase, fact.trigger, fact.words);
     }
     case 'triggers_evaluated':
       return onTriggersEvaluated(state, fact.revising, fact.result, now);

@@ -40,6 +40,16 @@ export const beginRevising = (state: PlanState, phase: PhaseId, trigger: ReviseT
     ...{ beyondLimit: false, actions: [], why: '', proposal: null },
   });
 
+/** The check stands before what it leads to. */
+export function tellComplexity(state: PlanState, id: PhaseId, now: number): PlanState {
+  const { number, score, expanded, complexity } = phaseOf(state, id);
+  return emit(withPhase(state, id, { complexityTold: true }), now, {
+    ...{ type: 'complexity_checked', phase: number, score: complexity.score },
+    threshold: state.reading.plan?.thresholds.expansion ?? 0,
+    ...{ expanded, above: score.above, method: complexity.method },
+  });
+}
+
 const revisingAs = (state: PlanState, current: Revising | null): PlanState => within(state, 'revision', { current });
 
 /** Phases with a failed verification since the plan was last revised for such. */
@@ -149,7 +159,9 @@ export function onTriggersEvaluated(
       const direct = revising.trigger === 'complexity';
       const proposal = direct ? { ref: null, action: 'expand_phase', why: result.why } : null;
       const { forced: beyondLimit, actions, why } = result;
-      return revisingAs(told, { ...revising, step: direct ? 'apply' : 'propose', beyondLimit, actions, why, proposal });
+      const triggered = now - state.pausedFor_ms;
+      const step = direct ? 'apply' : 'propose';
+      return revisingAs(told, { ...revising, step, beyondLimit, actions, why, proposal, triggered });
     }
     case 'limit': {
       const told = emit(checked, now, {
@@ -208,7 +220,7 @@ function onNoReplan(state: PlanState, revising: Revising, why: string, now: numb
 
 export function onReplanned(state: PlanState, revising: Revising, result: ApplyReplanResult, now: number): PlanState {
   const free = { ...state, busy: FREE };
-  const { trigger, beyondLimit } = revising;
+  const { trigger, beyondLimit, triggered } = revising;
   const phase = phaseOf(state, revising.phase);
   switch (result.outcome) {
     case 'busy':
@@ -250,6 +262,7 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
         type: 'replanned',
         ...{ phase: phase.number, trigger, action, oldStructure, newStructure, complexityBefore, complexityAfter },
         ...{ forced: beyondLimit, replans, commit: result.commit },
+        ...(triggered === undefined ? {} : { duration_ms: now - state.pausedFor_ms - triggered }),
       });
       // Phases that the replan added count as replanned as often: a chain of new phases ends at the limit, too.
       const next = within(revisingAs(told, null), 'records', { replans: [...state.records.replans, record] });

@@ -124,6 +124,8 @@ export interface PhaseEntry extends PhaseReading {
   readonly forceSpent: boolean;
   /** The trigger of complexity was judged. */
   readonly complexityEvaluated: boolean;
+  /** Its check was told before the judgement; not told again when the phase begins. */
+  readonly complexityTold: boolean;
   readonly replans: number;
   readonly complexity: ComplexityRecord;
   /** Why it is skipped, failed or incomplete. */
@@ -159,6 +161,8 @@ export interface Revising {
   readonly actions: readonly string[];
   readonly why: string;
   readonly proposal: { readonly ref: BlobRef | null; readonly action: string; readonly why: string } | null;
+  /** When it led to a replan: ms of the plan's time, which stands still while a person is waited for. */
+  readonly triggered?: number;
 }
 
 export interface Reading {

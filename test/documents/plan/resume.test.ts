@@ -31,6 +31,7 @@ const checkpoint: PlanCheckpoint = {
     '3': { score: 6, method: 'agent', reasoning: 'r' },
   },
   ...{ last_commit: 'c1', commit_history: ['c1'], timestamp: '2026-01-09T00:00:00Z' },
+  ...{ plan_number: null, started_at: '2026-01-06T00:00:00Z', last_updated: '2026-01-09T00:00:00Z' },
   spent: { own: { usage: NO_USAGE, time_ms: 0 }, before: null },
   phases: [1, 2, 3].map((n) => ({ id: `p${n}`, number: n, name: `N${n}`, text: `text ${n}`, force_spent: n === 2 })),
 };
