@@ -133,7 +133,12 @@ export interface OpenOnHost {
 export type FileStatus = 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped';
 export interface LedgerRow extends Omit<Target, 'bytes'> {
   readonly status: FileStatus;
+  /** Answers of the model about it so far, at every fallback; an answer about all files is one about each. */
   readonly attempts: number;
+  /** Refused answers that `maxAttemptsPerFile` still allows at this fallback; absent: nothing more is asked for. */
+  readonly attemptsLeft?: number;
+  /** Answers that `maxCallsPerFile` still allows before a person is asked; absent as above. */
+  readonly callsLeft?: number;
   /** Why it failed or was skipped; null otherwise. */
   readonly reason: string | null;
   readonly verdict: 'approve' | 'skip' | null;
@@ -156,6 +161,8 @@ export interface StepStatus {
   readonly proposalId: string | null;
   readonly usage: StepUsage;
   readonly wasSplit: boolean;
+  /** Edit calls that `maxTotalChunks` still allows; absent: not known, or none comes. */
+  readonly chunksLeft?: number;
   /** Decisions and signals that did not count. */
   readonly ignored: readonly string[];
   /** All of them; absent: `ignored` has them all. */

@@ -8,6 +8,7 @@ import {
   attemptsLeft,
   isUnfinished,
   mayRepair,
+  unfinishedPaths,
   type CallProgress,
   type FileEntry,
   type Kept,
@@ -257,7 +258,10 @@ export function onProposed(before: StepState, { chunk: asked, result }: Proposed
   const answers = asked.attempt.answers + (result.outcome === 'region_done' ? 0 : 1);
   const chunk: Chunk = { ...asked, attempt: { ...asked.attempt, answers } };
   const calls = state.edits.calls + result.usage.calls;
-  const paid = retarget(within(spend(state, result.usage), 'edits', { calls }), chunk, { answers });
+  const told = withFiles(state, asked.file === '*' ? unfinishedPaths(state) : [asked.file], (file) =>
+    file.deletes ? file : { ...file, answered: (file.answered ?? 0) + 1 },
+  );
+  const paid = retarget(within(spend(told, result.usage), 'edits', { calls }), chunk, { answers });
   switch (result.outcome) {
     case 'edited':
     case 'unchanged': {

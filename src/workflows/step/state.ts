@@ -97,6 +97,10 @@ export interface FileEntry extends CallProgress {
   readonly deletes: boolean;
   readonly bucket: Bucket;
   readonly lines: number;
+  /** Answers about it so far, for people; absent: none. */
+  readonly answered?: number;
+  /** It was done with on this base and is asked for again; absent: it was not. */
+  readonly again?: true;
   /** Changed by hand after `manual`. */
   readonly manual: boolean;
   /** Changed by a commit hook: taken from the disk as `manual` is, but reviewed like an edit of the model. */
