@@ -21,6 +21,7 @@ import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { ExitCode, Problem } from '../shared/problems.js';
 import type { RunState, StepStatus } from '../shared/run.js';
+import type { StepUsage } from '../shared/usage.js';
 import type { ProposalSummary } from '../shared/proposal-activities.js';
 import type { RecoveredTransaction, FileConflict } from '../workspace/ports.js';
 import type { FollowedPlan } from './follow-plan.js';
@@ -180,7 +181,7 @@ export const IN_A_LINE: readonly JsonCommand[] = [
   'plan pause',
 ];
 
-export interface FormatTrial {
+export interface FormatTrial extends Pick<StepUsage, 'input_tokens' | 'output_tokens' | 'seconds'> {
   readonly format: Format;
   /** The answer was used and the file is as it should be. */
   readonly works: boolean;
@@ -188,9 +189,6 @@ export interface FormatTrial {
   readonly outcome: string;
   /** Why it does not work; empty where it does. */
   readonly message: string;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly seconds: number;
 }
 
 export interface Check {

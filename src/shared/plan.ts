@@ -112,14 +112,10 @@ export interface PlanCheckpoint {
   readonly timestamp: string;
   /** Of the plan's budgets, by this run and by those that it went on from. */
   readonly spent: { readonly own: PlanSpent; readonly before: PlanSpent | null };
-  /** By their ids. `text` as in PhaseReading. */
-  readonly phases: readonly {
-    readonly id: PhaseId;
-    readonly number: number;
-    readonly name: string;
-    readonly text: string;
+  /** By their ids. */
+  readonly phases: readonly (Pick<PhaseReading, 'id' | 'number' | 'name' | 'text'> & {
     readonly force_spent: boolean;
-  }[];
+  })[];
 }
 
 // ----------------------------------------------------------------------------------------------------------------------- reading

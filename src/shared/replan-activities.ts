@@ -2,7 +2,14 @@
 import type { StepUsage } from './usage.js';
 import type { ModelDown } from './outage.js';
 import type { BlobRef } from './ids.js';
-import type { ComplexityRecord, PlanThresholds, ReplanAction, ReplanMeasures, ReplanTrigger } from './plan.js';
+import type {
+  ComplexityRecord,
+  PhaseFailure,
+  PlanThresholds,
+  ReplanAction,
+  ReplanMeasures,
+  ReplanTrigger,
+} from './plan.js';
 import type { PlanActivityBase } from './plan-activities.js';
 import type { ActivityBase } from './proposal-activities.js';
 
@@ -29,12 +36,7 @@ export interface ScorePhaseResult extends ComplexityRecord {
 }
 
 /** A failed verification as these calls see it. */
-export interface PlanCallFailure {
-  readonly run: number;
-  readonly kind: string | null;
-  readonly summary: string;
-  readonly output: BlobRef | null;
-}
+export type PlanCallFailure = Pick<PhaseFailure, 'run' | 'kind' | 'summary' | 'output'>;
 export interface DebugPhaseInput extends PlanCallInput {
   readonly failures: readonly PlanCallFailure[];
 }
@@ -92,7 +94,9 @@ export interface EvaluateTriggersInput extends ActivityBase {
   readonly expanded: boolean;
   /** Of the phase since it was last planned, oldest first. */
   readonly failures: readonly { readonly signature: string | null; readonly suggestions: readonly string[] }[];
+  /** Phases with a failed verification since the plan was last revised for test failures. */
   readonly failedPhases: number;
+  /** Something of it is committed, or it is done with. */
   readonly resolved: boolean;
   readonly replans: number;
   readonly forced: boolean;

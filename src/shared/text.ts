@@ -24,6 +24,16 @@ export function short(text: string, chars: number): string {
   return `${text.slice(0, end)}… (${text.length} characters)`;
 }
 
+/** How many characters two texts have in common at their ends. */
+export const sameEnds = (a: string, b: string): [head: number, tail: number] => {
+  const most = Math.min(a.length, b.length);
+  let head = 0;
+  while (head < most && a[head] === b[head]) head += 1;
+  let tail = 0;
+  while (tail < most - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
+  return [head, tail];
+};
+
 /** For a regular expression that is to find the text itself. */
 export const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 

@@ -10,7 +10,7 @@ import { editsOf, type PhaseToEstimate, effortText, levelOf } from './estimate.j
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
 import { readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
-import { UNFINISHED_ASKED } from '../../model/prompts/index.js';
+import { bounded, fenced, UNFINISHED_ASKED } from '../../model/prompts/index.js';
 import type { PhaseCategory } from '../../shared/plan.js';
 import { isRefusal, ProblemError } from '../../shared/problems.js';
 import { phaseKey } from '../../shared/ids.js';
@@ -18,6 +18,7 @@ import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { isoTime } from '../../system/clock.js';
+import { readRefusal } from '../step/refusals.js';
 import { remember } from '../step/verify.js';
 import type { PlanSettings } from './plan-call.js';
 
@@ -153,9 +154,12 @@ async function failureText(
   { blobs }: ActivityPorts,
   { summary, output }: NonNullable<PhaseJobInput['failure']>,
 ): Promise<string> {
-  const said = output === null ? '' : await getText(blobs, output).catch(() => '');
-  const end = said.slice(-MODEL_BOUNDS.phaseFailure_chars).replaceAll('```', "'''");
-  return end === '' ? summary : `${summary}\n\n\`\`\`\n${end}\n\`\`\``;
+  const failed = output === null ? null : await readRefusal(blobs, output).catch(() => null);
+  if (failed === null) return summary;
+  const [edit, said] = [failed.answer, failed.reasons].map((text) =>
+    fenced(bounded(text, MODEL_BOUNDS.phaseFailure_bytes)),
+  );
+  return `The failed edit:\n\n${edit}\n\nWhat the tests said:\n\n${said}`;
 }
 const SOURCE_EXTENSION =
   /\.(c|cc|cpp|cs|css|csv|ex|go|h|hpp|html|java|js|json|jsx|kt|lua|cjs|mjs|md|php|py|rb|rs|scss|sh|sql|svelte|swift|toml|ts|tsx|txt|vue|xml|ya?ml)$/;

@@ -5,6 +5,7 @@ import { type ProjectConfig, route } from '../../documents/job/index.js';
 import {
   readJsonAnswer,
   type FailureShown,
+  type PhaseShown,
   buildDebugRequest,
   buildScoreRequest,
   type BuiltRequest,
@@ -60,13 +61,7 @@ export type Advised<T> =
   | { readonly ok: true; readonly value: T; readonly usage: StepUsage }
   | { readonly ok: false; readonly message: string; readonly usage: StepUsage; readonly down?: ModelDown };
 
-export interface PhaseAsked {
-  readonly id: string;
-  readonly number: number;
-  readonly name: string;
-  /** Its Markdown. */
-  readonly text: string;
-}
+export type PhaseAsked = PlanCallInput['phase'] & PhaseShown;
 /** The phase that a call is about, and what it asks for. */
 export async function phaseAsked({ blobs }: ActivityPorts, { texts, phase }: PlanCallInput) {
   const { phases } = await getJson<PhaseTexts>(blobs, texts, 'phase texts');

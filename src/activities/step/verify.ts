@@ -23,6 +23,7 @@ import { withScratch } from '../../system/scratch.js';
 import { commandTurn } from '../../system/turns.js';
 import type { ActivityScope } from '../frame/activity.js';
 import { recordOnce } from '../frame/recorded.js';
+import { diffsOf } from './prompt-inputs.js';
 import { putRefusal } from './refusals.js';
 import { blockedText, boxFor, commandConfig, isNoSandbox, refusedBySandbox } from './sandbox.js';
 
@@ -105,6 +106,7 @@ export const verify =
             output,
             summary,
             suggestions: failure.suggestions,
+            diffs: await diffsOf(ports, expected, scope.signal),
           }),
           seconds,
         };

@@ -18,7 +18,7 @@ import { nonceFor, toAnswer } from '../../model/journal/index.js';
 import { buildEditRequest, NOTHING_ELSE } from '../../model/prompts/index.js';
 import { estimateRequestTokens, promptCut } from '../../model/tokens.js';
 import type { ModelPort, StreamEvent } from '../../model/ports.js';
-import { tokensIn } from '../../shared/usage.js';
+import { NO_USAGE, tokensIn } from '../../shared/usage.js';
 
 const PATH = 'src/config.txt';
 const BEFORE = 'name = emend\nport = 8080\ntimeout = 30\nretries = 3\nverbose = false\n';
@@ -61,6 +61,10 @@ async function tryFormat(
   const events: StreamEvent[] = [];
   const begun = performance.now();
   const seconds = (): number => (performance.now() - begun) / 1000;
+  const trial = (outcome: string, message: string, { input_tokens, output_tokens } = NO_USAGE): FormatTrial => ({
+    ...{ format, works: outcome === 'edited', outcome, message },
+    ...{ input_tokens, output_tokens, seconds: seconds() },
+  });
   const onEvent = (event: StreamEvent): Promise<void> => {
     events.push(event);
     return Promise.resolve();
@@ -69,49 +73,24 @@ async function tryFormat(
     await model.stream(request, { signal, onEvent });
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    return {
-      format,
-      works: false,
-      outcome: error.kind,
-      message: error.message,
-      input_tokens: 0,
-      output_tokens: 0,
-      seconds: seconds(),
-    };
+    return trial(error.kind, error.message);
   }
   const answer = toAnswer({ events, complete: true, seconds: seconds() }, name);
-  const { usage } = answer;
-  const told = {
-    format,
-    input_tokens: tokensIn(usage),
-    output_tokens: usage.output_tokens,
-    seconds: seconds(),
-  };
-  if (promptCut(estimateRequestTokens(request), usage))
-    return {
-      ...told,
-      works: false,
-      outcome: 'prompt_cut',
-      message: 'the server cut the prompt: raise its context size (num_ctx for Ollama)',
-    };
+  const used = { ...NO_USAGE, ...answer.usage, input_tokens: tokensIn(answer.usage) };
+  if (promptCut(estimateRequestTokens(request), answer.usage))
+    return trial('prompt_cut', 'the server cut the prompt: raise its context size (num_ctx for Ollama)', used);
   const outcome = applyAnswer({
     format,
     answer: answer.text,
     files: new Map([[PATH, { bytes }]]),
     options: { nonce, requireMarker: true, stopReason: answer.stopReason, asked: INSTRUCTIONS },
   });
-  if (outcome.outcome !== 'edited')
-    return { ...told, works: false, outcome: outcome.outcome, message: outcome.reasons[0]?.message ?? '' };
+  if (outcome.outcome !== 'edited') return trial(outcome.outcome, outcome.reasons[0]?.message ?? '', used);
   const result = outcome.files.get(PATH);
   const works = result !== undefined && result !== 'absent' && new TextDecoder().decode(result.bytes) === AFTER;
   return works
-    ? { ...told, works, outcome: 'edited', message: '' }
-    : {
-        ...told,
-        works,
-        outcome: 'wrong',
-        message: 'the answer was well formed and made another change than the one asked for',
-      };
+    ? trial('edited', '', used)
+    : trial('wrong', 'the answer was well formed and made another change than the one asked for', used);
 }
 
 /** A small edit needs no more, and a model that does not end by itself is soon told. */

@@ -11,7 +11,7 @@ import {
   type PartNode,
   type PlanTree,
 } from './tree.js';
-import type { Fault, Marker, Part, PartText, Span, Task } from './types.js';
+import type { Fault, Part, PartHeading, PartText, Span, Task } from './types.js';
 import { wavesOf, type Wave } from './waves.js';
 import type { StepEvent } from '../../shared/events.js';
 
@@ -22,19 +22,14 @@ export interface ScoreReport extends Score {
   /** More file references than the threshold: told, and no reason by itself. */
   readonly manyFiles: boolean;
 }
-export interface PartReport {
-  readonly number: number;
-  readonly name: string;
-  readonly markers: readonly Marker[];
+export interface PartReport
+  extends
+    Pick<PartHeading, 'number' | 'name' | 'markers' | 'line'>,
+    Pick<PartText, 'objective' | 'complexity' | 'estimatedTime' | 'prerequisites'> {
   readonly expanded: boolean;
   readonly file: string;
-  readonly line: number;
-  readonly objective: string | null;
   /** Null: no such line. */
   readonly dependencies: readonly number[] | null;
-  readonly complexity: string | null;
-  readonly estimatedTime: string | null;
-  readonly prerequisites: readonly string[];
   readonly tasks: readonly Pick<Task, 'text' | 'done' | 'depth' | 'line'>[];
   readonly stages: readonly PartReport[];
   readonly expandedStages: readonly number[];
@@ -120,22 +115,13 @@ function stageFaultsOf(node: PartNode, show: (path: string) => string): readonly
 }
 
 function partReport(node: PartNode, show: (path: string) => string): PartReport {
-  const { heading } = node.part;
-  const text: PartText = textOf(node);
-  const tasks = tasksOf(node);
+  const { number, name, markers, line } = node.part.heading;
+  const { objective, complexity, estimatedTime, prerequisites } = textOf(node);
+  const tasks = tasksOf(node).map(({ text, done, depth, line: at }) => ({ text, done, depth, line: at }));
   return {
-    number: heading.number,
-    name: heading.name,
-    markers: heading.markers,
-    expanded: isExpanded(node),
-    file: show(fileOfPart(node)),
-    line: heading.line,
-    objective: text.objective,
-    dependencies: effectivePart(node).dependencies?.on ?? null,
-    complexity: text.complexity,
-    estimatedTime: text.estimatedTime,
-    prerequisites: text.prerequisites,
-    tasks: tasks.map(({ text: words, done, depth, line }) => ({ text: words, done, depth, line })),
+    ...{ number, name, markers, expanded: isExpanded(node), file: show(fileOfPart(node)), line },
+    ...{ objective, dependencies: effectivePart(node).dependencies?.on ?? null },
+    ...{ complexity, estimatedTime, prerequisites, tasks },
     stages: node.stages.map((stage) => partReport(stage, show)),
     expandedStages: listExpanded(node.stages),
   };

@@ -15,6 +15,7 @@
  */
 import { scoreReport, tasksOf } from './report.js';
 import type { ReplanAction, ReplanTrigger } from '../../shared/plan.js';
+import type { EvaluateTriggersInput } from '../../shared/replan-activities.js';
 import { aboveOf, type Thresholds } from './score.js';
 import { isExpanded, type PartNode, type PlanTree } from './tree.js';
 
@@ -29,19 +30,12 @@ export const ACTIONS: Readonly<Record<ReplanTrigger, readonly ReplanAction[]>> =
 /** Failures in so many phases are a pattern of the plan, not of one phase. */
 const DISTRIBUTED_FAILURES = 3;
 
-export interface TriggerFacts {
-  readonly trigger: ReplanTrigger;
-  readonly score: number;
-  readonly tasks: number;
-  readonly expanded: boolean;
+export interface TriggerFacts extends Pick<
+  EvaluateTriggersInput,
+  'trigger' | 'score' | 'tasks' | 'expanded' | 'failedPhases' | 'resolved' | 'replans' | 'forced'
+> {
   /** The tiers of this phase have come to `replan`. */
   readonly tiersSpent: boolean;
-  /** Phases with a failed verification since the plan was last revised for test failures. */
-  readonly failedPhases: number;
-  /** Something of it is committed, or it is done with. */
-  readonly resolved: boolean;
-  readonly replans: number;
-  readonly forced: boolean;
 }
 export type TriggerOutcome =
   | { readonly outcome: 'none'; readonly why: string }

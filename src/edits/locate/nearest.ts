@@ -1,8 +1,10 @@
 /** For refusals only: the place that looks most like what was wanted, and how it differs. Nothing is ever applied by likeness. */
 
-import { quoted } from '../../shared/text.js';
+import { quoted, sameEnds } from '../../shared/text.js';
 import { characterName } from '../text/codec.js';
 import type { Reason } from '../types.js';
+
+export { sameEnds };
 
 const CHARACTERS_NAMED = 4; // bound: Characters that are named where two lines look alike.
 const NEAREST_TEXT_LINES = 200_000; // bound: The nearest place is looked for in texts up to this length,
@@ -98,16 +100,6 @@ const compareAt = (text: readonly string[], wanted: readonly string[], start: nu
   const lines = text.slice(start, start + wanted.length);
   const fits = lines.length <= COPIED_LINES && lines.every((line) => line.length <= COPIED_LINE_CHARS);
   return { line: start + 1, matching, firstDifference: first, lines: fits ? lines : [] };
-};
-
-/** How many characters two texts have in common at their ends. */
-export const sameEnds = (a: string, b: string): [head: number, tail: number] => {
-  const most = Math.min(a.length, b.length);
-  let head = 0;
-  while (head < most && a[head] === b[head]) head += 1;
-  let tail = 0;
-  while (tail < most - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
-  return [head, tail];
 };
 
 /** Share of the longer of two texts that they have in common at their ends. */

@@ -67,7 +67,7 @@ export function readJsonAnswer(answer: PlainAnswer): JsonReading {
 }
 
 type Common = Pick<JsonPrompt, 'model' | 'outputBudget_tokens' | 'refusal'>;
-interface PhaseShown {
+export interface PhaseShown {
   readonly number: number;
   readonly name: string;
   /** Its Markdown. */

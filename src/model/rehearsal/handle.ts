@@ -10,6 +10,7 @@ import {
   type StatusReply,
   cutPrompt,
   readRequest,
+  statusReply,
   type AskedRequest,
 } from './reply.js';
 import type { ReadyRule, ReadyScript } from './script.js';
@@ -45,13 +46,7 @@ export const handle = async (request: IncomingMessage, response: ServerResponse,
   } else if (what === 'POST /v1/messages') {
     await answer(request, response, context);
   } else {
-    sendStatus(response, {
-      kind: 'status',
-      status: 404,
-      type: 'not_found_error',
-      message: `rehearsal: no ${what}`,
-      headers: {},
-    });
+    sendStatus(response, statusReply(404, 'not_found_error', `rehearsal: no ${what}`));
   }
 };
 

@@ -103,18 +103,10 @@ export const cutPrompt = (request: AskedRequest, context_tokens: number): AskedR
     const bytes = Buffer.from(text, 'utf8');
     const from = Math.max(0, bytes.length - left_bytes);
     left_bytes -= bytes.length - from;
+    if (from >= bytes.length) return [];
     // A character that is cut in two is lost whole.
-    return from >= bytes.length
-      ? []
-      : [
-          {
-            role,
-            text: bytes
-              .subarray(from)
-              .toString('utf8')
-              .replace(/^\uFFFD+/, ''),
-          },
-        ];
+    const end = bytes.toString('utf8', from).replace(/^\uFFFD+/, '');
+    return [{ role, text: end }];
   });
   return { ...request, texts: kept.reverse() };
 };
@@ -133,18 +125,12 @@ export interface AnswerReply {
   readonly usage: Readonly<Record<string, number>> & { readonly output_tokens: number };
 }
 
-const statusReply = (
+export const statusReply = (
   status: number,
   type: string,
   message: string,
   headers: Readonly<Record<string, string>> = {},
-): StatusReply => ({
-  kind: 'status',
-  status,
-  type,
-  message,
-  headers,
-});
+): StatusReply => ({ kind: 'status', status, type, message, headers });
 
 export const badRequest = (message: string): StatusReply => statusReply(400, 'invalid_request_error', message);
 

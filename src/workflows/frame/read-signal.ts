@@ -3,7 +3,7 @@
  * request or a reason why it does not count; nothing throws.
  */
 import type { Answer, DecisionPoint, DecisionRequest, Selection } from '../../shared/decisions.js';
-import { asText, short } from '../../shared/text.js';
+import { asText, isRecord, short } from '../../shared/text.js';
 import { isKnown, unknownVersion } from '../../shared/problems.js';
 import { boundsOf, rulesOf, type Ruled } from '../../shared/rules.js';
 import { mustName } from '../../shared/validate-decision.js';
@@ -18,8 +18,6 @@ export type Listening = Ruled & { readonly decision: DecisionPoint | null };
 const answersOf = (state: Listening): ReadonlySet<unknown> =>
   new Set([...Object.values(rulesOf(state).answers).flat(), ...(state.decision?.accepts ?? []), 'abort']);
 const isAnswer = (state: Listening, value: unknown): value is Answer => answersOf(state).has(value);
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const shown = (state: Listening, value: unknown): string => short(asText(value), boundsOf(state).signal_chars);
 
 const isTexts = (value: unknown): value is string[] =>

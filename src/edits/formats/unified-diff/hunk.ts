@@ -1,7 +1,8 @@
 /** One hunk of a unified diff: how far it reaches, and its lines. The place in the file is found elsewhere (`unified-diff/locate.ts`). */
 import { closesFence, type Fence } from '../../text/fence.js';
-import type { AnswerReader } from '../reader.js';
+import { type AnswerReader, fault } from '../reader.js';
 import { withoutBom } from '../../text/to-splices.js';
+import type { Fault } from '../../types.js';
 
 export interface HunkLine {
   readonly sign: ' ' | '-' | '+';
@@ -81,7 +82,7 @@ type Answer = Pick<AnswerReader, 'lines' | 'returned'>;
 export type ReadHunk =
   | { readonly ok: true; readonly hunk: Hunk; readonly next: number }
   /** `open`: the answer ends before the hunk does. */
-  | { readonly ok: false; readonly open: boolean; readonly code: string; readonly message: string };
+  | ({ readonly ok: false; readonly open: boolean } & Fault);
 
 /**
  * The hunk whose header is line `at`. `fence`: the one round the diff, where there is one. `whole`: the answer
@@ -165,11 +166,7 @@ const endByShape = (lines: readonly string[], from: number, ends: (i: number) =>
   return i;
 };
 
-const toHunkLines = (
-  { lines, returned: returns }: Answer,
-  from: number,
-  to: number,
-): HunkLine[] | { readonly code: string; readonly message: string } => {
+const toHunkLines = ({ lines, returned: returns }: Answer, from: number, to: number): HunkLine[] | Fault => {
   const result: HunkLine[] = [];
   for (let i = from; i < to; i++) {
     const raw = lines[i] ?? '';
@@ -177,7 +174,7 @@ const toHunkLines = (
     if (isNoNewline(raw)) {
       const before = result.at(-1);
       if (before === undefined || before.noNewline)
-        return { code: 'stray_line', message: `Line ${i + 1} of the answer, "${raw}", follows no line of a hunk.` };
+        return fault('stray_line', `Line ${i + 1} of the answer, "${raw}", follows no line of a hunk.`);
       before.noNewline = true;
       continue;
     }
@@ -192,10 +189,10 @@ const toHunkLines = (
   for (const side of hasNote ? ['-', '+'] : []) {
     const lines = result.filter((line) => line.sign === ' ' || line.sign === side);
     if (lines.slice(0, -1).some((line) => line.noNewline))
-      return {
-        code: 'stray_line',
-        message: `In the hunk at line ${from} of the answer, lines follow \`\\ No newline at end of file\`.`,
-      };
+      return fault(
+        'stray_line',
+        `In the hunk at line ${from} of the answer, lines follow \`\\ No newline at end of file\`.`,
+      );
   }
   return result;
 };

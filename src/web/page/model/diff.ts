@@ -1,6 +1,7 @@
 /** The combined diff as the page shows it: files, hunks, numbered lines. The edit engine reads it; here its lines get their numbers. Pure. */
 import { diffWordsWithSpace } from 'diff';
 import { readName, readDiff, type DiffHunk, type DiffSection } from '../../../edits/proposal/index.js';
+import { sameEnds } from '../../../shared/text.js';
 
 export type Sign = ' ' | '+' | '-';
 
@@ -104,11 +105,7 @@ export const stretchesOf = (text: string, other: string, isNew: boolean): readon
 };
 
 const ends = (text: string, other: string): readonly Stretch[] => {
-  const most = Math.min(text.length, other.length);
-  let head = 0;
-  while (head < most && text[head] === other[head]) head++;
-  let tail = 0;
-  while (tail < most - head && text[text.length - 1 - tail] === other[other.length - 1 - tail]) tail++;
+  const [head, tail] = sameEnds(text, other);
   return [
     { text: text.slice(0, head), changed: false },
     { text: text.slice(head, text.length - tail), changed: true },
