@@ -40,7 +40,7 @@ const LETTER: Record<Answer, string> = {
   restart: 'b',
   adopt: 'a',
   run_once: 'o',
-  run_without: 'r',
+  run_without: 'n',
   mask: 'm',
   send: 'o',
   abort: 'x',

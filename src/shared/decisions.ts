@@ -12,11 +12,11 @@ export interface Pause {
 
 export const ANSWERS_BY_REASON = {
   approval: ['approve', 'skip', 'revise', 'select'],
-  truncation: ['retry', 'manual', 'skip'],
-  unmarked: ['retry', 'manual', 'skip'],
-  declined: ['retry', 'manual', 'skip'],
-  call_lost: ['retry', 'manual', 'skip'],
-  attempts_exhausted: ['retry', 'manual', 'skip'],
+  truncation: ['retry', 'manual', 'skip', 'approve'],
+  unmarked: ['retry', 'manual', 'skip', 'approve'],
+  declined: ['retry', 'manual', 'skip', 'approve'],
+  call_lost: ['retry', 'manual', 'skip', 'approve'],
+  attempts_exhausted: ['retry', 'manual', 'skip', 'approve'],
   chunk_limit: ['retry', 'manual', 'skip'],
   budget: ['retry', 'manual', 'skip'],
   estimate: ['retry', 'manual', 'skip'],
@@ -24,9 +24,9 @@ export const ANSWERS_BY_REASON = {
   hook_changed: ['rebase', 'regenerate', 'take_theirs'],
   tests_failed: ['revise', 'keep', 'manual', 'skip'],
   test_command: ['run', 'other', 'no_tests'],
-  prompt_cut: ['retry', 'manual', 'skip'],
-  model_unavailable: ['retry', 'manual', 'skip'],
-  engine_failed: ['retry', 'manual', 'skip'],
+  prompt_cut: ['retry', 'manual', 'skip', 'approve'],
+  model_unavailable: ['retry', 'manual', 'skip', 'approve'],
+  engine_failed: ['retry', 'manual', 'skip', 'approve'],
   workspace_unreachable: ['wait'],
   blob_lost: ['regenerate'],
   expansion: ['expand', 'continue'],
@@ -98,6 +98,10 @@ export const WHOLE_ANSWERS: readonly Answer[] = [
   'mask',
   'send',
 ];
+
+/** `approve` where files failed takes all that are done, which the decision does not list. */
+export const isOfTheRest = ({ reason }: Pick<DecisionPoint, 'reason'>, answer: Answer): boolean =>
+  answer === 'approve' && reason !== 'approval';
 
 /** A file that a decision is about, and why. */
 export interface DecisionFile {

@@ -1,6 +1,7 @@
 /** Which decisions of people count: asked by the update's validator and by the signals. What each does is in decide.ts. Pure. */
 import {
   ANSWER_MEANS,
+  isOfTheRest,
   namedFiles,
   type Answer,
   type DecideOutcome,
@@ -145,8 +146,8 @@ function validateFiles(state: DecisionContext, open: DecisionPoint, request: Dec
   const named = namedFiles(request);
   if (named === undefined) return { counts: true };
   if (named.length === 0) return no('files is empty; leave it out to answer for all files');
-  if (rulesOf(state).wholeAnswers.includes(request.answer) || open.files.length === 0)
-    return no(`${request.answer} takes no files here`);
+  const whole = rulesOf(state).wholeAnswers.includes(request.answer) || isOfTheRest(open, request.answer);
+  if (whole || open.files.length === 0) return no(`${request.answer} takes no files here`);
   const known = new Set(open.files.map((file) => file.path));
   const stranger = named.find((path) => !known.has(path));
   if (stranger !== undefined)

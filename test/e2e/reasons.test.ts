@@ -1,5 +1,6 @@
 /** Decision points that come from the model's answers and from limits: each is really reached, and each answer does what it says. */
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { diffText } from '../../src/client/runs/show.js';
 import { check } from './check-history.js';
 import { scene, structured, whole, type Scene } from './support.js';
 
@@ -179,6 +180,57 @@ describe('the ladder', () => {
     expect([s.read('jam.js'), s.read('ok.js')]).toEqual([LONG, one(2)]);
     expect(s.read('wide.js')).toContain('much much');
   });
+});
+
+test('five files, the third truncates at every rung: the pause shows the diff of four, which are approved and committed', async () => {
+  const paths = ['one.js', 'two.js', 'three.js', 'four.js', 'five.js'];
+  const s = (open = await scene(files(...paths), [
+    BRIEF,
+    { ...good('three.js'), fault: { kind: 'truncate', bytes: 20 } },
+    ...paths.filter((path) => path !== 'three.js').map(good),
+  ]));
+  const first = await s.worker();
+  const keys = `target_files: [${paths.join(', ')}]\napproval: auto\ntest: grep -q 1 three.js\ncommit: true`;
+  const run = await s.start('five.md', job(keys));
+  const paused = await s.settle(run);
+  const { decision } = paused.status;
+  expect(decision).toMatchObject({
+    reason: 'truncation',
+    files: [{ path: 'three.js' }],
+    accepts: ['retry', 'manual', 'skip', 'approve', 'abort'],
+    proposalId: paused.proposal?.id,
+  });
+  expect(paused.status.counts).toMatchObject({ done: 4, failed: 1 });
+  expect(paused.ledger.map(({ path, status, attempts }) => [path, status, attempts > 1])).toEqual(
+    paths.map((path) => [path, path === 'three.js' ? 'failed' : 'done', path === 'three.js']),
+  );
+  const numbers = (await s.events(run)).flatMap((event) => (event.type === 'fallback' ? [event.to] : []));
+  expect(numbers).toEqual(['output budget 32768 tokens', 'output budget 64000 tokens', 'format structured-edit']);
+  // The combined diff of what is done, and nothing written.
+  const diff = await diffText(s.emend, paused.proposal!);
+  expect(diff.match(/^\+\+\+ b\/.*$/gm)).toEqual(['five', 'four', 'one', 'two'].map((name) => `+++ b/${name}.js`));
+  for (const path of paths) expect(s.read(path)).toBe(one(1));
+  await check(s, paused.workflowId!, 'edit-step-paused-in-part');
+  // The worker dies at the pause; the next one goes on, and asks the model for nothing.
+  const asked = s.rehearsal.requests().length;
+  await first.kill();
+  await s.worker();
+  await s.answer(run, 'approve');
+  expect(await s.end(run)).toMatchObject({
+    outcome: 'committed',
+    verification: 'pass',
+    skipped: ['three.js'],
+    wasSplit: true,
+  });
+  expect(s.rehearsal.requests()).toHaveLength(asked);
+  expect(s.git('show', '--format=', '--name-only', 'HEAD').trim().split('\n').sort()).toEqual([
+    'five.js',
+    'four.js',
+    'one.js',
+    'two.js',
+  ]);
+  expect(s.read('three.js')).toBe(one(1));
+  await check(s, paused.workflowId!, 'edit-step-committed-in-part');
 });
 
 describe('limits', () => {

@@ -121,24 +121,26 @@ export function checkMove(state: StepState, move: Effect): void {
   }
 }
 
-/** The last `file 2/5` that was shown, and the files that were done with by then. */
+/** The last `file 2/5` that was shown, and the files that were done with so far, on this base. */
 export interface ShownNumber {
   readonly base: number;
   readonly number: number;
+  readonly before: number;
   readonly doneWith: ReadonlySet<string>;
 }
 /** Within a base a file's number never goes back, and goes up by as many files as came to an end in between. */
-export function checkNumber(last: ShownNumber | null, state: StepState): ShownNumber | null {
-  const [, shown] = /^file (\d+)\/\d+: /.exec(statusOf(state).doing) ?? [];
-  if (shown === undefined) return last;
+export function checkNumber(last: ShownNumber | null, state: StepState): ShownNumber {
+  const base = state.base.number;
   const { files } = state.edits;
+  const known = last?.base === base ? last : { base, number: 0, before: 0, doneWith: new Set<string>() };
+  const ended = files.filter((file) => !isUnfinished(file)).map((file) => file.path);
+  const doneWith = new Set([...known.doneWith, ...ended]);
+  const [, shown] = /^file (\d+)\/\d+: /.exec(statusOf(state).doing) ?? [];
+  if (shown === undefined) return { ...known, doneWith };
   const number = Number(shown);
-  const doneWith = new Set(files.filter((file) => !isUnfinished(file)).map((file) => file.path));
+  const most = known.number === 0 ? doneWith.size + 1 : known.number + doneWith.size - known.before;
   holds(number <= files.length, `file ${number} of ${files.length}`);
-  if (last?.base === state.base.number) {
-    const more = [...doneWith].filter((path) => !last.doneWith.has(path)).length;
-    holds(number >= last.number, `file ${number} after file ${last.number}`);
-    holds(number <= last.number + more, `file ${number} after file ${last.number}, and ${more} came to an end`);
-  }
-  return { base: state.base.number, number, doneWith: new Set([...(last?.doneWith ?? []), ...doneWith]) };
+  holds(number >= known.number, `file ${number} after file ${known.number}`);
+  holds(number <= most, `file ${number} after file ${known.number}, and at most ${most} is due`);
+  return { base, number, before: doneWith.size, doneWith };
 }

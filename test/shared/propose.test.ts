@@ -1,4 +1,5 @@
 /** Outcomes, attempts, the ladder and what they add up to: each row is a case. */
+import { detailsOf } from '../../src/workflows/step/views.js';
 import { describe, expect, test } from '@jest/globals';
 import { currentRules, type Rules } from '../../src/shared/rules.js';
 import { play, type Case } from './step-driver.js';
@@ -183,7 +184,8 @@ describe('another format, and an end of all answers', () => {
       ...WHOLE,
       limits: { maxCallsPerFile: 3 },
       words: { propose: { '*': ['invalid', 'invalid'], 'a.ts': ['truncated>budget:32768'] } },
-      effects: 'preflight > propose * > propose *#2 told > brief > propose a.ts > propose b.ts > ask truncation a.ts',
+      effects:
+        'preflight > propose * > propose *#2 told > brief > propose a.ts > propose b.ts > build > ask truncation a.ts',
     },
   ])('$name', check);
 });
@@ -223,7 +225,8 @@ describe('several files', () => {
       name: 'a failed file does not hold up the others; one pause with all that needs deciding',
       files: THREE,
       words: { propose: { 'a.ts': ['declined'], 'b.ts': ['invalid', 'invalid'] } },
-      effects: 'preflight > propose a.ts > propose b.ts > propose b.ts#2 told > propose c.ts > ask declined a.ts,b.ts',
+      effects:
+        'preflight > propose a.ts > propose b.ts > propose b.ts#2 told > propose c.ts > build > ask declined a.ts,b.ts',
     },
     {
       name: 'each failed file has its own answer',
@@ -234,7 +237,7 @@ describe('several files', () => {
         ['retry', { files: ['b.ts'], note: 'use tabs' }],
       ],
       effects:
-        'preflight > propose a.ts > propose b.ts > propose b.ts#2 told > propose c.ts > ask declined a.ts,b.ts > ' +
+        'preflight > propose a.ts > propose b.ts > propose b.ts#2 told > propose c.ts > build > ask declined a.ts,b.ts > ' +
         'say skip a.ts > say retry b.ts > propose b.ts#3 told "use tabs" > build > ask approval c.ts,b.ts',
     },
     {
@@ -243,7 +246,7 @@ describe('several files', () => {
       words: { propose: { 'a.ts': ['declined'] }, build: ['touch:a.ts'] },
       decisions: ['manual', 'approve'],
       effects:
-        'preflight > propose a.ts > propose b.ts > ask declined a.ts > say manual > build > ask approval b.ts > say approve > apply b.ts,a.ts > commit > committed',
+        'preflight > propose a.ts > propose b.ts > build > ask declined a.ts > say manual > build > ask approval b.ts > say approve > apply b.ts,a.ts > commit > committed',
     },
     {
       name: 'all failed, all skipped',
@@ -258,13 +261,13 @@ describe('several files', () => {
       words: { propose: { 'b.ts': ['truncated>exhausted'] } },
       decisions: [['retry', { set: { outputBudget_tokens: 40_000, model: 'big' } }]],
       effects:
-        'preflight > propose a.ts > propose b.ts > ask truncation b.ts > say retry > propose b.ts#2 40000 model=big > build > ask approval a.ts,b.ts',
+        'preflight > propose a.ts > propose b.ts > build > ask truncation b.ts > say retry > propose b.ts#2 40000 model=big > build > ask approval a.ts,b.ts',
     },
     {
       name: 'a propose activity that fails fails its file alone',
       files: TWO,
       words: { propose: { 'a.ts': ['fails'] } },
-      effects: 'preflight > propose a.ts > propose b.ts > ask model_unavailable a.ts',
+      effects: 'preflight > propose a.ts > propose b.ts > build > ask model_unavailable a.ts',
     },
     {
       name: 'a file skipped at a limit is not in the one call for the rest',
@@ -552,5 +555,112 @@ describe('secrets in a request that a person is asked about', () => {
     const { trace, world } = play({ words: { propose: ['secret=a.ts'] }, input: { rules } });
     expect(trace.join(' > ')).toBe('preflight > propose * > propose * > build > ask approval a.ts');
     expect(world.asked.map(({ secrets }) => secrets)).toEqual([undefined, 'mask']);
+  });
+});
+
+describe('some files failed, the others are done: their proposal is built before a person is asked', () => {
+  const FIVE = ['a.ts', 'b.ts', 'c.ts', 'd.ts', 'e.ts'];
+  const ASKED = FIVE.map((path) => `propose ${path}`).join(' > ');
+  const stuck = { 'c.ts': ['truncated>exhausted'] };
+  const TO_PAUSE = `preflight > ${ASKED} > build > ask truncation c.ts`;
+  const before = currentRules();
+  const CASES: readonly Case[] = [
+    {
+      name: 'approve applies what is done and leaves the failed one out',
+      files: FIVE,
+      words: { propose: stuck },
+      decisions: ['approve'],
+      effects: `${TO_PAUSE} > say approve > apply a.ts,b.ts,d.ts,e.ts > commit > committed`,
+    },
+    {
+      name: 'skip leaves it out, and the same proposal is asked about',
+      files: FIVE,
+      words: { propose: stuck },
+      decisions: ['skip', 'approve'],
+      effects: `${TO_PAUSE} > say skip > ask approval a.ts,b.ts,d.ts,e.ts > say approve > apply a.ts,b.ts,d.ts,e.ts > commit > committed`,
+    },
+    {
+      name: 'retry builds anew, and all of it is asked about',
+      files: FIVE,
+      words: { propose: stuck },
+      decisions: ['retry'],
+      effects: `${TO_PAUSE} > say retry > propose c.ts#2 > build > ask approval a.ts,b.ts,d.ts,e.ts,c.ts`,
+    },
+    {
+      name: 'retry of one, approve of the rest: only the new one is asked about',
+      files: THREE,
+      words: { propose: { 'a.ts': ['declined'], 'b.ts': ['declined'] } },
+      decisions: [['retry', { files: ['a.ts'] }], 'approve', 'approve'],
+      effects:
+        'preflight > propose a.ts > propose b.ts > propose c.ts > build > ask declined a.ts,b.ts > say retry a.ts > say approve > ' +
+        'propose a.ts#2 > build > ask approval a.ts > say approve > apply c.ts,a.ts > commit > committed',
+    },
+    {
+      name: 'approve names no files, and the proposal that was shown',
+      files: TWO,
+      words: { propose: { 'a.ts': ['declined'] } },
+      decisions: [
+        ['approve', { files: ['a.ts'] }],
+        ['approve', { decision: '1-feedc0de' }],
+      ],
+      effects:
+        'preflight > propose a.ts > propose b.ts > build > ask declined a.ts > say approve a.ts > no: approve takes no files here > ' +
+        'say approve > no: decision 1-feedc0de is not open; open is 1-feedc0de-d1b3aebb (an answer counts only for the proposal it names)',
+    },
+    {
+      name: 'approval: auto does not decide about the failed one',
+      files: TWO,
+      ready: { approval: 'auto' },
+      words: { propose: { 'a.ts': ['declined'] } },
+      decisions: ['skip'],
+      effects:
+        'preflight > propose a.ts > propose b.ts > build > ask declined a.ts > say skip > approve_by_policy > apply b.ts > commit > committed',
+    },
+    {
+      name: 'nothing of the others changes: there is nothing to approve',
+      files: TWO,
+      words: { propose: { 'a.ts': ['declined'], 'b.ts': ['unchanged'] }, build: ['empty', 'empty'] },
+      decisions: ['approve', 'skip'],
+      effects:
+        'preflight > propose a.ts > propose b.ts > build > ask declined a.ts > say approve > ' +
+        'no: approve is no answer to declined; answers are: retry, manual, skip, abort > say skip > build > unchanged',
+    },
+    {
+      name: 'the build refuses a file that is done: it is asked for again first',
+      files: TWO,
+      words: { propose: { 'a.ts': ['declined'] }, build: ['refused:b.ts'] },
+      decisions: ['approve'],
+      effects:
+        'preflight > propose a.ts > propose b.ts > build > propose b.ts#2 told > build > ask declined a.ts > say approve > apply b.ts > commit > committed',
+    },
+    {
+      name: 'a run that began before this asks without it',
+      files: TWO,
+      words: { propose: { 'a.ts': ['declined'] } },
+      decisions: ['skip'],
+      input: { rules: { ...before, answers: { ...before.answers, declined: ['retry', 'manual', 'skip'] } } },
+      effects: 'preflight > propose a.ts > propose b.ts > ask declined a.ts > say skip > build > ask approval b.ts',
+    },
+  ];
+  test.each(CASES)('$name', check);
+
+  test('the question and its details name what an approval takes; it consents to commands without a sandbox', () => {
+    const driver = play({
+      files: TWO,
+      ready: { noSandbox: 'bwrap is missing' },
+      words: { propose: { 'a.ts': ['declined'] } },
+    });
+    const { decision } = driver.state;
+    expect(decision?.message).toContain(
+      'approve leaves out what failed and takes the rest: 1 file, +1 -1 lines; tests will run without a sandbox (bwrap is missing)',
+    );
+    expect(decision?.id).toContain(driver.state.proposal?.id.slice(0, 8));
+    expect(detailsOf(driver.state)).toContain('its combined diff: `emend diff feedc0de`\n\n- `b.ts` +1 -1');
+    expect(driver.say('approve')).toBeNull();
+    expect(driver.state.sandbox).toEqual({ without: 'run' });
+    expect(driver.state.events.findLast((event) => event.type === 'decided')).toMatchObject({
+      files: 1,
+      skipped: ['a.ts'],
+    });
   });
 });

@@ -75,9 +75,8 @@ export const decisionHead = (
     `waits for you: ${decision.reason}   (decision ${decision.id})`,
     ...(decision.mustSign === true ? ['  an answer counts only where one of the approvers signs it'] : []),
     ...(decision.message === '' ? [] : [`  ${plain(decision.message)}`]),
-    ...(proposal === null
-      ? fileLines(open, decision, width)
-      : proposalLines(proposal, width).map((text) => `  ${text}`)),
+    ...(proposal === null || decision.reason !== 'approval' ? fileLines(open, decision, width) : []),
+    ...(proposal === null ? [] : proposalLines(proposal, width).map((text) => `  ${text}`)),
     ...(answered === 0 ? [] : [`  ${count(answered, 'file')} already answered, ${open.length} to go`]),
     ...(decision.subject === null ? [] : [`  about: ${plain(decision.subject)}`]),
   ];

@@ -82,7 +82,7 @@ const answersOf = (state: PlanState, reason: PauseReason): readonly Answer[] => 
   // Of a whole plan: the phases that are to be left out are said in its document.
   if (reason === 'estimate') return ['continue'];
   return answersTo(state, reason).filter(
-    (answer) => state.asked !== null || (answer !== 'manual' && answer !== 'skip'),
+    (answer) => answer !== 'approve' && (state.asked !== null || (answer !== 'manual' && answer !== 'skip')),
   );
 };
 

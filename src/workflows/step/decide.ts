@@ -2,6 +2,7 @@
 import { within } from '../frame/machine.js';
 import { recordOf, seenWith, resolvedBy, testsBy, waitsForHost } from '../frame/decision-state.js';
 import {
+  isOfTheRest,
   namedFiles,
   type Answer,
   type DecisionPoint,
@@ -72,7 +73,8 @@ function takeAnswer(state: StepState, request: DecisionRequest, now: number): St
   const wanted = namedFiles(request);
   const named = wanted === undefined ? null : new Set(wanted);
   const files = named === null ? unanswered : unanswered.filter((path) => named.has(path));
-  const told = emit(seen, now, decidedBy(request, open.id, files.length));
+  const taken = isOfTheRest(open, request.answer) ? (state.proposal?.files ?? []) : files;
+  const told = emit(seen, now, decidedBy(request, open.id, taken.length));
   const answered = { ...open.answered, ...Object.fromEntries(files.map((path) => [path, request.answer])) };
   const complete = open.files.every((file) => Object.hasOwn(answered, file.path));
   const records = [...state.pendingRecords, recordOf(request, now, files)];
@@ -152,7 +154,8 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
     verdict: { answer, decision: open.n, key: keys.get(file.path) ?? '' },
   });
   const change: Partial<Record<Answer, (file: FileEntry) => FileEntry>> = {
-    approve: (file) => verdict(file, 'approve'),
+    // Of failed files: those that are done are approved, and these are left out.
+    approve: (file) => (isOfTheRest(open, 'approve') ? { ...file, status: 'skipped' } : verdict(file, 'approve')),
     skip: (file) => (open.reason === 'approval' ? verdict(file, 'skip') : { ...file, status: 'skipped' }),
     take_theirs: (file) => ({ ...file, status: 'skipped' }),
     select: (file) =>
@@ -171,6 +174,8 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
   };
   const effect = change[request.answer];
   if (effect === undefined) return state;
+  if (isOfTheRest(open, request.answer))
+    return withFiles(withFiles(state, files, effect), [...keys.keys()], (file) => verdict(file, 'approve'));
   if (request.answer !== 'retry') return withFiles(state, files, effect);
   // A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for.
   const { combined: asked } = state.edits;
@@ -203,6 +208,19 @@ const withConsent = (state: StepState, { answer, by }: DecisionRequest): StepSta
   answer === 'approve' && by.from !== 'policy' && lacksConsent(state)
     ? { ...state, sandbox: { ...state.sandbox, without: 'run' } }
     : state;
+
+/** The proposal of the files that are done is that of the step once the failed ones are left out; else it is built anew with them. */
+function resolveFailed(
+  state: StepState,
+  answers: ReadonlySet<Answer>,
+  request: DecisionRequest,
+  now: number,
+): StepState {
+  if (state.stage.at !== 'propose' || state.stage.part === undefined) return state;
+  const leftOut = [...answers].every((answer) => answer === 'approve' || answer === 'skip');
+  if (!leftOut || state.proposal === null) return { ...state, stage: { at: 'propose' }, proposal: null };
+  return resolveReview(withConsent({ ...state, stage: { at: 'review' } }, request), now);
+}
 
 /** Every file of the decision has its answer: what follows. */
 function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest, now: number): StepState {
@@ -248,6 +266,8 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
     }
     default:
       // Failed files and limits: decided per file, or for the step where no file is named.
-      return open.files.length === 0 ? resolveCombined(state, request, now) : state;
+      return open.files.length === 0
+        ? resolveCombined(state, request, now)
+        : resolveFailed(state, answers, request, now);
   }
 }

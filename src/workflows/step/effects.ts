@@ -3,11 +3,13 @@
  * (reduce.ts); nothing here knows a file, a model or a clock other than the workflow's own.
  */
 import type { PauseReason } from '../../shared/decisions.js';
-import type { SelectedFiles } from '../../shared/proposal-activities.js';
+import { answersTo } from '../../shared/rules.js';
+import type { ProposalSummary, SelectedFiles } from '../../shared/proposal-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { outageEffect } from '../../shared/outage.js';
 import {
   approvedPaths,
+  isPart,
   isUnfinished,
   lacksConsent,
   maxChunks,
@@ -132,8 +134,23 @@ function proposeEffect(state: StepState, now: number): Effect {
     }));
   const [worst] = failed;
   if (worst === undefined) return { kind: 'build' };
-  const message = `${failed.length} of ${files.length} files could not be edited: ${worst.message}`;
+  // A run that began before the part could be approved asks without it.
+  const approvable = answersTo(state, worst.reason).includes('approve') && leftOut(state).exclude.length < files.length;
+  if (approvable && !(state.stage.at === 'propose' && state.stage.part)) return { kind: 'build' };
+  const part =
+    state.proposal === null || !isPart(state)
+      ? ''
+      : `; approve leaves out what failed and takes the rest: ${sumOf(state, state.proposal)}`;
+  const message = `${failed.length} of ${files.length} files could not be edited: ${worst.message}${part}`;
   return { kind: 'pause', pause: { reason: worst.reason, message, files: failed, subject: null } };
+}
+
+/** What an approval would take, and consent to. */
+function sumOf(state: StepState, { files }: ProposalSummary): string {
+  const added = files.reduce((sum, file) => sum + file.added, 0);
+  const removed = files.reduce((sum, file) => sum + file.removed, 0);
+  const consent = lacksConsent(state) ? `; ${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})` : '';
+  return `${files.length} ${files.length === 1 ? 'file' : 'files'}, +${added} -${removed} lines${consent}`;
 }
 
 const UNSANDBOXED = 'tests will run without a sandbox';
@@ -152,14 +169,7 @@ function reviewEffect(state: StepState): Effect {
     const why = auto
       ? `approval is auto, but a person must look: ${[...failedBefore, ...proposal.mustAsk].join('; ')}`
       : told;
-    const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
-    const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
-    const consent = lacksConsent(state) ? `; ${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})` : '';
-    return pause(
-      'approval',
-      `${why}: ${proposal.files.length} ${proposal.files.length === 1 ? 'file' : 'files'}, +${added} -${removed} lines${consent}`,
-      undecided,
-    );
+    return pause('approval', `${why}: ${sumOf(state, proposal)}`, undecided);
   }
   return { kind: 'finish' };
 }

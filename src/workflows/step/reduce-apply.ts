@@ -24,19 +24,20 @@ import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 
 // ----------------------------------------------------------------------------------------------------------- build, review, apply
-/** A new proposal: verdicts on files whose base and result are the same stand. */
+/** A new proposal: verdicts on files whose base and result are the same stand. About failed files a person is asked first. */
 function onProposal(state: StepState, proposal: ProposalSummary, now: number): StepState {
-  return resolveReview(
-    emit({ ...state, stage: { at: 'review' }, proposal }, now, {
-      type: 'proposal_ready',
-      proposal: proposal.id,
-      file_count: proposal.files.length,
-      added: proposal.files.reduce((sum, file) => sum + file.added, 0),
-      removed: proposal.files.reduce((sum, file) => sum + file.removed, 0),
-    }),
-    now,
-  );
+  const told = emit({ ...state, proposal }, now, {
+    type: 'proposal_ready',
+    proposal: proposal.id,
+    file_count: proposal.files.length,
+    added: proposal.files.reduce((sum, file) => sum + file.added, 0),
+    removed: proposal.files.reduce((sum, file) => sum + file.removed, 0),
+  });
+  return hasFailed(state) ? { ...told, stage: PART } : resolveReview({ ...told, stage: { at: 'review' } }, now);
 }
+
+const PART = { at: 'propose', part: true } as const;
+const hasFailed = ({ edits }: StepState): boolean => edits.files.some((file) => file.status === 'failed');
 
 export function onProposalBuilt(before: StepState, result: BuildProposalResult, now: number): StepState {
   if (result.outcome === 'no_sandbox') return askForConsent(before, result);
@@ -45,6 +46,7 @@ export function onProposalBuilt(before: StepState, result: BuildProposalResult, 
     case 'built':
       return onProposal(state, result.proposal, now);
     case 'empty': {
+      if (hasFailed(state)) return { ...state, stage: PART, proposal: null };
       const allSkipped = state.edits.files.every((file) => file.status === 'skipped');
       return endOfWork(state, now, allSkipped ? 'skipped' : 'unchanged');
     }

@@ -5,7 +5,7 @@
 import type { ActivityName } from '../../shared/activities.js';
 import type { StepUsage } from '../../shared/usage.js';
 import { abortStep, applyDecision } from './decide.js';
-import type { Pause } from '../../shared/decisions.js';
+import type { Answer, Pause } from '../../shared/decisions.js';
 import { pathsToApply, type Chunk } from './effects.js';
 import { answeredAgain, waited } from '../../shared/outage.js';
 import type {
@@ -22,7 +22,7 @@ import { onApplied, onCommitted, onRebased, onRolledBack, onProposalBuilt, onVer
 import { onPreflight } from './reduce-preflight.js';
 import { failChunk, onChunkStarted, onProposed, onUsageCounted, spend, type Proposed } from './reduce-propose.js';
 import { asking, decisionId } from '../frame/decision-state.js';
-import type { FileEntry, StepState, Verdict } from './state.js';
+import { isPart, type FileEntry, type StepState, type Verdict } from './state.js';
 import { close, lookAgain, progressOf, resolveReview, withFiles } from './transitions.js';
 import { emit, recordIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
 import { within, type ActivityFailed, type FrameFact } from '../frame/machine.js';
@@ -51,9 +51,12 @@ export type Fact =
 function onPaused(state: StepState, wanted: Pause, now: number): StepState {
   // Before the files are known nobody can have changed them by hand.
   const inPart = (state.proposal?.files ?? []).some((file) => (file.changes ?? 0) > 1);
-  const answers = answersTo(state, wanted.reason).filter((answer) =>
-    answer === 'manual' ? state.base.ready !== null : answer !== 'select' || inPart,
-  );
+  const offered: Partial<Record<Answer, boolean>> = {
+    manual: state.base.ready !== null,
+    select: inPart,
+    approve: wanted.reason === 'approval' || (isPart(state) && wanted.files.length > 0),
+  };
+  const answers = answersTo(state, wanted.reason).filter((answer) => offered[answer] ?? true);
   const proposalId = state.proposal?.id ?? null;
   return openDecision(state, wanted, now, { answers, proposalId, progress: progressOf(state) });
 }

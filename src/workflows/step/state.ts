@@ -37,7 +37,9 @@ export type Stage =
   /** `only`: targets whose base is taken anew; null: all. */
   | { readonly at: 'preflight'; readonly only: Paths | null }
   | { readonly at: 'pick'; readonly snapshot: BlobRef }
-  | { readonly at: 'propose' | 'build' | 'review' | 'commit' }
+  /** `part`: of files that are done, while others failed, the proposal is built (null: nothing of them changes). */
+  | { readonly at: 'propose'; readonly part?: true }
+  | { readonly at: 'build' | 'review' | 'commit' }
   | { readonly at: 'apply'; readonly busy: Busy | null }
   /** `files`: carried over to the bytes that are there now; null: all. */
   | { readonly at: 'rebase'; readonly files: Paths | null }
@@ -244,6 +246,10 @@ export const isUnfinished = ({ status }: { readonly status: FileStatus }): boole
 /** Paths that still want an answer from the model. */
 export const unfinishedPaths = (state: StepState): readonly string[] =>
   state.edits.files.filter(isUnfinished).map((file) => file.path);
+
+/** Is the proposal that of the files that are done, while a person is asked about others? */
+export const isPart = ({ stage, proposal }: StepState): boolean =>
+  stage.at === 'propose' && stage.part === true && proposal !== null;
 
 /** The person who changed a file by hand has reviewed it by that. */
 const isPersons = (file: ProposalFileSummary, entries: ReadonlyMap<string, FileEntry>): boolean =>

@@ -128,6 +128,21 @@ export function detailsOf(state: StepState): string {
   const head = `**${plain(doingOf(state))}**`;
   const summary = `${files.length} ${files.length === 1 ? 'file' : 'files'}: ${counts.done} done, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending + counts.in_progress} open`;
   const decision = state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
+  const { proposal } = state;
+  const changes =
+    proposal === null || state.decision?.proposalId !== proposal.id
+      ? []
+      : [
+          '',
+          `Proposal \`${proposal.id.slice(0, 8)}\`; its combined diff: \`emend diff ${state.input.stepKey.slice(0, BOUNDS.shownKey_chars)}\``,
+          '',
+          ...proposal.files
+            .slice(0, BOUNDS.detailsFiles)
+            .map(
+              (file) =>
+                `- ${plain(file.path)} +${file.added} -${file.removed}${file.change === 'edit' ? '' : `, ${file.change}`}`,
+            ),
+        ];
   const rows = files
     .slice(0, BOUNDS.detailsFiles)
     .map(
@@ -139,5 +154,5 @@ export function detailsOf(state: StepState): string {
     state.ignored.length === 0
       ? []
       : ['', 'Did not count:', ...state.ignored.slice(-5).map((line) => `- ${plain(line)}`)];
-  return bounded([head, '', summary, '', ...decision, ...ignored, '', ...table]);
+  return bounded([head, '', summary, '', ...decision, ...changes, ...ignored, '', ...table]);
 }

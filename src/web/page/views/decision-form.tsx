@@ -1,7 +1,13 @@
 /** A decision point with exactly the answers that it accepts, and what each of them needs. */
 import { useRef, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
-import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../../shared/decisions.js';
+import {
+  ANSWER_MEANS,
+  isOfTheRest,
+  WHOLE_ANSWERS,
+  type Answer,
+  type DecisionPoint,
+} from '../../../shared/decisions.js';
 import { LIMITS } from '../../../shared/limits.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { decide, Refused } from '../api.js';
@@ -30,7 +36,8 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
   const [busy, setBusy] = useState(false);
   // Part of a file is chosen in the terminal (`emend review`): a form cannot say which changes.
   const choices = decision.accepts.filter((each) => each !== 'abort' && each !== 'select');
-  const perFile = answer !== null && !WHOLE_ANSWERS.includes(answer) && decision.files.length > 1;
+  const whole = answer === null || WHOLE_ANSWERS.includes(answer) || isOfTheRest(decision, answer);
+  const perFile = !whole && decision.files.length > 1;
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     if (answer === null) return;
