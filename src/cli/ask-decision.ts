@@ -41,6 +41,8 @@ const LETTER: Record<Answer, string> = {
   adopt: 'a',
   run_once: 'o',
   run_without: 'r',
+  mask: 'm',
+  send: 'o',
   abort: 'x',
 };
 

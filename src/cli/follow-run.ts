@@ -34,7 +34,7 @@ export interface FollowOptions {
   /** Come back where no worker answers, instead of waiting for one. */
   readonly needWorker: boolean;
   readonly signal: AbortSignal;
-  /** Approves an `approval`, or says why a person must look (not empty); absent: nothing is approved by a policy. */
+  /** Answers an `approval` or `secret_found`, or says why a person must look (not empty); absent: nothing is approved by a policy. */
   readonly policy?: (run: ResolvedRun, decision: DecisionPoint) => Promise<readonly string[]>;
   /** Told of each decision point that nothing has answered yet. */
   readonly onWaiting?: (status: StepStatus, decision: DecisionPoint) => Promise<void>;
@@ -76,6 +76,8 @@ const follow = async (
   const judged = new Map<string, readonly string[]>();
   const told = new Set<string>();
   const gone = (): boolean => options.signal.aborted;
+  const isJudged = ({ id, reason }: DecisionPoint): boolean =>
+    options.policy !== undefined && ['approval', 'secret_found'].includes(reason) && !judged.has(id);
   for (let run = started; ; run = await refreshRun(emend, run)) {
     const seen: { stopped: Followed | DecisionPoint | null; status: StepStatus | null } = {
       stopped: null,
@@ -93,12 +95,12 @@ const follow = async (
         }
         const { decision } = view.status;
         if (decision === null || handled.has(decision.id)) return undefined;
-        const judging = options.policy !== undefined && !judged.has(decision.id);
-        if (!(decision.reason === 'approval' && (options.yes || judging)) && !told.has(decision.id)) {
+        const isOurs = isJudged(decision) || (options.yes && decision.reason === 'approval');
+        if (!isOurs && !told.has(decision.id)) {
           told.add(decision.id);
           await options.onWaiting?.(view.status, decision);
         }
-        if (options.wait && !options.interactive && !(decision.reason === 'approval' && (options.yes || judging))) {
+        if (options.wait && !options.interactive && !isOurs) {
           progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, { width: io.columns, fold: foldOf(io) }));
           handled.add(decision.id);
           return undefined;
@@ -113,7 +115,7 @@ const follow = async (
     const { stopped, status } = seen;
     if (gone() || stopped === null || status === null) return { kind: 'interrupted' };
     if ('kind' in stopped) return stopped;
-    if (options.policy !== undefined && stopped.reason === 'approval' && !judged.has(stopped.id)) {
+    if (options.policy !== undefined && isJudged(stopped)) {
       const why = await options.policy(run, stopped);
       judged.set(stopped.id, why);
       if (why.length === 0) handled.add(stopped.id);

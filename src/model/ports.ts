@@ -78,14 +78,18 @@ export type CallOutcome =
       readonly recorded: boolean;
     }
   /** `maxUnknownCalls` calls were cut off; nothing is asked again without a decision. */
-  | { readonly outcome: 'call_lost'; readonly usage: StepUsage };
+  | { readonly outcome: 'call_lost'; readonly usage: StepUsage }
+  | { readonly outcome: 'not_made'; readonly usage: StepUsage };
 
 export interface JournalAsk {
   readonly key: CallKeyParts;
-  /** Builds the request of a new call; not called when the call is recorded already. The nonce is where it belongs already. */
+  /**
+   * Builds the request of a new call; not called when the call is recorded already. The nonce is where it belongs already. Null: there is
+   * to be none, and nothing is recorded.
+   */
   readonly makeRequest: (
     nonceFor: (requestWithoutNonce: string) => string,
-  ) => Promise<{ request: ModelRequest; nonce: string }>;
+  ) => Promise<{ request: ModelRequest; nonce: string } | null>;
   readonly maxUnknownCalls: number;
   /** How often this process stood still (a laptop's lid). A call that it cut off counts, but not against `maxUnknownCalls`. */
   readonly stoodStill?: () => number;

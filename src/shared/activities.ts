@@ -111,9 +111,9 @@ export const ACTIVITIES = {
   verify: {
     ...host,
     asksAgain: true,
-    more_s: { timeout_s: 1 },
+    more_s: { timeout_s: 3 },
     work: 'running the tests',
-    why: 'runs within `testTimeout_s`',
+    why: 'runs within `testTimeout_s`; where they fail in a sandbox, the base does so twice more',
   },
   rollBack: { ...host, work: 'putting the files back', why: 'a retry goes on where the last attempt ended' },
   commit: { ...commits, asksAgain: true, work: 'committing what was applied' },

@@ -32,8 +32,8 @@ export const STORE_BOUNDS = bounds({
 
 /** What goes into prompts beside the budgets, and how calls are looked at. */
 export const MODEL_BOUNDS = bounds({
-  // Of the output of a phase's failed tests its next attempt is shown this much.
-  phaseFailure_chars: 8_000,
+  // Of a phase's failed tests its next attempt is shown this much, and as much of the edit that failed.
+  phaseFailure_bytes: 8_000,
   // Calls for one answer: the first, and one more that is told why the first could not be used. ◆ Part of the number of the regeneration, and so of call keys: never changed.
   adviceCalls: 2,
   // Answers are a score, a page or a few tasks.

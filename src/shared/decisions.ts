@@ -37,7 +37,9 @@ export const ANSWERS_BY_REASON = {
   version_unknown: ['wait'],
   cancelled: ['retry', 'skip'],
   sandbox_unavailable: ['run_once', 'run_without', 'skip'],
+  sandbox_blocks_tests: ['retry', 'run_once', 'run_without', 'skip'],
   tests_changed_files: ['retry', 'adopt', 'skip'],
+  secret_found: ['mask', 'send', 'skip'],
 } as const;
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
@@ -69,7 +71,9 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   restart: 'begin with the first phase that is not marked as done',
   adopt: 'take the files as the tests wrote them as a new proposal, which is shown again',
   run_once: 'run what comes next without a sandbox, this once',
-  run_without: 'run the commands of this run without a sandbox',
+  run_without: 'run the commands of this run, and of what is left of its plan, without a sandbox',
+  mask: 'send placeholders instead of secrets in this run; the files keep theirs',
+  send: 'send the files of this run as they are, secrets and all',
   abort: 'end the run; what was applied and not committed is rolled back',
 };
 
@@ -91,6 +95,8 @@ export const WHOLE_ANSWERS: readonly Answer[] = [
   'run_once',
   'run_without',
   'adopt',
+  'mask',
+  'send',
 ];
 
 /** A file that a decision is about, and why. */

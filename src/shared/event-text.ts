@@ -2,7 +2,7 @@
 import type { EventOf, EventType, StepEvent } from './events.js';
 import { clockTime } from './outage.js';
 import { count } from './text.js';
-import type { LedgerRow } from './run.js';
+import type { LedgerRow, StepStatus } from './run.js';
 import type { PhaseEstimate } from './plan.js';
 import { NO_USAGE, usageText } from './usage.js';
 import { shownKey } from './ids.js';
@@ -139,6 +139,18 @@ export const sizeText = ({ isNew, deletes, lines }: Pick<LedgerRow, 'isNew' | 'd
 /** In which format a file is asked for; a file that goes is asked for in none. */
 export const formatText = ({ deletes, format }: Pick<LedgerRow, 'deletes' | 'format'>): string =>
   deletes === true ? '' : format;
+
+/** How often it was asked about, and what the limits allow: at this fallback (`maxAttemptsPerFile`), in all (`maxCallsPerFile`). */
+export const attemptsText = ({
+  attempts,
+  attemptsLeft,
+  callsLeft,
+}: Pick<LedgerRow, 'attempts' | 'attemptsLeft' | 'callsLeft'>): string =>
+  attemptsLeft === undefined ? `${attempts || ''}` : `${attempts} (${attemptsLeft} and ${callsLeft ?? 0} left)`;
+
+/** What it paid for so far, and how many edit calls `maxTotalChunks` still allows. */
+export const soFarText = ({ usage, chunksLeft }: Pick<StepStatus, 'usage' | 'chunksLeft'>): string =>
+  `${usageText(usage)}${chunksLeft === undefined ? '' : `; ${count(chunksLeft, 'edit call')} left`}`;
 
 // The four questions that are asked of a plan's events: `emend events --kind`. Pure.
 

@@ -10,6 +10,8 @@ import type { BlobRef, StepKey } from './ids.js';
 interface PlanActivityBase extends ActivityBase {
   readonly workspace: string;
   readonly planPath: string;
+  /** Configuration as the plan was read (JSON blob); absent: it was not. */
+  readonly settings?: BlobRef;
 }
 /** Of what is written for a phase: by which run. */
 export interface PhaseWriteInput extends PlanActivityBase {
@@ -63,6 +65,7 @@ export interface PhaseJobInput extends PlanActivityBase {
   readonly run: number;
   readonly child: string;
   readonly texts: BlobRef;
+  readonly settings: BlobRef;
   readonly score: number;
   readonly queues: Queues;
   readonly approval: 'ask' | 'auto';

@@ -22,19 +22,21 @@ export interface ActivityBase {
   readonly log: readonly StepEvent[];
 }
 
-/** Keys of `sandbox:` that a person added for a run. */
-export type SandboxKeys = Readonly<Partial<Record<'read' | 'write', readonly string[]>>> & {
-  readonly network?: true;
-};
 /** What decisions said of the sandbox of a step's commands; absent: nothing, it is as configured. */
 export interface SandboxChoice {
   /** A person's consent: they run without. */
   readonly without?: true;
-  readonly more?: SandboxKeys;
+  /** `emend.yaml` counts as it is now: they were asked to change it. */
+  readonly reread?: true;
 }
 /** There is no sandbox here, and nobody has said that the commands may run without: none was begun. */
 export interface NoSandbox {
   readonly outcome: 'no_sandbox';
+  readonly why: string;
+}
+/** What fails in the sandbox passes without it on the untouched base, or says itself that the sandbox refused it. */
+export interface SandboxBlocks {
+  readonly outcome: 'sandbox_blocks';
   readonly why: string;
 }
 export interface BuildProposalInput extends ActivityBase {
@@ -193,10 +195,14 @@ export interface VerifyInput extends ActivityBase {
   readonly token: number | null;
   /** Of a step, whose configuration is in it; absent: `emend.yaml` as it is now. */
   readonly snapshot?: BlobRef;
+  /** Of a plan: what its front matter says comes first. */
+  readonly settings?: BlobRef;
   /** Of a step: what must be on disk before and after the tests; absent: nothing is held to be there. */
   readonly applications?: readonly Application[];
   /** Which of the step's test runs it is, from 0; absent: 0. */
   readonly run?: number;
+  /** A model wrote some of the base: none of it runs without the sandbox, not even to find out why tests fail. */
+  readonly modelBase?: true;
   readonly sandbox?: SandboxChoice;
 }
 /** Files of the proposal are not what was applied: untested bytes, or bytes that nobody approved. */
@@ -208,7 +214,7 @@ export interface ChangedFiles {
   /** What the tests wrote (JSON blob, `StagedByHook`); absent: nothing that could be proposed. */
   readonly staged?: BlobRef;
 }
-export type VerifyOutcome = VerifyResult | NoSandbox | ChangedFiles;
+export type VerifyOutcome = VerifyResult | NoSandbox | SandboxBlocks | ChangedFiles;
 export interface VerifyResult {
   readonly outcome: 'pass' | 'pass_with_warnings' | 'fail_soft' | 'fail_hard' | 'no_tests';
   readonly kind: string | null;
@@ -251,6 +257,7 @@ export interface CommitInput extends ActivityBase {
 }
 export type CommitResult =
   | NoSandbox
+  | SandboxBlocks
   | { readonly outcome: 'committed'; readonly commit: string; readonly note: string | null }
   | { readonly outcome: 'nothing' }
   | {

@@ -115,6 +115,7 @@ export interface EvaluateTriggersResult {
 
 // --------------------------------------------------------------------------------------------------------------------- carried out
 export interface ApplyReplanInput extends PhaseWriteInput {
+  readonly settings: BlobRef;
   /** Counts the replans of the run: records and commit are named after it. */
   readonly number: number;
   readonly trigger: ReplanTrigger;

@@ -72,6 +72,10 @@ export interface EditStepInput extends RunInput {
   readonly jobPath: string;
   /** `return`: a failed verification ends the step once it is rolled back (`tests_failed`), and whoever started it says what comes next. */
   readonly testsFailed?: 'return';
+  /** Of a phase: earlier ones have committed what a model wrote. */
+  readonly modelBase?: true;
+  /** Of a phase: a person's consent for an earlier one, for the rest of the plan. */
+  readonly withoutSandbox?: true;
   /** Of a run that goes on where the one before it was (continue-as-new). */
   readonly carried?: Carried & { readonly count: UsageOwed };
 }
@@ -113,6 +117,8 @@ export interface StepResult {
   readonly pausedFor_ms: number;
   /** With `tests_failed`. */
   readonly failure?: VerificationFailure;
+  /** A person's consent, for the rest of its plan: its commands run without a sandbox. */
+  readonly withoutSandbox?: true;
   /** Its host took no work: what is (or may be) applied there is put back by `emend recover` on that host. Absent: nothing is open. */
   readonly openOnHost?: OpenOnHost;
 }
@@ -127,7 +133,12 @@ export interface OpenOnHost {
 export type FileStatus = 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped';
 export interface LedgerRow extends Omit<Target, 'bytes'> {
   readonly status: FileStatus;
+  /** Answers of the model about it so far, at every fallback; an answer about all files is one about each. */
   readonly attempts: number;
+  /** Refused answers that `maxAttemptsPerFile` still allows at this fallback; absent: nothing more is asked for. */
+  readonly attemptsLeft?: number;
+  /** Answers that `maxCallsPerFile` still allows before a person is asked; absent as above. */
+  readonly callsLeft?: number;
   /** Why it failed or was skipped; null otherwise. */
   readonly reason: string | null;
   readonly verdict: 'approve' | 'skip' | null;
@@ -150,6 +161,8 @@ export interface StepStatus {
   readonly proposalId: string | null;
   readonly usage: StepUsage;
   readonly wasSplit: boolean;
+  /** Edit calls that `maxTotalChunks` still allows; absent: not known, or none comes. */
+  readonly chunksLeft?: number;
   /** Decisions and signals that did not count. */
   readonly ignored: readonly string[];
   /** All of them; absent: `ignored` has them all. */

@@ -144,6 +144,8 @@ export interface ProposeInput extends ActivityBase {
   readonly region?: RegionPart;
   /** Absent: nothing was asked for. */
   readonly lines?: LinesAsked;
+  /** What a person said of secrets; absent: nothing, it is as configured. */
+  readonly secrets?: 'mask' | 'send';
 }
 /** A file that is edited in regions, one call each: which of them comes next. */
 export interface RegionPart {
@@ -208,6 +210,8 @@ export type ProposeResult = { readonly usage: StepUsage } & (
       /** The format to ask in once the attempts in this one are spent; absent: there is none. */
       readonly next?: Format;
     }
+  /** Nothing was sent: the request for these files would hold secrets, and a person is to be asked. */
+  | { readonly outcome: 'secret_found'; readonly message: string; readonly files: readonly string[] }
   /** Not tried again without a person. */
   | { readonly outcome: 'declined' | 'prompt_cut' | 'call_lost'; readonly message: string }
   | { readonly outcome: 'model_unavailable'; readonly message: string; readonly down: ModelDown }

@@ -149,8 +149,8 @@ describe('the debugging report', () => {
       [rule(marked(REPORT), { match: { contains: ['find out why', 'no such table: users'] } })],
       async (scene) => {
         const { blobs, base, dependencies, scope } = scene;
-        const tests = { kind: 'tests', output: 'E no such table: users', summary: 's', suggestions: [] } as const;
-        const output = await putRefusal(blobs, tests);
+        const said = { output: 'E no such table: users', summary: 's', suggestions: [], diffs: [] };
+        const output = await putRefusal(blobs, { kind: 'tests', ...said });
         const failures = [{ run: 1, kind: 'test_failure', summary: 'exit 1', output }];
         const found = await debugPhase(dependencies)({ ...base, failures }, scope);
         expect(JSON.parse(await readFile(found.path ?? '', 'utf8'))).toMatchObject({ v: 2, ...REPORT });

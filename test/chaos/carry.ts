@@ -73,6 +73,8 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   cancelled: 'retry',
   sandbox_unavailable: 'run_without',
   tests_changed_files: 'adopt',
+  sandbox_blocks_tests: 'run_without',
+  secret_found: 'mask',
 };
 
 export const carry = async (world: World, planned: Planned): Promise<Carried> => {

@@ -151,10 +151,17 @@ describe('a run on one screen', () => {
       doing: 'waiting for a decision: approval',
       decision: decision(),
       ignored: ['approve: too late'],
+      chunksLeft: 7,
     },
     ledger: [
       row('a.ts', 'done', { verdict: 'approve' }),
-      row('b.ts', 'failed', { attempts: 2, reason: 'refused: no such line', isNew: true }),
+      row('b.ts', 'failed', {
+        attempts: 2,
+        attemptsLeft: 0,
+        callsLeft: 6,
+        reason: 'refused: no such line',
+        isNew: true,
+      }),
     ],
     proposal: null,
   };
@@ -167,7 +174,8 @@ describe('a run on one screen', () => {
     expect(text).toMatch(/state +waiting: waiting for a decision: approval/);
     expect(text).toMatch(/Temporal UI +http:\/\/ui\/x/);
     expect(text).toMatch(/a\.ts +done, approve +whole-file +10 lines/);
-    expect(text).toMatch(/b\.ts +failed +whole-file +new +2 refused answers +refused: no such line/);
+    expect(text).toMatch(/b\.ts +failed +whole-file +new +2 \(0 and 6 left\) +refused: no such line/);
+    expect(text).toMatch(/so far +.*; 7 edit calls left/);
     expect(text).toContain('approve: too late');
     expect(text).toContain('emend approve abcd1234 --decision 1-abcd1234-99999999');
   });

@@ -1,11 +1,13 @@
 /** The archive's ledger, told from events alone, knows the files that a decision left out. */
 import { expect, test } from '@jest/globals';
 import { ledgerOfEvents } from '../../src/client/archive/status.js';
+import type { LedgerRow } from '../../src/shared/run.js';
+import { ledgerOf } from '../../src/workflows/step/views.js';
 import { play, type Saying, type Words } from '../shared/step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
-const statuses = (rows: readonly { readonly path: string; readonly status: string }[]) =>
-  Object.fromEntries(rows.map(({ path, status }) => [path, status]));
+const statuses = (rows: readonly LedgerRow[]) =>
+  rows.map(({ path, status, attempts }) => ({ path, status, attempts })).sort((a, b) => (a.path < b.path ? -1 : 1));
 
 const CASES: readonly { name: string; words: Words; decisions: readonly Saying[]; left: readonly string[] }[] = [
   {
@@ -39,14 +41,33 @@ const CASES: readonly { name: string; words: Words; decisions: readonly Saying[]
     decisions: ['skip', 'approve'],
     left: ['b.ts'],
   },
+  {
+    name: 'asked for again and again',
+    words: { propose: { 'a.ts': ['invalid', 'down', 'truncated>format'], 'b.ts': ['call_lost'] } },
+    decisions: ['retry', 'approve'],
+    left: [],
+  },
   { name: 'everything approved', words: {}, decisions: ['approve'], left: [] },
 ];
+
+test('one call for all files is one about each, before and after the split', () => {
+  const combined = { format: 'whole-file', outputBudget_tokens: 16_384 } as const;
+  for (const [words, attempts] of [
+    [['invalid'], 2],
+    [['invalid', 'truncated>split'], 3],
+  ] as const) {
+    const { state } = play({ files: TWO, ready: { shouldSplit: false, combined }, words: { propose: { '*': words } } });
+    const rows = ledgerOfEvents(state.events);
+    expect(statuses(rows)).toEqual(statuses(ledgerOf(state)));
+    expect(rows).toMatchObject(TWO.map((path) => ({ path, status: 'done', attempts })));
+  }
+});
 
 test.each(CASES)('$name', ({ words, decisions, left }) => {
   const { state } = play({ files: TWO, words, decisions });
   expect(state.stage.at).toBe('closed');
   const rows = ledgerOfEvents(state.events);
-  expect(statuses(rows)).toEqual(statuses(state.edits.files));
+  expect(statuses(rows)).toEqual(statuses(ledgerOf(state)));
   expect(rows.filter(({ status }) => status === 'skipped').map(({ path }) => path)).toEqual(left);
   const told = state.events.flatMap((event) => (event.type === 'decided' ? event.skipped : []));
   expect(told).toEqual(left);

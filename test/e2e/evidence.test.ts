@@ -111,6 +111,24 @@ test('the archive of a run that ended holds it, signed, and a clone and a copy o
   });
 });
 
+test('without a key it is written all the same, and marked as unsigned', async () => {
+  const plain = await scene({ 'a.js': 'const a = 1;\n' }, [
+    { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) },
+  ]);
+  try {
+    await plain.worker();
+    const run = await plain.start('job.md', '---\ntarget_files: [a.js]\napproval: auto\n---\n# Grow\n\nTwo.\n');
+    await plain.end(run);
+    await refreshRun(plain.emend, run);
+    const left = join(plain.store, 'archive', run.stepKey);
+    const text = readFileSync(join(left, 'evidence.json'), 'utf8');
+    const { wrong, notes } = await verifyEvidence(text, { repository: plain.repo, archive: left, signers: null });
+    expect([wrong, notes.join()]).toEqual([[], expect.stringContaining('unsigned')]);
+  } finally {
+    await plain.close();
+  }
+});
+
 /** Places of all values that are no map or list. */
 const places = (value: unknown, at: readonly string[] = []): (readonly string[])[] =>
   typeof value === 'object' && value !== null

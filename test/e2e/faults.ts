@@ -87,7 +87,9 @@ export const faultScene = async (signal: 'SIGKILL' | 'SIGSTOP'): Promise<Scene> 
   s.env.PATH = `${gitWrapper(bin)}:${process.env.PATH ?? ''}`;
   return s;
 };
-export const startJob = (s: Scene): Promise<ResolvedRun> => s.start('job.md', JOB);
+/** `more`: lines of its front matter. */
+export const startJob = (s: Scene, more = ''): Promise<ResolvedRun> =>
+  s.start('job.md', JOB.replace('---\n', `---\n${more}`));
 
 /** Has the execution that was hit ended? A stopped one's does after it was woken. */
 export const endedLate = (worker: WorkerProcess): boolean => existsSync(`${worker.mark}-ended`);

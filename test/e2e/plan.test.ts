@@ -222,7 +222,14 @@ describe('a plan, end to end', () => {
         [
           {
             ...answerFor(one, 'export const good = 2;\n'),
-            match: { contains: ['- src/one.js', 'The last attempt failed its tests', 'one.js is bad'] },
+            match: {
+              contains: [
+                '- src/one.js',
+                'The last attempt failed its tests',
+                'one.js is bad',
+                '+export const bad = 1;',
+              ],
+            },
           },
           // No replan: the phase goes on as it stands.
           {

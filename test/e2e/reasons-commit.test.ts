@@ -112,6 +112,26 @@ test('tests failed: keep commits as [INCOMPLETE], manual takes what a person wro
   expect(s.rehearsal.requests()).toHaveLength(3);
 });
 
+test('after failed tests the next attempt sees the original, the failed edit and what the tests said', async () => {
+  const failedWith = (n: number): string => `-${one(1)}+${one(n)}`;
+  const told = ['- a.js', 'The tests failed with your last edit', `\n${one(1)}`];
+  const rule = (name: string, contains: readonly string[], n: number) => ({
+    ...{ name, match: { contains: [...contains] }, answer: whole({ 'a.js': one(n) }) },
+  });
+  const s = (open = await scene({ 'a.js': one(1) }, [
+    rule('revised', [...told, 'Seven, please.', failedWith(3), 'AssertionError: 3'], 7),
+    rule('again', [...told, failedWith(2), 'AssertionError: 2'], 3),
+    rule('first', ['- a.js'], 2),
+  ]));
+  await s.worker();
+  const test = `grep -q 7 a.js || { echo "AssertionError: $(tr -dc 0-9 < a.js)"; exit 1; }`;
+  const run = await start(s, 'a.js', `test: ${JSON.stringify(test)}`);
+  expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_failed' });
+  await s.answer(run, 'revise', { note: 'Seven, please.' });
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+  expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['first', 'again', 'revised']);
+});
+
 test('HEAD moved while tests ran: rebase commits on top, take_theirs rolls back, regenerate starts anew', async () => {
   const s = await scenery(['on-top.js', 'theirs.js', 'anew.js']);
   const conflict = async (path: string) => {

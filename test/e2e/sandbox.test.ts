@@ -1,8 +1,12 @@
 /** A person's commands on a model's bytes: in the sandbox, or without one by a consent that is recorded. */
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { resolveRun } from '../../src/client/index.js';
 import { describeIf } from '../support/skipped.js';
+import { check } from './check-history.js';
+import { eventually } from './ends.js';
+import { answerFor, planText, startDemo, TWO_WAVES } from './plan-support.js';
 import { scene, whole, type Scene } from './support.js';
 
 const KEY = 'test-key-that-must-not-leak';
@@ -62,6 +66,107 @@ describeIf(works, 'there is no sandbox here')('with a sandbox', () => {
   });
 });
 
+describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox alone', () => {
+  /** A file that is not there inside. */
+  const needed = (s: Scene): string => join(s.repo, '../needed');
+  const blocked = async (more = '', hooks: readonly string[] = []) => {
+    const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [RULE]));
+    writeFileSync(needed(s), '');
+    if (hooks.length > 0) hook(s, hooks);
+    await s.worker();
+    const front = `approval: auto\ncommit: true\n${more.replace('NEEDED', needed(s))}`;
+    const run = await s.start('job.md', job(front));
+    return { s, run, decision: (await s.settle(run)).status.decision };
+  };
+  const TESTS = 'test: ls NEEDED && touch ran';
+
+  test('tests: the untouched base tells, and what is missing is named; with the key in emend.yaml they pass', async () => {
+    const { s, run, decision } = await blocked(TESTS);
+    expect(decision).toMatchObject({
+      reason: 'sandbox_blocks_tests',
+      accepts: ['retry', 'run_once', 'run_without', 'skip', 'abort'],
+    });
+    expect(decision?.message).toContain(`it does not show ${needed(s)} (\`read: [${needed(s)}]\`)`);
+    expect(decision?.message).toContain(`${s.repo}/emend.yaml, answer retry`);
+    // Of the base nothing was left behind.
+    expect([s.read('a.js'), existsSync(join(s.repo, 'ran'))]).toEqual(['const a = 2;\n', false]);
+    s.write('emend.yaml', `sandbox: { read: [${needed(s)}] }\n`);
+    await s.answer(run, 'retry');
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
+    await check(s, run.live!.workflowId, 'edit-step-paused-sandbox-blocks-tests');
+  });
+
+  test('a person lets them run without it; skip puts back what was applied', async () => {
+    const once = await blocked(TESTS);
+    await once.s.answer(once.run, 'run_once');
+    expect(await once.s.end(once.run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    await once.s.close();
+    const skipped = await blocked(TESTS);
+    await skipped.s.answer(skipped.run, 'skip');
+    expect(await skipped.s.end(skipped.run)).toMatchObject({ outcome: 'skipped' });
+    expect(skipped.s.read('a.js')).toBe('const a = 1;\n');
+  });
+
+  test.each([
+    ['pass on the base', 'grep -q "a = 1" a.js'],
+    ['fail on the base without it, too', 'ls NEEDED && ls ./missing'],
+  ])('tests that %s have failed', async (_, command) => {
+    const { s, run, decision } = await blocked(`test: '${command}'\nlimits: { maxFailedVerifications: 1 }`);
+    expect(decision).toMatchObject({ reason: 'tests_failed' });
+    await s.answer(run, 'skip');
+    expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
+  });
+
+  test('a hook that moves refs, as the stash of lint-staged does', async () => {
+    const { s, run, decision } = await blocked('', ['git stash store -m x "$(git stash create)" || exit 1']);
+    expect(decision).toMatchObject({ reason: 'sandbox_blocks_tests' });
+    expect(decision?.message).toContain('it refused to write to the git directory');
+    await s.answer(run, 'run_without');
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+    expect(s.git('stash', 'list')).toContain('x');
+  });
+
+  const TWO = TWO_WAVES.slice(0, 2).map((phase, i) => ({ ...phase, dependencies: i === 0 ? [] : [i] }));
+  const planned = async (command: string, approval: 'ask' | 'auto') => {
+    const s = (open = await scene(
+      { 'plans/010_demo.md': planText(TWO), 'emend.yaml': `test: ${JSON.stringify(command)}\n` },
+      TWO.map((phase) => answerFor(phase)),
+    ));
+    writeFileSync(needed(s), '');
+    await s.worker();
+    const run = await startDemo(s, { approval });
+    const phase = (name: string) =>
+      eventually(`the run of ${name}`, async () => {
+        const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
+        return found?.live == null ? null : found;
+      });
+    return { s, run, phase };
+  };
+
+  test('in a plan: the consent for a phase is one for those after it', async () => {
+    const { s, run, phase } = await planned('ls ../needed', 'auto');
+    const first = await phase('p1-1');
+    expect((await s.settle(first)).status.decision).toMatchObject({ reason: 'sandbox_blocks_tests' });
+    await s.answer(first, 'run_without');
+    expect(await s.end(run, 100)).toMatchObject({ outcome: 'completed' });
+  });
+
+  test('in a plan: what an earlier phase committed does not run without it to find out why tests fail', async () => {
+    const { s, run, phase } = await planned('[ ! -e second ] || { touch ../outside; exit 1; }', 'ask');
+    const first = await phase('p1-1');
+    await s.settle(first);
+    await s.answer(first, 'approve');
+    const second = await phase('p2-1');
+    await s.settle(second);
+    s.write('second', '');
+    await s.answer(second, 'approve');
+    expect(await s.end(second)).toMatchObject({ outcome: 'tests_failed' });
+    expect(existsSync(join(s.repo, '../outside'))).toBe(false);
+    await s.answer(run, 'abort');
+    await s.end(run);
+  });
+});
+
 describe('without a sandbox', () => {
   const NONE = { EMEND_BWRAP: '/nonexistent/bwrap' };
 
@@ -84,6 +189,7 @@ describe('without a sandbox', () => {
       reason: 'sandbox_unavailable',
       accepts: ['run_once', 'run_without', 'skip', 'abort'],
     });
+    await check(s, run.live!.workflowId, 'edit-step-paused-sandbox-unavailable');
     expect(existsSync(join(s.repo, '../outside'))).toBe(false);
     await s.answer(run, 'run_once');
     expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'sandbox_unavailable' });
@@ -101,5 +207,24 @@ describe('without a sandbox', () => {
     expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
     expect(s.read('a.js')).toBe('const a = 1;\n');
     expect(existsSync(join(s.repo, '../outside'))).toBe(false);
+  });
+
+  test("`sandbox: off` in a plan's front matter is the consent for all that the plan runs", async () => {
+    const phases = TWO_WAVES.slice(0, 2);
+    const config = "worktree: { setup: 'echo x >> ../setup' }\ntest: ['echo x >> ../tests']\n";
+    const plan = `---\nsandbox: off\n---\n${planText(phases)}`;
+    const s = (open = await scene(
+      { 'plans/010_demo.md': plan, 'emend.yaml': config },
+      phases.map((phase) => answerFor(phase)),
+      { env: NONE },
+    ));
+    hook(s, [`echo x >> ${s.home}/hooked`]);
+    await s.worker();
+    const run = await startDemo(s, { approval: 'auto' });
+    expect(await s.end(run, 150)).toMatchObject({ outcome: 'completed' });
+    // After the merges; the others ran in worktrees.
+    expect(existsSync(join(s.repo, '../tests'))).toBe(true);
+    // Of both phases and both marks.
+    expect(readFileSync(join(s.home, 'hooked'), 'utf8')).toBe('x\n'.repeat(4));
   });
 });

@@ -1,7 +1,9 @@
 /** A token in a source file: no request, history or log ever has it, the file keeps it, and it goes nowhere else unasked. */
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { check } from './check-history.js';
+import { emendCommand } from './ends.js';
 import { scene, structured, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -157,4 +159,90 @@ test('secrets: send', async () => {
   expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
   expect(asked(s)).toEqual(['leak']);
   expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
+});
+
+describe('secrets: ask', () => {
+  const FRONT = 'secrets: ask\ncontext_files: [b.ts]';
+  const changed = (token: string): string => source(token).replace('= 80;', '= 8080;');
+  const begin = async (token: string, front = `${FRONT}\ntarget_files: [a.ts]`) => {
+    const s = (open = await scene(
+      { 'a.ts': source(token), 'b.ts': `\n// ${token}\n`, 'c.ts': 'export const c = 1;\n' },
+      [
+        { ...leak(token), answer: whole({ 'a.ts': changed(token) }) },
+        { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'no brief' },
+        { name: 'c', match: { contains: '- c.ts' }, answer: whole({ 'c.ts': 'export const c = 2;\n' }) },
+        once('masked', whole({ 'a.ts': changed('{{secret:1}}') })),
+      ],
+    ));
+    await s.worker();
+    const run = await s.start('job.md', job(front));
+    return { s, run, decision: (await s.settle(run)).status.decision };
+  };
+
+  test('pauses before anything is sent, with the lines and no part of the token; mask', async () => {
+    const token = madeUp();
+    const { s, run, decision } = await begin(token);
+    expect(decision).toMatchObject({
+      reason: 'secret_found',
+      message: 'the request would hold what looks like a secret: a.ts:1, b.ts:2',
+      accepts: ['mask', 'send', 'skip', 'abort'],
+    });
+    expect(decision?.files.map(({ path }) => path)).toEqual(['a.ts']);
+    expect(asked(s)).toEqual([]);
+    await check(s, run.live!.workflowId, 'edit-step-paused-secret-found');
+    await nowhereElse(s, run, token);
+    await s.answer(run, 'mask');
+    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
+    expect(asked(s)).toEqual(['masked']);
+    await s.answer(run, 'approve');
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+    expect(s.read('a.ts')).toBe(changed(token));
+    await nowhereElse(s, run, token);
+  });
+
+  test('send sends the bytes, in all calls of the run; history, events and logs have none of them', async () => {
+    const token = madeUp();
+    const { s, run, decision } = await begin(token);
+    expect(decision).toMatchObject({ reason: 'secret_found' });
+    await s.answer(run, 'send');
+    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
+    await s.answer(run, 'revise', { note: 'Once more.' });
+    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
+    expect(asked(s)).toEqual(['leak', 'leak']);
+    await s.answer(run, 'approve');
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+    expect(s.read('a.ts')).toBe(changed(token));
+    await nowhereElse(s, run, token, ['blobs', 'records', 'calls']);
+  });
+
+  test('skip leaves the file that holds it, and the rest is asked for; the brief of both was masked', async () => {
+    const token = madeUp();
+    const { s, run, decision } = await begin(token, 'secrets: ask\ntarget_files: [a.ts, c.ts]');
+    expect(decision).toMatchObject({ reason: 'secret_found', message: expect.stringMatching(/: a\.ts:1$/) });
+    await s.answer(run, 'skip');
+    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
+    await s.answer(run, 'approve');
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+    expect(asked(s)).toEqual(['brief', 'c']);
+    expect(s.read('a.ts')).toBe(source(token));
+    expect(s.read('c.ts')).toBe('export const c = 2;\n');
+  });
+
+  test('a policy masks, and approves what follows', async () => {
+    const token = madeUp();
+    const { s } = await begin(token);
+    s.write('policy.yaml', 'v: 1\npaths: ["*.ts"]\n');
+    const said = await emendCommand(s, 'run', 'job.md', '--policy', 'policy.yaml');
+    expect(said).toMatchObject({ code: 0, out: expect.stringContaining('approved by the policy policy.yaml') });
+    expect(asked(s)).toEqual(['masked']);
+    expect(s.read('a.ts')).toBe(changed(token));
+  });
+
+  test('under `approval: auto` nobody is there to be asked: masked', async () => {
+    const token = madeUp();
+    const { s, run, decision } = await begin(token, `${FRONT}\ntarget_files: [a.ts]\napproval: auto`);
+    expect(decision).toBeNull();
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+    expect(asked(s)).toEqual(['masked']);
+  });
 });

@@ -28,7 +28,8 @@ const job = (title: string, ...keys: readonly string[]): string =>
 /** A test command that notes the ids of its shell and of a grandchild, and goes on until `go` exists. */
 const sleeper = (pids: string, go: string): string =>
   `sleep 300 & echo $$ $! >> '${pids}'; while [ ! -e '${go}' ]; do sleep 0.1; done; kill $!`;
-const testedBy = (command: string): string => `test: ${JSON.stringify(command)}`;
+/** Ids that the machine knows, in a file beside the workspace, want no sandbox. */
+const testedBy = (command: string): string => `sandbox: off\ntest: ${JSON.stringify(command)}`;
 const held = (s: Scene) => s.rehearsal.requests().some(({ rule, state }) => rule === 'a-held' && state === 'held');
 
 const STOPS = {
@@ -234,10 +235,10 @@ describe('a worker that is asked to stop (SIGTERM) in the middle of a model call
       const s = (open = await scene({ 'a.js': BEFORE }, [EDIT], { env: { EMEND_SHUTDOWNGRACE_MS: '300' } }));
       const stopping = await s.worker();
       const pids = join(s.home, '..', 'pids');
-      // It tells ids that the machine knows, in a file beside the workspace.
-      const lines = ['approval: auto', 'commit: true', 'sandbox: off'];
+      const lines = ['approval: auto', 'commit: true'];
       if (what === 'the tests') lines.push(testedBy(sleeper(pids, `${pids}-go`)));
       else {
+        lines.push('sandbox: off');
         s.write('.git/hooks/pre-commit', `#!/bin/sh\n${sleeper(pids, `${pids}-go`)}\n`);
         chmodSync(join(s.repo, '.git/hooks/pre-commit'), 0o755);
       }

@@ -1,5 +1,8 @@
 /** What was tested is what is committed, byte for byte: tests that write to the files of the proposal. Without a sandbox, too. */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { check } from './check-history.js';
 import { lockOf } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -18,8 +21,35 @@ const begin = async (test: string, more = 'approval: auto\ncommit: true', files:
   return { s, run: await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`) };
 };
 
+/** Is there a process with this word in its command? */
+const running = (word: string): boolean =>
+  readdirSync('/proc').some((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word);
+    } catch {
+      return false;
+    }
+  });
+
 describe.each(['on', 'off'])('sandbox: %s', (sandbox) => {
   const more = `approval: auto\ncommit: true\nsandbox: ${sandbox}`;
+
+  test('a worker that is killed over them: they die with it, what they wrote is put back, and they run again', async () => {
+    const seconds = `300.${process.pid}${Date.now()}`;
+    const command = `[ -e hung ] || { echo "// evil" >> a.js; touch hung; sleep ${seconds}; }; ! grep -q evil a.js`;
+    const s = (open = await scene({ 'a.js': 'const a = 1;\n', 'b.js': 'b\n' }, [RULE]));
+    const dying = await s.worker();
+    const front = `target_files: [a.js]\n${more}\ntest: ${JSON.stringify(command)}`;
+    const run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
+    await s.until(() => existsSync(join(s.repo, 'hung')));
+    expect(running(seconds)).toBe(true);
+    await dying.kill('SIGKILL');
+    await s.until(() => !running(seconds));
+    expect(s.read('a.js')).toContain('evil');
+    await s.worker();
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
+    expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
+  });
 
   test('bytes that passing tests wrote are put back, and asked about; adopt shows them, tests and commits them', async () => {
     const { s, run } = await begin('grep -q evil a.js || echo "// evil" >> a.js', more.replace('auto', 'ask'));
@@ -67,6 +97,7 @@ describe.each(['on', 'off'])('sandbox: %s', (sandbox) => {
 test('skip rolls back', async () => {
   const { s, run } = await begin('echo x >> a.js');
   expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_changed_files' });
+  await check(s, run.live!.workflowId, 'edit-step-paused-tests-changed-files');
   await s.answer(run, 'skip');
   expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
   expect(s.read('a.js')).toBe('const a = 1;\n');

@@ -44,9 +44,15 @@ test.each(sampled('orders', ORDERS, 1, ORDERS.slice(2, 3)))(
     const note = join(s.home, '..', 'ran');
     const job = (x: Step): string => {
       const alone = `git diff --quiet HEAD -- ${x === 'a' ? 'b' : 'a'}.js`;
-      // The first one's tests hold the workspace until the second has met it.
+      // The first one's tests hold the workspace until the second has met it; they note it beside the workspace.
       const command = `${alone} && echo $$ >> '${note}' && while [ ! -e '${note}-go' ]; do sleep 0.1; done && ${alone}`;
-      const keys = [`target_files: [${x}.js]`, `test: ${JSON.stringify(command)}`, 'commit: true', 'approval: auto'];
+      const keys = [
+        `target_files: [${x}.js]`,
+        `test: ${JSON.stringify(command)}`,
+        'commit: true',
+        'approval: auto',
+        'sandbox: off',
+      ];
       return ['---', ...keys, '---', '# Two', '', 'Two, please.', ''].join('\n');
     };
     const one = await s.start(`${first}.md`, job(first));

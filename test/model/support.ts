@@ -28,7 +28,8 @@ export const withDir = async <T>(use: (dir: string) => Promise<T>): Promise<T> =
   try {
     return await use(dir);
   } finally {
-    await rm(dir, { recursive: true, force: true });
+    // A look of the journal may still be under way.
+    await rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
   }
 };
 

@@ -356,6 +356,25 @@ describe('verify and roll_back', () => {
     ...(['pass', 'pass_with_warnings', 'no_tests'] as const).map((word) =>
       tested(word, [word], [], 'verify > commit > committed'),
     ),
+    tested(
+      'the sandbox stands in the way: retry',
+      ['sandbox_blocks', 'pass'],
+      ['retry'],
+      `verify > ask sandbox_blocks_tests > say retry > verify > commit > committed`,
+    ),
+    tested(
+      'no sandbox: once is for the tests, and the hooks ask anew',
+      ['no_sandbox', 'pass'],
+      ['run_once', 'run_without'],
+      `verify > ask sandbox_unavailable > say run_once > verify > commit > ask sandbox_unavailable > say run_without > commit > committed`,
+      { words: { verify: ['no_sandbox', 'pass'], commit: ['no_sandbox', 'committed'] } },
+    ),
+    tested(
+      'tests that changed the file: skip',
+      ['changed_files'],
+      ['skip'],
+      'verify > ask tests_changed_files > say skip > roll_back > skipped',
+    ),
     tested('pass, no commit asked for', ['pass'], [], 'verify > applied', {
       ready: { ...TESTED, commitMessage: null },
     }),

@@ -2,7 +2,8 @@
 import type { StepUsage } from '../../src/shared/usage.js';
 import { pathsToApply, type Effect } from '../../src/workflows/step/effects.js';
 import type { Fact } from '../../src/workflows/step/reduce.js';
-import type { StepState } from '../../src/workflows/step/state.js';
+import { isUnfinished, type StepState } from '../../src/workflows/step/state.js';
+import { statusOf } from '../../src/workflows/step/views.js';
 
 const holds = (condition: boolean, what: string): void => {
   if (!condition) throw new Error(`invariant broken: ${what}`);
@@ -118,4 +119,26 @@ export function checkMove(state: StepState, move: Effect): void {
     default:
       return;
   }
+}
+
+/** The last `file 2/5` that was shown, and the files that were done with by then. */
+export interface ShownNumber {
+  readonly base: number;
+  readonly number: number;
+  readonly doneWith: ReadonlySet<string>;
+}
+/** Within a base a file's number never goes back, and goes up by as many files as came to an end in between. */
+export function checkNumber(last: ShownNumber | null, state: StepState): ShownNumber | null {
+  const [, shown] = /^file (\d+)\/\d+: /.exec(statusOf(state).doing) ?? [];
+  if (shown === undefined) return last;
+  const { files } = state.edits;
+  const number = Number(shown);
+  const doneWith = new Set(files.filter((file) => !isUnfinished(file)).map((file) => file.path));
+  holds(number <= files.length, `file ${number} of ${files.length}`);
+  if (last?.base === state.base.number) {
+    const more = [...doneWith].filter((path) => !last.doneWith.has(path)).length;
+    holds(number >= last.number, `file ${number} after file ${last.number}`);
+    holds(number <= last.number + more, `file ${number} after file ${last.number}, and ${more} came to an end`);
+  }
+  return { base: state.base.number, number, doneWith: new Set([...(last?.doneWith ?? []), ...doneWith]) };
 }

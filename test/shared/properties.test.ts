@@ -40,6 +40,7 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
       'declined',
       'prompt_cut',
       'call_lost',
+      'secret',
       'down',
       'down>unreached',
       'down>401',
@@ -55,9 +56,12 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
   apply: (n) =>
     often(['busy', 'failed', `base_changed:${path(n)}`, `conflict:${path(n)}`, `touch:${path(n)}`, 'late', ...FAILS]),
   rebase: (n) => often([`conflict:${path(n)}`, 'empty', ...FAILS]),
-  verify: (n) => ['fail:x', 'fail:y', 'fail', 'transient:x', 'no_tests', 'pass', `touch:${path(n)}`, ...FAILS],
+  verify: (n) => [
+    ...['fail:x', 'fail:y', 'fail', 'transient:x', 'no_tests', 'pass', 'no_sandbox', 'sandbox_blocks', 'changed_files'],
+    ...[`touch:${path(n)}`, ...FAILS],
+  ],
   roll_back: (n) => often([`touch:${path(n)}`, 'late', ...FAILS]),
-  commit: () => often(['nothing', 'conflict', 'hook_changed', 'failed', ...FAILS]),
+  commit: () => often(['nothing', 'conflict', 'hook_changed', 'failed', 'no_sandbox', 'sandbox_blocks', ...FAILS]),
 };
 
 interface Plan {

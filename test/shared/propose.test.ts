@@ -1,5 +1,6 @@
 /** Outcomes, attempts, the ladder and what they add up to: each row is a case. */
 import { describe, expect, test } from '@jest/globals';
+import { currentRules, type Rules } from '../../src/shared/rules.js';
 import { play, type Case } from './step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
@@ -503,5 +504,53 @@ describe('limits are decisions', () => {
   test('money is not limited where the price table does not know a model, tokens are', () => {
     const { state } = play({ files: TWO, limits: { budget_usd: 0 } });
     expect(state.decision).toMatchObject({ reason: 'budget', subject: 'budget_usd' });
+  });
+});
+
+describe('secrets in a request that a person is asked about', () => {
+  const ask = 'ask secret_found a.ts,b.ts';
+  test.each<Case>([
+    {
+      name: 'calls side by side ask one question, and the answer holds for the run',
+      ...{ files: TWO, limits: { concurrency: 2 }, words: { propose: ['secret', 'secret'] } },
+      decisions: ['mask'],
+      effects: `preflight > propose a.ts + b.ts > ${ask} > say mask > propose a.ts + b.ts > build > ask approval a.ts,b.ts`,
+    },
+    {
+      name: 'a file is skipped, and the next one asks again',
+      ...{ files: TWO, words: { propose: ['secret', 'secret'] }, decisions: ['skip', 'send'] },
+      effects:
+        'preflight > propose a.ts > ask secret_found a.ts > say skip > propose b.ts > ask secret_found b.ts > say send > propose b.ts > build > ask approval b.ts',
+    },
+    {
+      name: 'a call for all files names those that hold secrets; without them the rest is asked for file by file',
+      ...{ ...WHOLE, words: { propose: ['secret=a.ts'] }, decisions: ['skip'] },
+      effects: 'preflight > propose * > ask secret_found a.ts > say skip > propose b.ts > build > ask approval b.ts',
+    },
+    {
+      name: 'nothing is left',
+      ...{ ...WHOLE, words: { propose: [`secret=${TWO.join()}`] }, decisions: ['skip'] },
+      effects: `preflight > propose * > ${ask} > say skip > build > skipped`,
+    },
+    {
+      name: 'abort',
+      ...{ words: { propose: ['secret=a.ts'] }, decisions: ['abort'] },
+      effects: 'preflight > propose * > ask secret_found a.ts > say abort > aborted',
+    },
+  ])('$name', check);
+
+  test('the calls that follow are told the answer, and none was counted', () => {
+    const { world, state } = play({ words: { propose: ['secret=a.ts'] }, decisions: ['send'] });
+    expect(world.asked.map(({ secrets }) => secrets)).toEqual([undefined, 'send']);
+    expect(state.edits).toMatchObject({ chunks: 2, unanswered: 1, calls: 1 });
+  });
+
+  test('a run that began before there was this question masks', () => {
+    const { secret_found, ...answers } = currentRules().answers;
+    expect(secret_found).toEqual(['mask', 'send', 'skip']);
+    const rules = { ...currentRules(), answers: answers as Rules['answers'] };
+    const { trace, world } = play({ words: { propose: ['secret=a.ts'] }, input: { rules } });
+    expect(trace.join(' > ')).toBe('preflight > propose * > propose * > build > ask approval a.ts');
+    expect(world.asked.map(({ secrets }) => secrets)).toEqual([undefined, 'mask']);
   });
 });

@@ -13,7 +13,7 @@ import type { EditStepInput, StepOutcome } from '../../src/shared/run.js';
 import { reduce, type Fact } from '../../src/workflows/step/reduce.js';
 import { initialState, type StepState } from '../../src/workflows/step/state.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
-import { checkFold, checkMove } from './invariants.js';
+import { checkFold, checkMove, checkNumber, type ShownNumber } from './invariants.js';
 import { blob, downOf, USAGE, World, type Wanted } from './world.js';
 
 const STEP_KEY = 'feedc0de'.repeat(4);
@@ -72,6 +72,7 @@ export class StepDriver {
   readonly trace: string[] = [];
   readonly verifyTimeouts: number[] = [];
   private requests = 0;
+  private number: ShownNumber | null = null;
   private abortRequested = false;
   private readonly choose: Choose;
 
@@ -91,6 +92,7 @@ export class StepDriver {
     const before = this.state;
     this.state = reduce(before, fact, (this.now += 1000));
     checkFold(before, this.state, fact);
+    this.number = checkNumber(this.number, this.state);
   }
 
   /** Performs moves until the step waits for a person or has ended; more than `bound` moves is a loop without end. */
@@ -267,7 +269,11 @@ export class StepDriver {
       const { regeneration, format, outputBudget_tokens, model, note, refusal } = attempt;
       const { base, edits } = this.state;
       const snapshot = base.ready?.snapshot ?? blob('');
-      const told = { regeneration, format, outputBudget_tokens, model, note, refusal };
+      const { secrets } = this.state;
+      const told = {
+        ...{ regeneration, format, outputBudget_tokens, model, note, refusal },
+        ...(secrets === undefined ? {} : { secrets }),
+      };
       const failed = this.failure(word, 'propose', chunk);
       const answer = () =>
         this.world.propose(word ?? 'edited', { snapshot, file, seq, brief: edits.brief, accepted: heads, ...told });

@@ -17,7 +17,7 @@ import type {
   RollbackResult,
   ProposalSummary,
   BuildProposalResult,
-  VerifyResult,
+  VerifyOutcome,
 } from '../../src/shared/proposal-activities.js';
 import type { PreflightResult, ProposeInput, ProposeResult } from '../../src/shared/step-activities.js';
 import type { BlobRef } from '../../src/shared/ids.js';
@@ -196,6 +196,11 @@ export class World {
       case 'prompt_cut':
       case 'call_lost':
         return { ...base, outcome, message };
+      case 'secret':
+        return {
+          ...{ outcome: 'secret_found', message: `a secret in ${input.file}`, usage: NO_USAGE },
+          files: detail === '' ? [input.file] : detail.split(','),
+        };
       case 'down':
         return { outcome: 'model_unavailable', message: 'Overloaded', down: downOf(detail), usage: NO_USAGE };
       default:
@@ -336,8 +341,10 @@ export class World {
     return { outcome: 'built', proposal: this.summary(files, ['files changed after the proposal']) };
   }
 
-  /** `pass`, `pass_with_warnings`, `no_tests`, `fail:<signature>`, `transient:<signature>`. */
-  verify(word: string): VerifyResult {
+  /** `pass`, `pass_with_warnings`, `no_tests`, `fail:<signature>`, `transient:<signature>`, and what the sandbox and changed files come to. */
+  verify(word: string): VerifyOutcome {
+    if (word === 'no_sandbox' || word === 'sandbox_blocks') return { outcome: word, why: word };
+    if (word === 'changed_files') return { outcome: word, by: 'tests', files: ['a.ts'] };
     const base = {
       kind: null,
       transient: false,
@@ -380,6 +387,7 @@ export class World {
     const committed = this.commits.at(-1);
     if (committed !== undefined) return { outcome: 'committed', commit: committed, note: null };
     if (word === 'nothing') return { outcome: 'nothing' };
+    if (word === 'no_sandbox' || word === 'sandbox_blocks') return { outcome: word, why: word };
     if (word === 'conflict' || word === 'hook_changed')
       return {
         outcome: 'conflict',

@@ -1,4 +1,4 @@
-/** docs/recovery.md, SECURITY.md and docs/adversary.md promise a test for each row; each state that is tested has its row. */
+/** docs/recovery.md, SECURITY.md, docs/adversary.md and docs/coverage.md promise a test for each row; each state that is tested has its row. */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 
@@ -58,5 +58,56 @@ describe('docs/recovery.md', () => {
     expect(tested.length).toBeGreaterThan(15);
     const rows = rowsOf(DOC).map(([what]) => what);
     expect(tested.filter((name) => !rows.includes(name))).toEqual([]);
+  });
+});
+
+describe('docs/coverage.md', () => {
+  const STATES = ['done', 'differently', 'open'];
+  /** What is wrong with the rows of one document: section | asks | state | why | test. */
+  const faults = (rows: readonly (readonly string[])[]): string[] =>
+    rows.flatMap((row) => {
+      const [section, asks, state = '', why = '', test = ''] = row;
+      const isFile = /^(?:docs|test)\/[\w/.-]+\.(?:md|test\.ts)$/.test(test);
+      const decisions = [...why.matchAll(/\]\((decisions\/[^)]+)\)/g)].map(([, path]) => `docs/${path}`);
+      const wrong = [
+        ...(row.length === 5 && STATES.includes(state) ? [] : ['not a row of five cells with a state']),
+        ...(state === 'done' && test === '' ? ['no test'] : []),
+        ...(state !== 'done' && why === '' ? ['no reason'] : []),
+        ...(test === '' || isFile ? [] : ['not a test or a page']),
+        ...[test, ...decisions].filter((path) => path !== '' && !existsSync(path)),
+      ];
+      return wrong.map((what) => `${section}: ${asks}: ${what}`);
+    });
+  const [head = '', ...documents] = readFileSync('docs/coverage.md', 'utf8').split(/^## /m);
+  const sections = documents.map((text) => ({ name: text.split('\n')[0], rows: rowsOf(text) }));
+
+  test('each row has a state, a reason where it is not done, and a test or page that is there', () => {
+    expect(sections.flatMap(({ rows }) => faults(rows))).toEqual([]);
+    // The check can fail.
+    expect(
+      faults([
+        ['1', 'a', 'done', '', ''],
+        ['2', 'b', 'differently', '', 'test/none.test.ts'],
+        ['3', 'c', 'differently', '([0099](decisions/0099-none.md))', ''],
+        ['4', 'd', 'partly', 'e', 'by hand'],
+      ]),
+    ).toEqual([
+      '1: a: no test',
+      '2: b: no reason',
+      '2: b: test/none.test.ts',
+      '3: c: docs/decisions/0099-none.md',
+      '4: d: not a row of five cells with a state',
+      '4: d: not a test or a page',
+      '4: d: by hand',
+    ]);
+  });
+
+  test('the counts at the top are those of the rows', () => {
+    const counted = [...sections, { name: 'all', rows: sections.flatMap(({ rows }) => rows) }].map(({ name, rows }) => [
+      name,
+      ...STATES.map((wanted) => String(rows.filter(([, , state]) => state === wanted).length)),
+      String(rows.length),
+    ]);
+    expect(rowsOf(head)).toEqual(counted);
   });
 });

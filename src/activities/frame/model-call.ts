@@ -10,7 +10,7 @@ import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { sentence, type ActivityScope, stoodStill } from './activity.js';
 import type { ActivityPorts } from './ports.js';
-import { maskRequest, restoreAnswer, type ShownFiles } from './secrets.js';
+import { maskRequest, restoreAnswer, type SecretPlaces, type ShownFiles } from './secrets.js';
 import type { ProjectConfig } from '../../documents/job/index.js';
 
 const WAKE_MS = 60_000; // bound: After a machine slept its network comes back within this: a model that is not reached then is waited for.
@@ -29,6 +29,13 @@ export interface Answered {
 export type Call =
   | Answered
   | { readonly outcome: 'prompt_cut' | 'call_lost'; readonly message: string; readonly usage: StepUsage }
+  /** Under `secrets: ask`, for an edit: nothing was sent. `files`: of those that it is for. */
+  | {
+      readonly outcome: 'secret_found';
+      readonly message: string;
+      readonly files: readonly string[];
+      readonly usage: StepUsage;
+    }
   | Unavailable;
 interface Unavailable {
   readonly outcome: 'model_unavailable';
@@ -117,15 +124,20 @@ export async function callModel(
   const key = keyOf(snapshot, wanted);
   const { limits } = snapshot;
   const hidden = { stepKey: snapshot.stepKey, callKey: callKey(key), shown: snapshot };
-  const masks = snapshot.config.secrets !== 'send';
+  const wish = snapshot.config.secrets;
+  // Only an edit can wait for a person.
+  const secrets = wish === 'ask' && wanted.role !== 'edit' ? 'mask' : wish;
+  const places: SecretPlaces[] = [];
   const recorded = await ports.journal
     .ask({
       key,
       makeRequest: async (nonce) => {
         const built = await wanted.build();
         const word = nonce(built.haystack);
-        const request = built.request(word);
-        return { request: masks ? await maskRequest(ports, hidden, request, scope.signal) : request, nonce: word };
+        const request = await maskRequest(ports, hidden, { request: built.request(word), secrets }, scope.signal);
+        if (!('paths' in request)) return { request, nonce: word };
+        places.push(request);
+        return null;
       },
       maxUnknownCalls: limits.maxUnknownCalls ?? 2,
       stoodStill: () => stoodStill.times,
@@ -136,6 +148,15 @@ export async function callModel(
     })
     .catch((error: unknown) => unavailable(error, limits, ports.timings));
   if (recorded.outcome === 'model_unavailable') return recorded;
+  if (recorded.outcome === 'not_made') {
+    const { paths = [], message = '' } = places[0] ?? {};
+    const { file } = wanted;
+    const asked = file === '*' ? (snapshot.targets ?? []).map(({ path }) => path) : [file];
+    const holding = asked.filter((path) => paths.includes(path));
+    // Where another file holds them, or a text: all.
+    const files = holding.length > 0 ? holding : asked;
+    return { outcome: 'secret_found', message, files, usage: recorded.usage };
+  }
   if (recorded.outcome === 'call_lost') {
     const message = `${recorded.usage.unknownCalls} calls for ${wanted.file} were cut off before their answer was on disk (maxUnknownCalls)`;
     return { outcome: 'call_lost', message, usage: recorded.usage };
@@ -150,8 +171,6 @@ export async function callModel(
     return { outcome: 'prompt_cut', message, usage };
   }
   const written = answer.text;
-  const { text, unknown } = masks
-    ? await restoreAnswer(ports, hidden, written, IN_JSON.has(wanted.format))
-    : { text: written, unknown: [] };
+  const { text, unknown } = await restoreAnswer(ports, hidden, written, IN_JSON.has(wanted.format));
   return { outcome: 'answered', answer: { ...answer, text }, written, unknown, nonce, usage };
 }

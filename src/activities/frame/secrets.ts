@@ -3,6 +3,7 @@
  * reads that. Nor does one reach what a result says in words: history, events and logs.
  */
 import { createHmac, randomBytes } from 'node:crypto';
+import type { ProjectConfig } from '../../documents/job/index.js';
 import { decodeFile } from '../../edits/index.js';
 import type { ModelRequest, TextBlock } from '../../model/ports.js';
 import { GUARDS, type Finding, type GuardSettings } from '../../shared/formats.js';
@@ -14,21 +15,25 @@ import type { ActivityPorts } from './ports.js';
 
 const REMEMBERED_FILES = 10_000; // bound: Files whose secrets a worker remembers: each is looked through once.
 const HASH_DIGITS = 8; // bound: Of the hash in a placeholder: two secrets of a run hardly ever share it.
+const PLACES_NAMED = 20; // bound: Lines with secrets that a question names.
 const SHORTEST_CHARS = 6; // bound: What is shorter holds no secret, nor a line of one.
 
 /** Files that a run shows, as its snapshot has them. */
 export interface ShownFiles {
-  readonly targets?: readonly { readonly base: { readonly ref: BlobRef } | null; readonly encoding: string | null }[];
-  readonly context?: readonly { readonly ref: BlobRef }[];
-  readonly rules?: readonly { readonly ref: BlobRef }[];
+  readonly targets?: readonly (Pick<SecretSource, 'path' | 'encoding'> & {
+    readonly base: { readonly ref: BlobRef } | null;
+  })[];
+  readonly context?: readonly Omit<SecretSource, 'encoding'>[];
+  readonly rules?: readonly Omit<SecretSource, 'encoding'>[];
 }
 export interface SecretSource {
+  readonly path: string;
   readonly ref: BlobRef;
   readonly encoding: string | null;
 }
 const sourcesOf = ({ targets = [], context = [], rules = [] }: ShownFiles): readonly SecretSource[] => [
-  ...targets.flatMap(({ base, encoding }) => (base === null ? [] : [{ ref: base.ref, encoding }])),
-  ...[...context, ...rules].map(({ ref }) => ({ ref, encoding: null })),
+  ...targets.flatMap(({ path, base, encoding }) => (base === null ? [] : [{ path, ref: base.ref, encoding }])),
+  ...[...context, ...rules].map(({ path, ref }) => ({ path, ref, encoding: null })),
 ];
 
 /** What looks like a placeholder; in a file of a person's it is hidden like a secret, so that each one in an answer is one of ours. */
@@ -157,25 +162,56 @@ export interface MaskedCall {
 }
 const recordOf = ({ stepKey, callKey }: MaskedCall): string => `steps/${stepKey}/masked-${callKey}`;
 
-/** ◆ What was hidden is recorded before the request is: whichever worker gets the answer puts it back. */
+/** Where a person finds the secrets of a request; `message`: with line numbers, and no part of a secret. */
+export interface SecretPlaces {
+  readonly paths: readonly string[];
+  readonly message: string;
+}
+
+/**
+ * The request as `secrets` wants it; with `ask`, where its secrets stand. No setting sends the worker's own keys, or what would be taken
+ * for a placeholder. ◆ What was hidden is recorded before the request is: whichever worker gets the answer puts it back.
+ */
 export async function maskRequest(
   ports: Ports,
   call: MaskedCall,
-  request: ModelRequest,
+  { request, secrets }: { readonly request: ModelRequest; readonly secrets: ProjectConfig['secrets'] },
   signal: AbortSignal,
-): Promise<ModelRequest> {
-  const blocks = [...request.system, ...request.messages.flatMap(({ content }) => content)];
-  const texts = blocks.map(({ text }) => text);
-  const secrets = await secretsOf(ports, call.shown, texts, signal);
-  if (secrets.length === 0) return request;
-  await ports.records.putIfAbsent(recordOf(call), { secrets });
-  const vault = await vaultOf(ports, call.stepKey, secrets);
+): Promise<ModelRequest | SecretPlaces> {
+  const texts = [...request.system, ...request.messages.flatMap(({ content }) => content)].map(({ text }) => text);
+  const found = await secretsOf(ports, call.shown, texts, signal);
+  const own = new Set(secretsOfEnvironment(process.env).flat());
+  const isSent = (secret: Secret): boolean => !secret.some((line) => own.has(line) || hidesSecret(line));
+  if (secrets === 'ask' && found.some(isSent)) return placesOf(ports, sourcesOf(call.shown), found.filter(isSent));
+  const hidden = secrets === 'send' ? found.filter((secret) => !isSent(secret)) : found;
+  if (hidden.length === 0) return request;
+  await ports.records.putIfAbsent(recordOf(call), { secrets: hidden });
+  const vault = await vaultOf(ports, call.stepKey, hidden);
   const masked = (block: TextBlock): TextBlock => ({ ...block, text: vault.mask(block.text) });
   return {
     ...request,
     system: request.system.map(masked).map((block) => ({ ...block, text: block.text + ABOUT })),
     messages: request.messages.map((message) => ({ ...message, content: message.content.map(masked) })),
   };
+}
+
+async function placesOf({ blobs }: Ports, sources: readonly SecretSource[], secrets: readonly Secret[]) {
+  const wanted = secrets.map(longestLine);
+  const unseen = new Set(wanted);
+  const places: { readonly path: string; readonly line: number }[] = [];
+  for (const { path, ref, encoding } of sources)
+    for (const [index, line] of textOf(await blobs.get(ref), encoding)
+      .split('\n')
+      .entries()) {
+      const held = wanted.filter((secret) => line.includes(secret));
+      for (const secret of held) unseen.delete(secret);
+      if (held.length > 0) places.push({ path, line: index + 1 });
+    }
+  const named = places.slice(0, PLACES_NAMED).map(({ path, line }) => `${path}:${line}`);
+  if (places.length > PLACES_NAMED) named.push(`${places.length - PLACES_NAMED} more lines`);
+  if (unseen.size > 0) named.push('the instructions, a note, or what tests said');
+  const message = `the request would hold what looks like a secret: ${named.join(', ')}`;
+  return { paths: [...new Set(places.map(({ path }) => path))], message };
 }
 
 export async function restoreAnswer(
@@ -224,11 +260,9 @@ export async function maskWords<T>(
 // An edit may not carry a secret to where it was not: into another file, or a second time into its own.
 
 /** A changed file; `base` null: it is new. */
-export interface ChangedSource {
-  readonly path: string;
+export interface ChangedSource extends Pick<SecretSource, 'path' | 'encoding'> {
   readonly base: BlobRef | null;
   readonly result: BlobRef;
-  readonly encoding: string | null;
 }
 
 export async function secretFindings(
@@ -241,7 +275,7 @@ export async function secretFindings(
   const severity = snapshot.config.guards.secret ?? GUARDS.secret.default;
   const found = await Promise.all(
     files.map(async ({ path, base, result, encoding }): Promise<readonly Finding[]> => {
-      const own = await secretsIn(ports, [{ ref: result, encoding }], signal);
+      const own = await secretsIn(ports, [{ path, ref: result, encoding }], signal);
       if (ofSnapshot.length + own.length === 0) return [];
       const [before, after] = await Promise.all([
         base === null ? '' : ports.blobs.get(base).then((bytes) => textOf(bytes, encoding)),

@@ -80,7 +80,7 @@ export function mostOfPhase(
   first: PhaseEstimate,
   replanLimit: number,
 ): PhaseEstimate {
-  const failure_tokens = tokensOfBytes(MODEL_BOUNDS.phaseFailure_chars);
+  const failure_tokens = tokensOfBytes(2 * MODEL_BOUNDS.phaseFailure_bytes);
   const { model } = route({ ...config, limits }, { category: null, complexity: 'high', jobModel: null });
   const advice = {
     input_tokens: SMALL_CALL.input_tokens + tokensOfBytes(Buffer.byteLength(text)) + PHASE_ATTEMPTS * failure_tokens,

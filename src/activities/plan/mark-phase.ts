@@ -28,7 +28,7 @@ import { isSource } from './phase-job.js';
 /** Empty where the phase has no commit: then a person said that it is done. */
 export async function unfinishedOf(
   ports: Pick<ActivityPorts, 'blobs' | 'repository' | 'workspace'>,
-  input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped'>,
+  input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped' | 'verification'>,
 ): Promise<readonly UnfinishedTask[]> {
   const { workspace, phase, commit, texts, skipped } = input;
   if (commit === null || texts === null) return [];
@@ -40,7 +40,8 @@ export async function unfinishedOf(
   const missing = new Set<string>();
   for (const path of new Set(tasks.flatMap(({ text }) => filesToMake(text))))
     if (await isMissing(root, path)) missing.add(path);
-  return unfinishedTasks(tasks, readUnfinished(message), (path) => missing.has(path), skipped);
+  const tested = input.verification?.startsWith('pass') === true;
+  return unfinishedTasks(tasks, readUnfinished(message), { isMissing: (path) => missing.has(path), skipped, tested });
 }
 
 /** A source file's path that leads nowhere, from the top or from whichever folder. */
@@ -54,13 +55,13 @@ async function isMissing(root: string, path: string): Promise<boolean> {
 export const markPhase =
   (ports: ActivityPorts) =>
   async (input: MarkPhaseInput, scope: ActivityScope): Promise<MarkPhaseResult> => {
-    const { workspace, workflowId, namespace, phase, planPath } = input;
+    const { workspace, workflowId, namespace, phase, planPath, settings } = input;
     const wanted = await withUnfinished(ports, input);
     const { marker, done, total } = wanted;
     const written = await writePlan(
       ports,
       {
-        ...{ workspace, workflowId, namespace, name: 'mark' },
+        ...{ workspace, workflowId, namespace, name: 'mark', ...(settings === undefined ? {} : { settings }) },
         stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
         message: `Mark Phase ${phase.number} of ${planPath} as ${marker} (${done}/${total})`,
       },

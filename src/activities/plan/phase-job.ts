@@ -10,7 +10,7 @@ import { editsOf, type PhaseToEstimate, effortText, levelOf } from './estimate.j
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
 import { readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
-import { UNFINISHED_ASKED } from '../../model/prompts/index.js';
+import { bounded, fenced, UNFINISHED_ASKED } from '../../model/prompts/index.js';
 import type { PhaseCategory } from '../../shared/plan.js';
 import { isRefusal, ProblemError } from '../../shared/problems.js';
 import { phaseKey } from '../../shared/ids.js';
@@ -18,7 +18,9 @@ import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { isoTime } from '../../system/clock.js';
+import { readRefusal } from '../step/refusals.js';
 import { remember } from '../step/verify.js';
+import type { PlanSettings } from './plan-call.js';
 
 // After a failed attempt a phase is asked for in another way: by the model that `emend.yaml` names for that (`plan: { fallbackModel }`), else
 // in another format. A file that is too long for a whole answer is never asked for as one. Null: there is no other way.
@@ -90,6 +92,8 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
   });
   const own = new Set(plan === null ? [] : pathsOfPlan(plan, root));
   const files = await filesOf(root, asked.files, asked.text, own);
+  // As the plan was read: nothing that a model wrote since counts.
+  const { front: set = {} } = await getJson<Partial<PlanSettings>>(blobs, input.settings, 'settings');
   const title = `Phase ${phase.number}: ${phase.name}`;
   const report = input.report === null ? null : await getText(blobs, input.report);
   const fallback = input.failure === null ? null : await fallbackOf(root, input, files);
@@ -102,8 +106,7 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
     ...(fallback === null ? [] : [`${fallback.key}: ${JSON.stringify(fallback.value)}`]),
     ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
     ...(levelOf(input.score) === 'low' ? [] : [`complexity: ${levelOf(input.score)}`]),
-    ...(plan?.tree.main.repair === false ? ['repair: false'] : []),
-    ...(plan?.tree.main.sendsSecrets === true ? ['secrets: send'] : []),
+    ...Object.entries(set).map(([key, value]) => `${key}: ${JSON.stringify(value)}`),
     `test: ${input.commands.length === 0 ? 'false' : JSON.stringify(input.commands)}`,
     `commit: ${JSON.stringify(commitMessage(title, input))}`,
     '---',
@@ -151,9 +154,12 @@ async function failureText(
   { blobs }: ActivityPorts,
   { summary, output }: NonNullable<PhaseJobInput['failure']>,
 ): Promise<string> {
-  const said = output === null ? '' : await getText(blobs, output).catch(() => '');
-  const end = said.slice(-MODEL_BOUNDS.phaseFailure_chars).replaceAll('```', "'''");
-  return end === '' ? summary : `${summary}\n\n\`\`\`\n${end}\n\`\`\``;
+  const failed = output === null ? null : await readRefusal(blobs, output).catch(() => null);
+  if (failed === null) return summary;
+  const [edit, said] = [failed.answer, failed.reasons].map((text) =>
+    fenced(bounded(text, MODEL_BOUNDS.phaseFailure_bytes)),
+  );
+  return `The failed edit:\n\n${edit}\n\nWhat the tests said:\n\n${said}`;
 }
 const SOURCE_EXTENSION =
   /\.(c|cc|cpp|cs|css|csv|ex|go|h|hpp|html|java|js|json|jsx|kt|lua|cjs|mjs|md|php|py|rb|rs|scss|sh|sql|svelte|swift|toml|ts|tsx|txt|vue|xml|ya?ml)$/;

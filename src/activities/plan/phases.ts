@@ -36,7 +36,7 @@ export const prepareWorktree =
     // An attempt that stood still says nothing of the worktree.
     if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
     if (!made.ok) return { outcome: 'failed', why: made.problem.message };
-    const { worktree, env, sandbox } = await projectConfig(ports, workspace);
+    const { worktree, env, sandbox } = await projectConfig(ports, workspace, input.settings);
     const command = worktree?.setup;
     const ready = { outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
     if (command === undefined) return ready;

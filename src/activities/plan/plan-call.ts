@@ -31,7 +31,7 @@ import { putText } from '../step/snapshot.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { PhaseTexts } from '../../shared/plan-activities.js';
 import { ModelError } from '../../model/errors.js';
-import { reconcile, secondScoreSchema } from '../../documents/plan/index.js';
+import { type PlanFront, reconcile, secondScoreSchema } from '../../documents/plan/index.js';
 
 const DEBUG_CHARS = 4_000; // bound: Each text of a debugging report,
 const DEBUG_ITEMS = 20; // bound: and its items.
@@ -39,6 +39,8 @@ const DEBUG_ITEMS = 20; // bound: and its items.
 /** What the first reading resolved, for calls of the plan itself. */
 export interface PlanSettings {
   readonly config: ProjectConfig;
+  /** Is in `config`, too. */
+  readonly front: PlanFront;
   readonly limits: Limits;
 }
 

@@ -89,6 +89,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
       ...{ outcome: 'same' as const, hash, level },
       phases: read.map(({ id, number, marker, expanded, tasks }) => ({ id, number, marker, expanded, tasks })),
     };
+  const front = plan.tree.main.settings;
   const limits = resolveLimits(config.value, { limits: {} }, input.overrides);
   // Without a word of the configuration, what the project itself defines is looked for: a plan without tests says so.
   const test = await testPlan(ports, workspace, config.value.test ?? 'auto');
@@ -115,7 +116,8 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     test,
     texts: await putJson(ports.blobs, texts),
     settings: await putJson(ports.blobs, {
-      config: plan.tree.main.sendsSecrets ? { ...config.value, secrets: 'send' } : config.value,
+      config: { ...config.value, ...front },
+      front,
       limits,
     } satisfies PlanSettings),
   };

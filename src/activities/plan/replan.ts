@@ -112,13 +112,13 @@ export const proposeReplan =
 export const applyReplan =
   (ports: ActivityPorts) =>
   async (input: ApplyReplanInput, scope: ActivityScope): Promise<ApplyReplanResult> => {
-    const { workspace, workflowId, namespace, phase, planPath } = input;
+    const { workspace, workflowId, namespace, phase, planPath, settings } = input;
     const action = input.action as ReplanAction;
     try {
       const written = await writePlan(
         ports,
         {
-          ...{ workspace, workflowId, namespace, name: 'replan' },
+          ...{ workspace, workflowId, namespace, settings, name: 'replan' },
           stepKey: `${input.stepKey}-${phase.id}-r${input.number}`,
           message: `Revise ${planPath}: ${action} of Phase ${phase.number} (${input.trigger})`,
         },

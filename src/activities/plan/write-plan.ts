@@ -28,6 +28,7 @@ interface WriteRecord {
 }
 /** `stepKey`: of this write alone; lock, records and commit have it. */
 export interface PlanWrite extends Pick<PhaseWriteInput, 'stepKey' | 'workspace' | 'workflowId' | 'namespace'> {
+  readonly settings?: BlobRef;
   readonly message: string;
   /** Name of the records. */
   readonly name: string;
@@ -133,12 +134,12 @@ async function write(
 
 async function land(
   ports: ActivityPorts,
-  { workspace, message }: PlanWrite,
+  { workspace, message, settings }: PlanWrite,
   { lock, ...request }: ApplyRequest & { readonly lock: WorkspaceLock },
   scope: ActivityScope,
 ): Promise<Written | NotWritten> {
   const { stepKey, proposal } = request;
-  const { hooks, env, sign, sandbox } = await projectConfig(ports, workspace);
+  const { hooks, env, sign, sandbox } = await projectConfig(ports, workspace, settings);
   const release = (): Promise<void> => ports.workspace.releaseLock(workspace, stepKey, lock.token);
   const committed = await ports.repository.commit(
     {

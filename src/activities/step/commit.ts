@@ -10,15 +10,13 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { maskWords } from '../frame/secrets.js';
 import { fileNow } from './manual-files.js';
-import { sandboxFor } from './sandbox.js';
-import { getSnapshot } from './snapshot.js';
+import { blockedText, commandConfig, refusedBySandbox } from './sandbox.js';
 
 export const commit =
   (ports: ActivityPorts) =>
   async (input: CommitInput, scope: ActivityScope): Promise<CommitResult> => {
-    const { blobs } = ports;
-    const { config } = await getSnapshot(blobs, input.snapshot);
     const { files, renames, records, unfinished } = await appliedFiles(ports, input);
+    const { hooks, env, sign, sandbox } = await commandConfig(ports, input, files);
     const words = unfinished === '' ? input.message : `${input.message}\n\n${unfinished}`;
     const { message } = await maskWords(ports, input, { message: words }, scope.signal);
     const hold = await placeOf(ports, input, scope);
@@ -32,10 +30,7 @@ export const commit =
           message,
           lock: hold.lock,
           date: input.lock.takenAt,
-          hooks: config.hooks,
-          env: config.env,
-          sign: config.sign,
-          sandbox: sandboxFor(config.sandbox, input.sandbox),
+          ...{ hooks, env, sign, sandbox },
           records,
           mayMove: async () => {
             scope.assertCurrent();
@@ -47,6 +42,12 @@ export const commit =
       // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
       scope.assertCurrent();
       if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
+      if (outcome.outcome === 'failed' && outcome.problem.code === 'hook_failed' && sandbox !== 'off') {
+        // A hook does nothing on the untouched base: what it says is all that tells.
+        const { message: said } = outcome.problem;
+        const refused = refusedBySandbox(said);
+        if (refused !== null) return { outcome: 'sandbox_blocks', why: blockedText(said, refused, input.workspace) };
+      }
       if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
       const staged = await keepStaged(ports, input.workspace, outcome.staged);
       return { outcome: 'conflict', reason: 'hook_changed', why: outcome.why, ...staged };

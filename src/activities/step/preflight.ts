@@ -85,6 +85,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
 
   const approvers = await approversOf(ports, workspace, config);
   const policy = input.approval ?? job.approval ?? config.approval;
+  const secrets = job.secrets ?? config.secrets;
   const base = {
     stepKey: input.stepKey,
     workspace,
@@ -95,7 +96,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     config: {
       ...config,
       repair: job.repair ?? config.repair,
-      secrets: job.secrets ?? config.secrets,
+      secrets: secrets === 'ask' && policy === 'auto' ? 'mask' : secrets, // nobody is there to be asked
       sandbox: job.sandbox ?? config.sandbox,
     },
     hints: [...config.hints, ...input.hints],

@@ -47,12 +47,17 @@ export const diffInput = async (blobs: BlobStore, file: FileChange) => ({
   ...(file.result === null ? {} : { resultMode: file.result.mode }),
 });
 
+export interface FileDiff {
+  readonly path: string;
+  readonly diff: string;
+}
+
 /** In the order given, as diffs for the prompt. */
 export const diffsOf = (
   { blobs, edits }: ActivityPorts,
   changes: readonly FileChange[],
   signal: AbortSignal,
-): Promise<readonly { readonly path: string; readonly diff: string }[]> =>
+): Promise<readonly FileDiff[]> =>
   Promise.all(
     changes.map(async (change) => {
       const { text } = await edits.run('diff', [await diffInput(blobs, change)], signal);

@@ -129,6 +129,7 @@ async function buildPrompt(
   const { blobs } = ports;
   const shown = await references(blobs, snapshot);
   const results = await acceptedResults(blobs, input.accepted, ACCEPTED_SHOWN_RESULTS);
+  const paths = targets.map((target) => target.path);
   const listed = {
     ...shown,
     model: wanted.model,
@@ -147,22 +148,18 @@ async function buildPrompt(
       ...(await acceptedDiffs(
         ports,
         results,
-        [...targets, ...deleted(snapshot.targets)].map((target) => target.path),
+        [...paths, ...deleted(snapshot.targets).map((target) => target.path)],
         signal,
       )),
     ],
     note: input.note,
-    refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal),
+    refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal, paths),
     symbols: targets.some((target) => languageOf(target.path) !== null),
     wantedLines: await loadWanted(blobs, input),
     ...(region === null ? {} : { region: await shownRegion(ports, targets, region, signal) }),
   };
   const prompt = await ports.edits.run('prompt', listed, signal);
-  return closeEditPrompt(
-    prompt,
-    input.format,
-    targets.map((target) => target.path),
-  );
+  return closeEditPrompt(prompt, input.format, paths);
 }
 
 /** What a call for a region is shown of the rest of its file. */

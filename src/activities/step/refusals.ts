@@ -7,6 +7,8 @@ import { getText, type Snapshot, type SnapshotTarget } from './snapshot.js';
 import { REPAIRED, type Format } from '../../shared/formats.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { Edited } from '../../edits/index.js';
+import type { EditPromptInput } from '../../model/prompts/index.js';
+import type { FileDiff } from './prompt-inputs.js';
 import type { FallbackStep, Repair } from '../../shared/step-activities.js';
 
 export const REFUSAL_CHARS = 800; // bound: Of what was wrong with an answer so much is kept in history; the prompt has all.
@@ -27,6 +29,8 @@ type Refusal =
       readonly summary: string;
       /** What helps with failures of that kind. */
       readonly suggestions: readonly string[];
+      /** The edit that was tested. */
+      readonly diffs: readonly FileDiff[];
     };
 
 export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> => putJson(blobs, refusal);
@@ -61,23 +65,33 @@ export async function isRepeated(blobs: BlobStore, ref: BlobRef | null, codes: r
   return before.size === now.size && [...now].every((code) => before.has(code));
 }
 
-/** In the words that the prompt shows. A blob that is no refusal of ours is the diff that a person rejected. */
+/**
+ * In the words that the prompt shows; of an edit that was tested the diffs of `paths`, absent: all. A blob that is no refusal of ours is
+ * the diff that a person rejected.
+ */
 export async function readRefusal(
   blobs: BlobStore,
   ref: BlobRef,
-): Promise<{ readonly reasons: string; readonly answer: string; readonly fits?: true }> {
+  paths?: readonly string[],
+): Promise<NonNullable<EditPromptInput['refusal']>> {
   const text = await getText(blobs, ref);
   const value = parsed(text);
-  if (!isRefusal(value, ref))
-    return { reasons: 'The reviewer rejected this edit; the note says what to change.', answer: text };
+  if (!isRefusal(value, ref)) {
+    const reasons = 'The reviewer rejected this edit; the note says what to change.';
+    return { kind: 'refused', reasons, answer: text };
+  }
   if (value.kind === 'refused') {
     const { reasons, answer, fits } = value;
-    return { reasons, answer, ...(fits === undefined ? {} : { fits }) };
+    return { kind: fits === true ? 'doubted' : 'refused', reasons, answer };
   }
   const advice = value.suggestions.map((line) => `\n- ${line}`).join('');
-  const look = advice === '' ? '' : ` What may help:${advice}\n`;
-  const reasons = `The edit was applied and the tests failed (${value.summary}), so it was rolled back.${look} Their output:\n${value.output}`;
-  return { reasons, answer: '(the edit fitted; its effect was wrong)' };
+  const look = advice === '' ? '' : `What may help:${advice}\n`;
+  const diffs = value.diffs.filter(({ path }) => paths?.includes(path) ?? true);
+  return {
+    kind: 'tests_failed',
+    reasons: `${value.summary}\n${look}Their output:\n${value.output}`,
+    answer: diffs.map(({ diff }) => diff).join(''),
+  };
 }
 
 /** What the model is asked to look at once more; null: nothing. */

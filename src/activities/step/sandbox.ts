@@ -1,22 +1,40 @@
 /** What a step's commands are shut in with: as configured, with what people said since. */
-import { SANDBOX_ON, type SandboxSettings } from '../../documents/job/index.js';
+import { homedir } from 'node:os';
+import { SANDBOX_ON, type ProjectConfig, type SandboxSettings } from '../../documents/job/index.js';
+import type { BlobRef } from '../../shared/ids.js';
 import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
 import type { Box } from '../../workspace/commands/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
+import { getSnapshot, projectConfig } from './snapshot.js';
 
 export const sandboxFor = (
   configured: SandboxSettings | 'off' = SANDBOX_ON, // a snapshot of an earlier build says nothing
-  { without, more = {} }: SandboxChoice = {},
-): SandboxSettings | 'off' => {
-  if (configured === 'off' || without === true) return 'off';
-  const { network, read, write } = configured;
-  return {
-    ...configured,
-    network: network || more.network === true,
-    read: [...read, ...(more.read ?? [])],
-    write: [...write, ...(more.write ?? [])],
-  };
-};
+  { without }: SandboxChoice = {},
+): SandboxSettings | 'off' => (without === true ? 'off' : configured);
+
+/** What commands go by: as it was when the step began, and as it is now where a person was asked to change it; never as the step does. */
+export async function commandConfig(
+  ports: ActivityPorts,
+  {
+    workspace,
+    snapshot,
+    settings,
+    sandbox: choice,
+  }: {
+    readonly workspace: string;
+    readonly snapshot?: BlobRef;
+    readonly settings?: BlobRef;
+    readonly sandbox?: SandboxChoice;
+  },
+  files: readonly { readonly path: string }[],
+): Promise<Omit<ProjectConfig, 'sandbox'> & { readonly sandbox: SandboxSettings | 'off' }> {
+  const isChanged = files.some(({ path }) => path === 'emend.yaml');
+  const taken = snapshot === undefined ? null : (await getSnapshot(ports.blobs, snapshot)).config;
+  const now =
+    taken === null || (choice?.reread === true && !isChanged) ? await projectConfig(ports, workspace, settings) : taken;
+  const { env, sandbox } = now;
+  return { ...(taken ?? now), env, sandbox: sandboxFor(sandbox, choice) };
+}
 
 /** For a command that is to run now. */
 export const boxFor = async (
@@ -32,3 +50,37 @@ export const isNoSandbox = (box: Box | 'off' | NoSandbox): box is NoSandbox => b
 /** Where no decision of a step can give the consent. */
 export const noSandboxFor = (what: string, why: string): string =>
   `there is no sandbox for ${what}: ${why}. Install bubblewrap, or consent by \`sandbox: off\` in emend.yaml; then retry`;
+
+// What a sandbox refuses shows in what commands say of it.
+
+const NETWORK =
+  /ENETUNREACH|EAI_AGAIN|ENOTFOUND|network is unreachable|could not resolve host|name resolution|no such host/i;
+const READ_ONLY = /EROFS|read-only file system/i;
+const NOT_THERE = /ENOENT|EACCES|no such file|permission denied|cannot access|cannot open|not found|does not exist/i;
+const MEMORY = /ENOMEM|cannot allocate memory|out of memory/i;
+const PROCESSES = /fork\b.*(?:EAGAIN|resource temporarily unavailable)/i;
+const PATH = /(?<![\w.~/-])\/[^\s'"`:,;()<>]+/;
+
+/** What the output of a command says that the sandbox refused, and the key of `sandbox:` that would let it; null: nothing known. */
+export function refusedBySandbox(output: string): string | null {
+  for (const line of output.split('\n')) {
+    const path = PATH.exec(line)?.[0];
+    if (NETWORK.test(line)) return 'it refused the network (`network: true`)';
+    if (MEMORY.test(line)) return 'its memory did not suffice (`memory_mib`)';
+    if (PROCESSES.test(line)) return 'its processes did not suffice (`processes`)';
+    if (READ_ONLY.test(line) && /\.git\b/.test(line))
+      return 'it refused to write to the git directory (no key allows that)';
+    if (READ_ONLY.test(line) && path !== undefined) return `it refused to write to ${path} (\`write: [${path}]\`)`;
+    if (
+      NOT_THERE.test(line) &&
+      path !== undefined &&
+      [homedir(), '/home', '/root', '/run', '/var/run', '/tmp'].some((dir) => path.startsWith(`${dir}/`))
+    )
+      return `it does not show ${path} (\`read: [${path}]\`)`;
+  }
+  return null;
+}
+/** What to do about it. */
+export const blockedText = (what: string, refused: string | null, workspace: string): string =>
+  `${what}: ${refused ?? 'nothing in its output says what is missing (docs/sandbox.md has the keys)'}. ` +
+  `With a key added to \`sandbox:\` or \`env:\` of ${workspace}/emend.yaml, answer retry`;

@@ -7,6 +7,7 @@ import { eolForNewFile, inspectTarget } from '../../workspace/files/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import type { Bucket, Format, GuardSettings } from '../../shared/formats.js';
+import type { ProposeInput } from '../../shared/step-activities.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { getJson, type BlobStore } from '../../stores/ports.js';
 
@@ -71,13 +72,14 @@ export const getText = async (blobs: BlobStore, ref: BlobRef): Promise<string> =
 export const getSnapshot = (blobs: BlobStore, ref: BlobRef): Promise<Snapshot> =>
   getJson<Snapshot>(blobs, ref, 'snapshot');
 
-/** The snapshot with the limits that decisions changed since it was taken. */
+/** The snapshot with what decisions changed since it was taken. */
 export const currentSnapshot = async (
   blobs: BlobStore,
-  { snapshot, limits }: { readonly snapshot: BlobRef; readonly limits?: Partial<Limits> },
+  { snapshot, limits, secrets }: Pick<ProposeInput, 'snapshot' | 'limits' | 'secrets'>,
 ): Promise<Snapshot> => {
   const taken = await getSnapshot(blobs, snapshot);
-  return { ...taken, limits: { ...taken.limits, ...limits } };
+  const config = secrets === undefined ? taken.config : { ...taken.config, secrets };
+  return { ...taken, config, limits: { ...taken.limits, ...limits } };
 };
 
 /** What guards go by. */
@@ -170,9 +172,16 @@ export async function textRefs(options: {
 
 // `emend.yaml` for activities that cannot do without it.
 
-/** Throws ProblemError `config_invalid` with all that is wrong in it. */
-export const projectConfig = async (ports: ActivityPorts, workspace: string): Promise<ProjectConfig> => {
+/** Under what the front matter of a plan says, for its `settings`. Throws ProblemError `config_invalid` with all that is wrong in it. */
+export const projectConfig = async (
+  ports: ActivityPorts,
+  workspace: string,
+  settings?: BlobRef,
+): Promise<ProjectConfig> => {
   const root = await ports.workspace.root(workspace);
   const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
-  return config.ok ? config.value : fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
+  if (!config.ok) return fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
+  if (settings === undefined) return config.value;
+  const plan = await getJson<{ readonly front?: Partial<ProjectConfig> }>(ports.blobs, settings, 'settings');
+  return { ...config.value, ...plan.front };
 };

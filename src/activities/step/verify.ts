@@ -1,10 +1,13 @@
 /** Runs a person's commands on the applied files. No test found or run is `no_tests`, never `pass`. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { TestPlan } from '../../shared/step-activities.js';
-import { discoverTestCommand, classifyFailure } from '../../workspace/commands/index.js';
+import { discoverTestCommand, classifyFailure, type Box } from '../../workspace/commands/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import type {
   ChangedFiles,
+  SandboxBlocks,
   StagedByHook,
   VerifyInput,
   VerifyOutcome,
@@ -13,12 +16,16 @@ import type {
 import { putJson } from '../../stores/ports.js';
 import { changedPaths } from '../../workspace/files/index.js';
 import type { ExpectedFile } from '../../workspace/ports.js';
+import type { ProposalFile } from '../../workspace/proposal.js';
 import { appliedFiles } from './commit.js';
+import { shellWord } from '../../system/environment.js';
+import { withScratch } from '../../system/scratch.js';
 import { commandTurn } from '../../system/turns.js';
 import type { ActivityScope } from '../frame/activity.js';
+import { recordOnce } from '../frame/recorded.js';
+import { diffsOf } from './prompt-inputs.js';
 import { putRefusal } from './refusals.js';
-import { boxFor, isNoSandbox, sandboxFor } from './sandbox.js';
-import { getSnapshot, projectConfig } from './snapshot.js';
+import { blockedText, boxFor, commandConfig, isNoSandbox, refusedBySandbox } from './sandbox.js';
 
 // Which commands verify a step. A found command is asked for once, and again when what defines it changes.
 
@@ -58,20 +65,11 @@ export const verify =
     if (input.commands.length === 0)
       return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests were named', seconds: 0 });
 
-    const turn = {
-      wait_ms: ports.timings.commandTurn_ms,
-      work_ms: input.timeout_s * 1000,
-      signal: scope.signal,
-    };
     const cwd = await ports.workspace.root(input.workspace);
-    // As it was when the step began: the proposal may have changed it.
-    const { sandbox, env } =
-      input.snapshot === undefined
-        ? await projectConfig(ports, input.workspace)
-        : (await getSnapshot(ports.blobs, input.snapshot)).config;
-    const box = await boxFor(ports, sandboxFor(sandbox, input.sandbox), cwd);
-    if (isNoSandbox(box)) return box;
     const expected = (await appliedFiles(ports, { ...input, applications: input.applications ?? [] })).files;
+    const { sandbox, env } = await commandConfig(ports, input, expected);
+    const box = await boxFor(ports, sandbox, cwd);
+    if (isNoSandbox(box)) return box;
     const runAll = async (): Promise<VerifyResult> => {
       let output = '';
       let seconds = 0;
@@ -108,6 +106,7 @@ export const verify =
             output,
             summary,
             suggestions: failure.suggestions,
+            diffs: await diffsOf(ports, expected, scope.signal),
           }),
           seconds,
         };
@@ -128,9 +127,20 @@ export const verify =
       const ran = await runAll();
       const staged = await takeBack(ports, input, expected, scope);
       if (staged !== null && isPassed(ran)) return staged;
+      // What took all its time says nothing of the sandbox, and would take all of it again.
+      const mayTell = box !== 'off' && input.modelBase !== true && expected.length > 0 && ran.seconds < input.timeout_s;
+      const blocked =
+        isPassed(ran) || !mayTell ? null : await failsOnlyInside(ports, input, { box, env, expected }, scope);
+      if (blocked !== null) return blocked;
       const known = new Set([...others, ...expected.map(({ path }) => path)]);
       const alsoChanged = (await changedPaths(cwd)).filter((path) => !known.has(path)).slice(0, ALSO_CHANGED);
       return alsoChanged.length === 0 ? ran : { ...ran, alsoChanged };
+    };
+    const turn = {
+      wait_ms: ports.timings.commandTurn_ms,
+      // Where they fail, the base is tried in the sandbox, and without it.
+      work_ms: (box === 'off' ? 1 : 3) * input.timeout_s * 1000,
+      signal: scope.signal,
     };
     const about = canonicalJson({ applications: input.applications ?? [], commands: input.commands });
     const key = `steps/${input.stepKey}/tests-${input.run ?? 0}-${sha256(about).slice(0, KEY_DIGITS)}`;
@@ -172,6 +182,46 @@ async function untested(
   if (expected.length > 0) await ports.records.putIfAbsent(`${key}-begun`, { files: expected.length });
   await ports.workspace.putBack(workspace, found, assertCurrent);
   return null;
+}
+
+/**
+ * Tests that fail in the sandbox may fail because of it: the untouched base tells, a person's own bytes, which may run without. Its files
+ * stand over those of the workspace for the moment, and what the commands write is dropped. Once for each way the sandbox is configured.
+ */
+async function failsOnlyInside(
+  ports: ActivityPorts,
+  { stepKey, workspace, commands, timeout_s, maxOutput_bytes }: VerifyInput,
+  tried: { readonly box: Box; readonly env: readonly string[]; readonly expected: readonly ProposalFile[] },
+  { signal }: ActivityScope,
+): Promise<SandboxBlocks | null> {
+  const { box, env, expected } = tried;
+  const about = sha256(canonicalJson({ commands, env, settings: box.settings })).slice(0, KEY_DIGITS);
+  const { why } = await recordOnce(ports.records, `steps/${stepKey}/base-${about}`, () =>
+    withScratch('base', async (scratch) => {
+      for (const { path, base } of expected) {
+        if (base === null) continue;
+        await mkdir(dirname(join(scratch, path)), { recursive: true });
+        await writeFile(join(scratch, path), await ports.blobs.get(base.ref), { mode: base.mode });
+      }
+      const toBase =
+        'for f; do rm -f -- "$f"; [ ! -e "$BASE_SCRATCH/$f" ] || { mkdir -p "$(dirname "$f")" && cp -- "$BASE_SCRATCH/$f" "$f"; }; done';
+      const all = commands.map((command) => `sh -c ${shellWord(command)}`).join(' && ');
+      const run = async (isOpen: boolean) => {
+        const ran = await ports.commands.run({
+          command: ['/bin/sh', '-c', `${toBase}; ${all}`, 'sh', ...expected.map(({ path }) => `./${path}`)],
+          ...{ cwd: box.workspace, env, more: { BASE_SCRATCH: scratch }, timeout_s, maxOutput_bytes, signal },
+          sandbox: { ...box, dropsWrites: true, scratch: [scratch], isOpen },
+        });
+        if (ran.aborted) throw new Error('the tests were stopped');
+        return ran;
+      };
+      const inside = await run(false);
+      if (inside.exit === 0 || inside.timedOut || (await run(true)).exit !== 0) return { why: null };
+      const what = 'the tests pass on the untouched files without the sandbox, and fail in it';
+      return { why: blockedText(what, refusedBySandbox(inside.output), workspace) };
+    }),
+  );
+  return why === null ? null : { outcome: 'sandbox_blocks', why };
 }
 
 /** After the tests: what they wrote to these files is kept, and what was applied is put back. Null: they wrote nothing to them. */

@@ -38,12 +38,18 @@ export const readPolicy = async (path: string, cwd: string): Promise<Policy> => 
   throw new ProblemsError([first ?? problem('config_invalid', `${path}:1: cannot be read`), ...others]);
 };
 
-/** Approves where the proposal is within the policy's bounds (returns nothing), else says why not. */
+/** Approves where the proposal is within the policy's bounds (returns nothing), else says why not. Secrets are masked. */
 export const approveBy =
   ({ io, emend }: Session, policy: Policy, path: string, quiet: boolean) =>
   async (run: ResolvedRun, decision: DecisionPoint): Promise<readonly string[]> => {
-    const { proposal, ledger, status } = await showRun(emend, run);
     if (decision.mustSign === true) return ['approvers are set: one of them must sign, and a policy cannot'];
+    const digest = createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 12);
+    const by = { name: `policy ${path} ${digest}`, from: 'policy' } as const;
+    if (decision.reason === 'secret_found') {
+      await decide(emend, run, { answer: 'mask', decision: decision.id, by });
+      return [];
+    }
+    const { proposal, ledger, status } = await showRun(emend, run);
     const looked = proposal?.id === decision.proposalId ? proposal : null;
     if (looked === null) return ['the proposal could not be read'];
     // A workspace that is gone, or another machine's, holds no policy of ours.
@@ -56,12 +62,11 @@ export const approveBy =
       ...evaluatePolicy(policy, looked, ledger),
     ];
     if (why.length > 0) return why;
-    const digest = createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 12);
     const result = await decide(emend, run, {
       answer: 'approve',
       decision: decision.id,
       note: `within ${ruleOf(policy)}`,
-      by: { name: `policy ${path} ${digest}`, from: 'policy' },
+      by,
     });
     if (!quiet) io.out(plain(`approved by the policy ${path}: ${result.message}`));
     return [];

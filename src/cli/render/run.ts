@@ -6,7 +6,7 @@ import { count, plain, line, table } from './text.js';
 import type { PlanProgress } from '../../shared/plan.js';
 import type { PhaseWaiting, ShownRun } from '../../client/runs/show.js';
 import type { RecoveredTransaction } from '../../workspace/ports.js';
-import { formatText, sizeText } from '../../shared/event-text.js';
+import { attemptsText, formatText, sizeText, soFarText } from '../../shared/event-text.js';
 import { clockTime, type Outage } from '../../shared/outage.js';
 import { PROBLEMS } from '../../shared/problems.js';
 import type { LedgerRow, StepResult } from '../../shared/run.js';
@@ -65,7 +65,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number, fold = I
       ['  workspace', plain(status.workspace)],
       ['  workflow', view.workflowId ?? 'unknown'],
       ...(view.link === null ? [] : [['  Temporal UI', view.link]]),
-      ['  so far', usageText(status.usage)],
+      ['  so far', soFarText(status)],
     ]),
     ...(view.note === null
       ? []
@@ -108,12 +108,12 @@ const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string
       row.verdict === null ? row.status : `${row.status}, ${row.verdict}`,
       formatText(row),
       sizeText(row),
-      row.attempts === 0 ? '' : count(row.attempts, 'refused answer'),
+      attemptsText(row),
       row.reason ?? '',
     ]);
   return [
     '',
-    ...table([['  file', 'status', 'format', 'size', '', ''], ...cells]).map((text) => line(text, width)),
+    ...table([['  file', 'status', 'format', 'size', 'attempts', ''], ...cells]).map((text) => line(text, width)),
     ...(rows.length > LEDGER_ROWS ? [`  and ${rows.length - LEDGER_ROWS} more (emend show RUN --json lists all)`] : []),
   ];
 };

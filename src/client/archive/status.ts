@@ -95,16 +95,17 @@ const openDecision = (run: ArchivedRun): DecisionPoint | null => {
 /** The ledger as far as events tell it. */
 export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow[] => {
   const rows = new Map<string, LedgerRow>();
-  const change = (path: string, changed: Partial<LedgerRow>): void => {
-    const row = rows.get(path);
-    if (row !== undefined) rows.set(path, { ...row, ...changed });
+  const change = (path: string, changed: Partial<LedgerRow>, attempts = 0): void => {
+    const open = [...rows.values()].filter(({ status }) => status === 'pending' || status === 'in_progress');
+    for (const row of path === '*' ? open : [rows.get(path)])
+      if (row !== undefined) rows.set(row.path, { ...row, ...changed, attempts: row.attempts + attempts });
   };
   for (const event of events) {
     if (event.type === 'format_chosen')
       rows.set(event.file_path, {
         path: event.file_path,
         status: event.deletes === true ? 'done' : 'pending',
-        attempts: 0,
+        attempts: rows.get(event.file_path)?.attempts ?? 0,
         format: event.format,
         bucket: event.bucket,
         lines: event.line_count,
@@ -114,11 +115,13 @@ export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow
         reason: null,
         verdict: null,
       });
-    if (event.type === 'edit_chunk_started') change(event.file, { status: 'in_progress' });
+    if (event.type === 'edit_chunk_started') change(event.file, { status: 'in_progress' }, 1);
+    if (event.type === 'model_down') change(event.file, { status: 'pending' }, -1);
+    if (event.type === 'edit_split_triggered') change('*', { status: 'pending' });
     if (event.type === 'edit_chunk_completed') change(event.file, { status: 'done', reason: null });
     if (event.type === 'edit_chunk_failed') change(event.file, { status: 'failed', reason: event.reason });
     if (event.type === 'decided') for (const path of event.skipped) change(path, { status: 'skipped', reason: null });
-    if (event.type === 'answer_refused') change(event.file, { attempts: event.attempt, reason: event.message });
+    if (event.type === 'answer_refused') change(event.file, { reason: event.message });
   }
   return [...rows.values()];
 };

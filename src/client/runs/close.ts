@@ -34,16 +34,15 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
   };
   const more = closed.result === null ? await unreportedEvents(emend, run, live) : [];
   await emend.archive.append(run.stepKey, [...more, entry]);
-  await signedEvidence(emend, run);
+  await leaveEvidence(emend, run);
   return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
 };
 
-/** Where somebody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. */
-const signedEvidence = async ({ store }: Emend, { stepKey, archived, live }: ResolvedRun): Promise<void> => {
+/** Unsigned where nobody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. */
+const leaveEvidence = async ({ store }: Emend, { stepKey, archived, live }: ResolvedRun): Promise<void> => {
   const workspace = archived.started?.workspace ?? live?.memo?.workspace;
-  const key = workspace === undefined ? null : await evidenceKey(workspace);
-  if (workspace === undefined || key === null) return;
-  await writeEvidence(store, stepKey, workspace, key).catch(() => undefined);
+  if (workspace === undefined) return;
+  await writeEvidence(store, stepKey, workspace, await evidenceKey(workspace)).catch(() => undefined);
 };
 
 const unreportedEvents = async (

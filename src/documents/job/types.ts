@@ -4,8 +4,8 @@ import type { LimitName } from '../../shared/limits.js';
 import type { Problem } from '../../shared/problems.js';
 import type { SandboxSettings } from '../source/schemas.js';
 
-/** What becomes of secrets in a request: placeholders stand for them, or they are sent. */
-export type Secrets = 'mask' | 'send';
+/** What becomes of secrets in a request: placeholders stand for them, a person is asked, or they are sent. */
+export type Secrets = 'mask' | 'ask' | 'send';
 
 export type JobMode = 'edit' | 'standard' | 'sequential';
 export type Complexity = 'low' | 'medium' | 'high';

@@ -39,7 +39,7 @@ export {
 } from './tree.js';
 export type { ReplanAction } from '../../shared/plan.js';
 export { chosenBy, outcomeOf, tierOf } from './triggers.js';
-export type { Fault } from './types.js';
+export type { Fault, PlanFront } from './types.js';
 export {
   type ClaimedUnfinished,
   type UnfinishedTask,

@@ -22,6 +22,7 @@ import {
   unexpectedMarker,
   fieldOf,
   onlyField,
+  settingsOf,
   numbersOf,
 } from './reading.js';
 import {
@@ -131,9 +132,6 @@ function listed(text: string): readonly string[] {
   return items.length > 0 ? items : whole === null ? [] : [whole];
 }
 
-const says = (source: string, frontMatter: Span | null, key: string, value: string): boolean =>
-  frontMatter !== null && new RegExp(`^${key}:[ \\t]*${value}[ \\t]*\\r?$`, 'm').test(source.slice(0, frontMatter.to));
-
 /** `file` is how faults name the document. */
 export function parsePlan(source: string, file: string): PlanDocument {
   const reading = readDocument(source, file);
@@ -146,8 +144,7 @@ export function parsePlan(source: string, file: string): PlanDocument {
     source,
     eol: /\r\n|\n|\r/.exec(source)?.[0] === '\r\n' ? '\r\n' : '\n',
     frontMatter,
-    repair: !says(source, frontMatter, 'repair', 'false'),
-    sendsSecrets: says(source, frontMatter, 'secrets', 'send'),
+    settings: settingsOf(reading, frontMatter),
     title: outline.headings.find((heading) => heading.level === 1)?.text ?? null,
     metadata: metadata === null ? [] : within(fields, metadata),
     counter: counterOf(reading, frontMatter, phases[0]?.heading.from ?? source.length),

@@ -1,4 +1,8 @@
-/** Reads the words of headings and fields. */
+/** Reads the words of headings, fields and front matter. */
+import { isRecord } from '../../shared/text.js';
+import { checkKeys, described } from '../source/check.js';
+import { flag, sandbox, secrets } from '../source/schemas.js';
+import { readYaml, splitFrontMatter } from '../source/yaml.js';
 import { readMarkdown, type Outline } from './markdown.js';
 import {
   firstAt,
@@ -10,6 +14,7 @@ import {
   MARKERS,
   type Marker,
   type PartHeading,
+  type PlanFront,
   type TextSplice,
 } from './types.js';
 
@@ -135,6 +140,29 @@ function frontMatterOf(source: string): Span | null {
     source,
   );
   return match === null ? null : { from: 0, to: match[0].length };
+}
+
+const SETTINGS = { repair: flag, secrets, sandbox };
+
+/** All other keys of the front matter are a person's. */
+export function settingsOf({ file, source, faults }: Reading, frontMatter: Span | null): PlanFront {
+  const front = splitFrontMatter(source.slice(0, frontMatter?.to ?? 0));
+  const yaml = readYaml((front.ok ? front.yaml : null) ?? '', 1);
+  if (!yaml.ok) {
+    faults.push(...yaml.faults.map(({ line, message }) => ({ file, line, message: `bad YAML: ${message}` })));
+    return {};
+  }
+  const said = Object.entries(isRecord(yaml.value) ? yaml.value : {}).filter(([key]) => Object.hasOwn(SETTINGS, key));
+  const say = (path: readonly PropertyKey[], sentence: string): void => {
+    faults.push({ file, line: yaml.lineOf(path), message: `${path.map(String).join('.')}: ${sentence}` });
+  };
+  return checkKeys(Object.fromEntries(said), SETTINGS, {
+    problems: [],
+    say,
+    add: (path, expected, received) => {
+      say(path, `expected ${expected}, received ${described(received)}`);
+    },
+  });
 }
 
 /** A field as told: the value of the last, with a fault for each further one of the same name. */

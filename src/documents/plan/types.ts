@@ -1,6 +1,8 @@
 /** What a plan document is made of. Offsets count UTF-16 units of the document's text, lines start at 1. */
 import { firstBehind } from '../../shared/search.js';
 
+import type { ProjectConfig } from '../job/index.js';
+
 /** A heading's end may carry several, in any order. */
 export const MARKERS = ['EXPANDED', 'COMPLETED', 'SKIPPED', 'INCOMPLETE'] as const;
 export type Marker = (typeof MARKERS)[number];
@@ -84,16 +86,16 @@ export interface Part extends PartText {
   readonly body: Span;
 }
 
+/** What the front matter sets, for the jobs of all phases and the plan's own calls and commands. */
+export type PlanFront = Partial<Pick<ProjectConfig, 'repair' | 'secrets' | 'sandbox'>>;
+
 export interface PlanDocument {
   /** As told to a person. */
   readonly file: string;
   readonly source: string;
   readonly eol: '\n' | '\r\n';
   readonly frontMatter: Span | null;
-  /** `repair: false` in the front matter, for the jobs of all phases. */
-  readonly repair: boolean;
-  /** `secrets: send` there, for these jobs and the plan's own calls. */
-  readonly sendsSecrets: boolean;
+  readonly settings: PlanFront;
   readonly title: string | null;
   /** The lines of the section `## Metadata`. */
   readonly metadata: readonly Field[];

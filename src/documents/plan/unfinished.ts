@@ -77,12 +77,25 @@ const isNamed = (path: string, text: string): boolean => {
   return false;
 };
 
-/** In the order of the tasks. `isMissing`: a path that a task speaks of making is not there. `skipped`: paths left out of the commit. */
+/** It asks that tests run, or that they pass: nobody but the tests themselves can say that it is done. */
+const TESTS = [
+  /^\W*(?:re-?)?(?:run|execute)\b.*\b(?:tests?|test suite|pytest|jest|vitest)\b/i,
+  /\btests?(?: suite)?(?: \w+){0,2} (?:pass(?:es|ed)?|(?:is|are|be|stay) green)\b/i,
+];
+const asksForTests = (text: string): boolean => TESTS.some((words) => words.test(text));
+
+/** What became of a phase's commit. `isMissing`: a path that a task speaks of making is not there. `skipped`: paths left out of it. */
+export interface Outcome {
+  readonly isMissing: (path: string) => boolean;
+  readonly skipped: readonly string[];
+  readonly tested: boolean;
+}
+
+/** In the order of the tasks. */
 export function unfinishedTasks(
   tasks: readonly Pick<Task, 'text' | 'done' | 'depth'>[],
   said: readonly ClaimedUnfinished[],
-  isMissing: (path: string) => boolean,
-  skipped: readonly string[] = [],
+  { isMissing, skipped, tested }: Outcome,
 ): readonly UnfinishedTask[] {
   const own = tasks.map((task, index): string | null => {
     if (task.done) return null;
@@ -90,6 +103,7 @@ export function unfinishedTasks(
     if (words !== undefined) return words.why === '' ? 'the model says so' : words.why;
     const left = skipped.find((path) => isNamed(path, task.text));
     if (left !== undefined) return `${left} was skipped`;
+    if (!tested && asksForTests(task.text)) return 'no tests passed';
     const missing = filesToMake(task.text).find(isMissing);
     return missing === undefined ? null : `${missing} is not there`;
   });

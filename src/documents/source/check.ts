@@ -130,6 +130,7 @@ interface Definition {
   readonly valueType?: unknown;
   readonly innerType?: unknown;
   readonly in?: unknown;
+  readonly options?: readonly unknown[];
 }
 const definitionOf = (node: unknown): Definition | undefined =>
   typeof node === 'object' && node !== null && 'def' in node ? (node.def as Definition) : undefined;
@@ -137,7 +138,8 @@ const definitionOf = (node: unknown): Definition | undefined =>
 function unwrapped(node: unknown): unknown {
   for (let inner = node; ;) {
     const definition = definitionOf(inner);
-    const next = definition?.innerType ?? definition?.in;
+    const map = definition?.options?.find((option) => definitionOf(option)?.shape !== undefined);
+    const next = definition?.innerType ?? definition?.in ?? map;
     if (next === undefined) return inner;
     inner = next;
   }

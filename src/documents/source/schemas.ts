@@ -100,7 +100,7 @@ export const filePaths = z.array(filePath, { error: 'a list of paths' }).superRe
 
 export const format = oneOf(FORMATS);
 export const approval = oneOf(['ask', 'auto']);
-export const secrets = oneOf(['mask', 'send']);
+export const secrets = oneOf(['mask', 'ask', 'send']);
 
 /** YAML 1.2 reads `yes`, `no`, `on` and `off` as text: as a command or a commit message they are always a slip. */
 const isYamlOneFlag = (value: string): boolean => /^(yes|no|on|off|true|false|y|n)$/i.test(value.trim());

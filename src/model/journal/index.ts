@@ -43,10 +43,12 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
   const { dir, model, callOwner_ms: owner_ms, heartbeat_ms, sys = realSys, clock = systemClock } = options;
   const at = (): string => isoTime(clock);
 
-  const recordCall = async (files: CallFiles, key: string, input: JournalAsk): Promise<CallRecord> => {
+  const recordCall = async (files: CallFiles, key: string, input: JournalAsk): Promise<CallRecord | null> => {
     const earlier = await files.get('call.json');
     if (earlier !== null) return earlier;
-    const { request, nonce } = await input.makeRequest((haystack) => nonceFor(key, haystack));
+    const made = await input.makeRequest((haystack) => nonceFor(key, haystack));
+    if (made === null) return null;
+    const { request, nonce } = made;
     const prices = pricesOf(input.price, request.model);
     const { record } = await files.put('call.json', {
       at: at(),
@@ -137,7 +139,8 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
     const files = new CallFiles(sys, join(stepDir(dir, input.key.stepKey), key));
     const beat = setInterval(() => input.onProgress?.(''), heartbeat_ms);
     try {
-      return await settle(files, await recordCall(files, key, input), input);
+      const call = await recordCall(files, key, input);
+      return call === null ? { outcome: 'not_made', usage: usageOfCall([]) } : await settle(files, call, input);
     } finally {
       clearInterval(beat);
     }

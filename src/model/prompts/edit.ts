@@ -19,7 +19,7 @@ import { FORMS, type Allowed, type Form } from './forms.js';
 import { rulesText, showReferences, type Reference, fileTokens, showFiles, type PromptFile } from './files.js';
 import { estimateTokens } from '../tokens.js';
 
-const REFUSED_ANSWER_BYTES = 48 * 1024; // bound: Of a refused answer the next attempt is shown this much,
+const REFUSED_ANSWER_BYTES = 48 * 1024; // bound: Of a refused answer, or an edit whose tests failed, the next attempt is shown this much,
 const REFUSED_REASONS_BYTES = 16 * 1024; // bound: of the reasons this much,
 const ACCEPTED_BYTES = 64 * 1024; // bound: of the results accepted so far this much.
 const EDIT_FILES_TOKENS = 2000; // bound: However long rules and task are, something of the files is shown.
@@ -49,8 +49,13 @@ export interface EditPromptInput {
   readonly accepted: readonly { readonly path: string; readonly diff: string }[];
   /** The person's note (`revise`, `retry`). */
   readonly note: string | null;
-  /** Why the last answer was refused, and that answer. `fits`: it can be applied, and what was found in it may be meant. */
-  readonly refusal: { readonly reasons: string; readonly answer: string; readonly fits?: true } | null;
+  readonly refusal: {
+    /** `doubted`: it can be applied, and what was found in it may be meant; `tests_failed`: it was applied, tested and rolled back. */
+    readonly kind: 'refused' | 'doubted' | 'tests_failed';
+    readonly reasons: string;
+    /** The last answer; after failed tests the diff of its files. */
+    readonly answer: string;
+  } | null;
   /** The language of a file is known, so that definitions may be named instead of lines. Default false. */
   readonly symbols?: boolean;
   /** Lines that the model asked for, by path: shown beside what else is. */
@@ -179,26 +184,34 @@ function taskText(input: EditPromptInput): string {
     .join('\n');
 }
 
-const refusalText = ({ reasons, answer, fits }: NonNullable<EditPromptInput['refusal']>): string => {
-  const [title, which, why, then] =
-    fits === true
-      ? [
-          'Your last answer looks wrong',
-          'The',
-          'What looks wrong in what came of it',
-          'Where it is meant so, give the same answer again. Else put',
-        ]
-      : [
-          'Your last answer was refused',
-          'The refused',
-          'Why it was refused',
-          'The same again would be refused again. Put',
-        ];
+const REFUSED = {
+  refused: {
+    title: 'Your last answer was refused',
+    which: 'Nothing of it was applied: the files are as shown above. The refused answer',
+    why: 'Why it was refused',
+    then: 'The same again would be refused again. Put that right',
+  },
+  doubted: {
+    title: 'Your last answer looks wrong',
+    which: 'Nothing of it was applied: the files are as shown above. The answer',
+    why: 'What looks wrong in what came of it',
+    then: 'Where it is meant so, give the same answer again. Else put that right',
+  },
+  tests_failed: {
+    title: 'The tests failed with your last edit',
+    which: 'It was applied, tested and rolled back: the files are as shown above. The failed edit',
+    why: 'What the tests said',
+    then: 'Find the cause',
+  },
+};
+
+const refusalText = ({ kind, reasons, answer }: NonNullable<EditPromptInput['refusal']>): string => {
+  const { title, which, why, then } = REFUSED[kind];
   return section(
     title,
-    `Nothing of it was applied: the files are as shown above. ${which} answer:\n${fenced(bounded(withoutNonce(answer), REFUSED_ANSWER_BYTES))}\n\n` +
+    `${which}:\n${fenced(bounded(withoutNonce(answer), REFUSED_ANSWER_BYTES))}\n\n` +
       `${why}:\n${bounded(reasons, REFUSED_REASONS_BYTES)}\n\n` +
-      `${then} that right and answer again, in full, from the original.`,
+      `${then} and answer again, in full, from the original.`,
   );
 };
 

@@ -7,7 +7,7 @@ export {
   readBrief,
   readPick,
 } from './before-edit.js';
-export type { BuiltRequest, OpenRequest } from './blocks.js';
+export { bounded, type BuiltRequest, fenced, type OpenRequest } from './blocks.js';
 export {
   type EditPrompt,
   type EditPromptInput,

@@ -50,6 +50,8 @@ function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
     title: phase.job.title,
     ...{ queues, timings, rules, overrides, hints, searchAttributes },
     approval: reading.plan?.approval ?? 'ask',
+    ...(state.records.commits.length === 0 ? {} : { modelBase: true }),
+    ...(state.withoutSandbox === true ? { withoutSandbox: true } : {}),
     // Once the tiers are spent the phase's run asks a person itself: revise, keep, manual or skip.
     ...(phase.asksItself ? {} : { testsFailed: 'return' as const }),
   };

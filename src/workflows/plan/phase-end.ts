@@ -40,10 +40,15 @@ export function onPhaseEnded(
   now: number,
 ): PlanState {
   const { number } = phaseOf(before, id);
-  const state =
+  const state: PlanState =
     result === null
       ? before
-      : { ...before, usage: addUsage(before.usage, result.usage), pausedFor_ms: pausedFor(before, result) };
+      : {
+          ...before,
+          ...(result.withoutSandbox === true ? { withoutSandbox: true } : {}),
+          usage: addUsage(before.usage, result.usage),
+          pausedFor_ms: pausedFor(before, result),
+        };
   const ended = withPhase(state, id, { result, job: null, cancelled });
   if (result?.outcome === 'committed' && result.commit !== null) {
     const { commit } = result;

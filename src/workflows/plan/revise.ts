@@ -65,6 +65,7 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
             ...owner(),
             workspace,
             planPath,
+            settings: wanted(state).settings,
             phase: about(phase),
             number: state.records.replans.length + 1,
             trigger,

@@ -230,6 +230,8 @@ export interface PlanState extends RunState<PlanInput> {
   readonly busy: { readonly tries: number; readonly waiting: boolean };
   /** The phase that the open question is about. */
   readonly asked: PhaseId | null;
+  /** A person's consent for a phase, for the rest of the plan. */
+  readonly withoutSandbox?: true;
   /** What is asked about is an activity that failed; `retry` and the like make its move again. */
   readonly again: boolean;
 }

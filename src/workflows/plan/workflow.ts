@@ -103,7 +103,11 @@ function perform(move: OwnEffect, run: PlanRun): Promise<void> | void {
   }
 }
 
-const where = ({ input: { workspace, planPath } }: PlanState) => ({ workspace, planPath });
+const settingsOf = ({ reading: { plan } }: PlanState) => (plan === null ? {} : { settings: plan.settings });
+const where = (state: PlanState) => {
+  const { workspace, planPath } = state.input;
+  return { workspace, planPath, ...settingsOf(state) };
+};
 
 function read(run: PlanRun): Promise<void> {
   const { state } = run;
@@ -154,6 +158,7 @@ function job(run: PlanRun, id: PhaseId): Promise<void> {
       run: runs + 1,
       child: childId(input, id, runs + 1),
       texts: last.texts,
+      settings: last.settings,
       score: complexity.score,
       queues: input.queues,
       approval: last.approval,
@@ -196,7 +201,7 @@ function verify(run: PlanRun, id: PhaseId | null): Promise<void> | void {
     'verify',
     { summary: base ? 'test before the phases begin' : 'test what was merged', about: id },
     {
-      ...{ workspace, commands, ...testBounds(state) },
+      ...{ workspace, commands, ...testBounds(state), ...settingsOf(state) },
       ...{ files: [], releaseOnPass: false, remember: null, token: null },
     },
     (result) => ({ type: 'group_verified', base, result }),

@@ -41,7 +41,7 @@ const passed = ({ outcome }: VerifyResult): boolean => ['pass', 'pass_with_warni
 /** Before the phases begin (`base`): where the tests fail already nothing is paid for. After the merges: do they still pass together? */
 export function onGroupVerified(state: PlanState, base: boolean, result: VerifyOutcome, now: number): PlanState {
   // Nothing is held to be there.
-  if (result.outcome === 'changed_files') return state;
+  if (result.outcome === 'changed_files' || result.outcome === 'sandbox_blocks') return state;
   if (result.outcome === 'no_sandbox')
     return askAbout(state, base ? (groupOf(state)[0]?.id ?? null) : null, 'engine_failed', result.why);
   if (base) {

@@ -211,11 +211,15 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
     case 'tests_changed_files':
       if (request.answer === 'adopt') return asLeft(state);
       return request.answer === 'skip' ? resolveCombined(state, request, now) : state;
-    case 'sandbox_unavailable': {
+    case 'sandbox_unavailable':
+    case 'sandbox_blocks_tests': {
       if (request.answer === 'skip') return resolveCombined(state, request, now);
+      if (request.answer === 'retry') return { ...state, sandbox: { ...state.sandbox, reread: true } };
       const without = request.answer === 'run_once' ? 'once' : 'run';
       return { ...state, sandbox: { ...state.sandbox, without } };
     }
+    case 'secret_found':
+      return request.answer === 'mask' || request.answer === 'send' ? { ...state, secrets: request.answer } : state;
     case 'approval':
       if (answers.has('revise')) return { ...pinProposal(state, open), stage: { at: 'propose' }, proposal: null };
       if (answers.has('select')) return { ...pinProposal(state, open), stage: { at: 'build' }, proposal: null };

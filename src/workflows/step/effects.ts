@@ -58,6 +58,8 @@ const pause = (
 const callsUsed = ({ edits: { chunks, unanswered, calls, files } }: StepState): number =>
   Math.max(chunks - unanswered - files.filter(({ deletes, status }) => deletes && status === 'done').length, calls);
 
+export const chunksLeft = (state: StepState): number => Math.max(0, maxChunks(state) - callsUsed(state));
+
 function limitReached(state: StepState, now: number): Effect | null {
   const { usage } = state;
   const { limits } = state.base;
@@ -109,7 +111,7 @@ function proposeEffect(state: StepState, now: number): Effect {
     if (edits.briefWanted && edits.brief === null) return { kind: 'brief' };
     // Whether a model is back is tried with one call.
     const most = state.outage === null ? (state.base.limits?.concurrency ?? 1) : 1;
-    const width = Math.min(most, maxChunks(state) - callsUsed(state));
+    const width = Math.min(most, chunksLeft(state));
     return {
       kind: 'propose',
       chunks: pending.slice(0, width).map((file, index) => ({

@@ -1,4 +1,5 @@
 /** Facts from the proposal to the commit. */
+import type { PauseReason } from '../../shared/decisions.js';
 import { within } from '../frame/machine.js';
 import { type Chunk, wantsCommit } from './effects.js';
 import type {
@@ -12,6 +13,7 @@ import type {
   BuildProposalResult,
   ChangedFiles,
   NoSandbox,
+  SandboxBlocks,
   VerifyOutcome,
 } from '../../shared/proposal-activities.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
@@ -160,6 +162,11 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 }
 
 // ------------------------------------------------------------------------------------------------------ verify, rollback, commit
+/** A run that began before there was this question asks another one. */
+const askOf = (state: StepState, reason: PauseReason, message: string): StepState => {
+  const known = answersTo(state, reason) as readonly string[] | undefined;
+  return asking(state, known === undefined ? 'engine_failed' : reason, cut(state, message));
+};
 /** What was tested is what is committed: other bytes are asked about. */
 function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
   const what =
@@ -167,22 +174,20 @@ function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles):
       ? 'the tests passed and changed what was to be committed; what was applied is put back'
       : 'files were changed after they were applied, before the tests ran';
   const held = within(state, 'applied', { staged: staged ?? null });
-  const message = cut(state, `${what}: ${files.join(', ')}`);
-  const known = answersTo(state, 'tests_changed_files') as readonly string[] | undefined;
-  return asking(held, known === undefined ? 'engine_failed' : 'tests_changed_files', message);
+  return askOf(held, 'tests_changed_files', `${what}: ${files.join(', ')}`);
 }
+/** Nothing was run: a person is asked first. */
+const askForConsent = (state: StepState, { why }: NoSandbox): StepState =>
+  askOf(state, 'sandbox_unavailable', `there is no sandbox for the commands that come next: ${why}`);
+/** Nothing is wrong with the change, as far as is known. */
+const askAboutSandbox = (state: StepState, { why }: SandboxBlocks): StepState =>
+  askOf(state, 'sandbox_blocks_tests', why);
 
-/** Nothing was run: a person is asked first. A run that began before there was this question asks another one. */
-function askForConsent(state: StepState, { why }: NoSandbox): StepState {
-  const message = cut(state, `there is no sandbox for the commands that come next: ${why}`);
-  const known = answersTo(state, 'sandbox_unavailable') as readonly string[] | undefined;
-  return asking(state, known === undefined ? 'engine_failed' : 'sandbox_unavailable', message);
-}
 /** A consent for once is used up. */
 const withoutOnce = (state: StepState): StepState => {
   if (state.sandbox?.without !== 'once') return state;
-  const { more } = state.sandbox;
-  return { ...state, sandbox: more === undefined ? {} : { more } };
+  const { reread } = state.sandbox;
+  return { ...state, sandbox: reread === undefined ? {} : { reread } };
 };
 
 export function onVerified(before: StepState, result: VerifyOutcome, now: number): StepState {
@@ -190,6 +195,7 @@ export function onVerified(before: StepState, result: VerifyOutcome, now: number
   const ran = withoutOnce(before);
   const state = within(ran, 'tests', { runs: (ran.tests.runs ?? 0) + 1 });
   if (result.outcome === 'changed_files') return askAboutChanged(state, result);
+  if (result.outcome === 'sandbox_blocks') return askAboutSandbox(state, result);
   const { tests, stage, proposal } = state;
   const verified = emit(within(state, 'tests', { last: result.outcome, remember: null }), now, {
     type: 'verified',
@@ -265,6 +271,8 @@ export function onCommitted(before: StepState, result: CommitResult, now: number
       });
       return close(told, now, 'committed');
     }
+    case 'sandbox_blocks':
+      return askAboutSandbox(state, result);
     case 'nothing':
       return close(state, now, 'unchanged');
     case 'conflict': {

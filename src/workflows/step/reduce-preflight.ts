@@ -35,6 +35,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
       deletes: target.deletes === true,
       bucket: target.bucket,
       lines: target.lines,
+      answered: old?.answered ?? 0,
       ...untried(old?.regeneration ?? 1),
       format: target.format,
       outputBudget_tokens: target.outputBudget_tokens,

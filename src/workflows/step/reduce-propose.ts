@@ -8,6 +8,7 @@ import {
   attemptsLeft,
   isUnfinished,
   mayRepair,
+  unfinishedPaths,
   type CallProgress,
   type FileEntry,
   type Kept,
@@ -16,7 +17,7 @@ import {
 import { addUsage, type StepUsage } from '../../shared/usage.js';
 import { emit, onModelDown } from '../frame/log.js';
 import { withFiles } from './transitions.js';
-import { cut } from '../../shared/rules.js';
+import { answersTo, cut } from '../../shared/rules.js';
 
 const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);
 
@@ -224,23 +225,43 @@ export function onRefusedAnswer(
   return failChunk(told, chunk, { reason: 'attempts_exhausted', message }, now);
 }
 
+/** No call was answered, or none was made: the same one is wanted again. */
+function unanswered(state: StepState, chunk: Chunk): StepState {
+  const pending = { status: 'pending' } as const;
+  const again = chunk.file === '*' ? withFiles(state, 'all', waiting) : retarget(state, chunk, pending);
+  return within(again, 'edits', { unanswered: state.edits.unanswered + 1 });
+}
+
+/** Calls side by side ask one question. A run that began before there was this question masks. */
+function askAboutSecrets(
+  state: StepState,
+  { message, files }: Extract<ProposeResult, { outcome: 'secret_found' }>,
+): StepState {
+  const reason = 'secret_found';
+  if ((answersTo(state, reason) as readonly string[] | undefined) === undefined) return { ...state, secrets: 'mask' };
+  const found = files.map((path) => ({ path, reason, message: cut(state, message) }) as const);
+  const all = [...(state.ask?.files ?? []), ...found];
+  const told = [...new Set(all.map((file) => file.message))].join('; ');
+  return { ...state, ask: { reason, message: cut(state, told), files: all, subject: null } };
+}
+
 export interface Proposed {
   readonly chunk: Chunk;
   readonly result: ProposeResult;
 }
 export function onProposed(before: StepState, { chunk: asked, result }: Proposed, now: number): StepState {
-  if (result.outcome === 'model_unavailable') {
-    const pending = { status: 'pending' } as const;
-    const again = asked.file === '*' ? withFiles(before, 'all', waiting) : retarget(before, asked, pending);
-    const counted = within(again, 'edits', { unanswered: before.edits.unanswered + 1 });
-    return onModelDown(counted, result.down, asked.file, now);
-  }
+  if (result.outcome === 'model_unavailable')
+    return onModelDown(unanswered(before, asked), result.down, asked.file, now);
+  if (result.outcome === 'secret_found') return askAboutSecrets(unanswered(before, asked), result);
   // Calls that were cut off are no sign of a model that is back.
   const state = result.outcome === 'call_lost' ? before : { ...before, ...answeredAgain(before, now) };
   const answers = asked.attempt.answers + (result.outcome === 'region_done' ? 0 : 1);
   const chunk: Chunk = { ...asked, attempt: { ...asked.attempt, answers } };
   const calls = state.edits.calls + result.usage.calls;
-  const paid = retarget(within(spend(state, result.usage), 'edits', { calls }), chunk, { answers });
+  const told = withFiles(state, asked.file === '*' ? unfinishedPaths(state) : [asked.file], (file) =>
+    file.deletes ? file : { ...file, answered: (file.answered ?? 0) + 1 },
+  );
+  const paid = retarget(within(spend(told, result.usage), 'edits', { calls }), chunk, { answers });
   switch (result.outcome) {
     case 'edited':
     case 'unchanged': {

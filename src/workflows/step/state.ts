@@ -97,6 +97,10 @@ export interface FileEntry extends CallProgress {
   readonly deletes: boolean;
   readonly bucket: Bucket;
   readonly lines: number;
+  /** Answers about it so far, for people; absent: none. */
+  readonly answered?: number;
+  /** It was done with on this base and is asked for again; absent: it was not. */
+  readonly again?: true;
   /** Changed by hand after `manual`. */
   readonly manual: boolean;
   /** Changed by a commit hook: taken from the disk as `manual` is, but reviewed like an edit of the model. */
@@ -176,7 +180,9 @@ export interface StepState extends RunState<EditStepInput> {
   /** The usage was counted from the journal: results are in it and add nothing, as a tally follows each. */
   readonly usageFromJournal: boolean;
   /** What people said of the sandbox of the step's commands; absent: nothing. */
-  readonly sandbox?: Omit<SandboxChoice, 'without'> & { readonly without?: 'once' | 'run' };
+  readonly sandbox?: Pick<SandboxChoice, 'reread'> & { readonly without?: 'once' | 'run' };
+  /** What a person said of secrets in requests; absent: nothing. */
+  readonly secrets?: 'mask' | 'send';
   readonly commit: string | null;
 }
 
@@ -196,14 +202,15 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   },
   answered: { estimate: false, tests: false },
   usageFromJournal: false,
+  ...(input.withoutSandbox === true ? { sandbox: { without: 'run' } } : {}),
   commit: null,
 });
 
 /** For the activities that run commands. */
 export const sandboxChoice = ({ sandbox }: StepState): { readonly sandbox?: SandboxChoice } => {
   if (sandbox === undefined) return {};
-  const { without, ...more } = sandbox;
-  return { sandbox: { ...more, ...(without === undefined ? {} : { without: true }) } };
+  const { without, ...rest } = sandbox;
+  return { sandbox: { ...rest, ...(without === undefined ? {} : { without: true }) } };
 };
 /** It runs nothing of the proposal's, and where a person approves afterwards, that person is told of the commands that do. */
 export const formatterChoice = (state: StepState): { readonly sandbox?: SandboxChoice } =>

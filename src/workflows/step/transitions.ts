@@ -5,7 +5,7 @@ import { appliedPaths, pathsToApply, wantsCommit, wantsVerify } from './effects.
 import type { Problem } from '../../shared/problems.js';
 import { hostOfQueue } from '../../shared/names.js';
 import type { StepOutcome } from '../../shared/run.js';
-import { undecidedPaths, type CallProgress, type FileEntry, type StepState } from './state.js';
+import { isUnfinished, undecidedPaths, type CallProgress, type FileEntry, type StepState } from './state.js';
 import { emit, leftOnHost } from '../frame/log.js';
 
 /** Names in the `decided` event what the decision left out: without a worker only events tell what became of a file. */
@@ -32,7 +32,10 @@ export const withFiles = (
   change: (file: FileEntry) => FileEntry,
 ): StepState => {
   const wanted = paths === 'all' ? null : new Set(paths);
-  const files = state.edits.files.map((file) => (wanted === null || wanted.has(file.path) ? change(file) : file));
+  const files = state.edits.files.map((file) => {
+    const next = wanted === null || wanted.has(file.path) ? change(file) : file;
+    return isUnfinished(next) && !isUnfinished(file) ? { ...next, again: true as const } : next;
+  });
   return within(state, 'edits', { files });
 };
 

@@ -1,9 +1,9 @@
 /** What queries, the Temporal UI and the faces read of a step's state. Pure. */
 import { BOUNDS } from '../../shared/limits.js';
-import { appliedPaths } from './effects.js';
+import { appliedPaths, chunksLeft } from './effects.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import type { FileStatus, LedgerRow, StepResult, StepStatus } from '../../shared/run.js';
-import { isUnfinished, type FileEntry, type StepState } from './state.js';
+import { answersLeft, attemptsLeft, isUnfinished, type CallProgress, type FileEntry, type StepState } from './state.js';
 import { bounded, decisionDetails, plain, resultBase, statusBase } from '../frame/details.js';
 
 /** One call for all files tells of each file what it does itself. */
@@ -13,7 +13,8 @@ export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
   return files.map((file) => ({
     path: file.path,
     status: file.status,
-    attempts: combined?.attempts ?? file.attempts,
+    attempts: file.answered ?? 0,
+    ...(isUnfinished(file) ? leftOf(state, combined ?? file) : {}),
     format: combined?.format ?? file.format,
     bucket: file.bucket,
     lines: file.lines,
@@ -24,6 +25,12 @@ export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
     verdict: file.verdict?.answer ?? null,
   }));
 };
+
+/** Not below none: a person may lower a limit. */
+const leftOf = (state: StepState, progress: CallProgress) => ({
+  attemptsLeft: Math.max(0, attemptsLeft(state, progress)),
+  callsLeft: Math.max(0, answersLeft(state, progress)),
+});
 
 /** Null: it is no wait that the run is in. */
 const outageOf = ({ decision, stage, outage }: StepState): Outage | null =>
@@ -48,8 +55,8 @@ function doingOf(state: StepState): string {
   const outage = outageOf(state);
   if (outage !== null) return outageText(outage);
   const { files, combined, briefWanted, brief } = state.edits;
-  const asked = files.filter((file) => file.status === 'in_progress').map((file) => file.path);
-  const finished = files.filter((file) => file.status === 'done' || file.status === 'skipped').length;
+  const asked = files.filter((file) => file.status === 'in_progress');
+  const doneWith = files.filter((file) => file.again === true || !isUnfinished(file)).length;
   const { stage } = state;
   switch (stage.at) {
     case 'preflight':
@@ -61,7 +68,10 @@ function doingOf(state: StepState): string {
       if (combined !== null) return `asking for all ${files.length} files in one call`;
       if (asked.length === 0)
         return briefWanted && brief === null ? 'writing a brief for all files' : 'choosing the next file';
-      return `file ${Math.min(finished + 1, files.length)}/${files.length}: ${asked.slice(0, 3).join(', ')}`;
+      return `${asked.every((file) => file.again) ? 'asking again' : `file ${doneWith + 1}/${files.length}`}: ${asked
+        .slice(0, 3)
+        .map((file) => file.path)
+        .join(', ')}`;
     case 'build':
       return 'building the proposal';
     case 'review':
@@ -94,6 +104,7 @@ export function resultOf(state: StepState): StepResult {
     wasSplit: edits.split,
     proposalId: proposal?.id ?? null,
     verification: tests.last,
+    ...(state.sandbox?.without === 'run' ? { withoutSandbox: true } : {}),
     ...(tests.failure === null || result.outcome !== 'tests_failed' ? {} : { failure: tests.failure }),
   };
 }
@@ -106,6 +117,7 @@ export const statusOf = (state: StepState): StepStatus => ({
   ...shownOutage(outageOf(state)),
   proposalId: state.proposal?.id ?? null,
   wasSplit: state.edits.split,
+  ...(state.edits.files.length === 0 || state.stage.at === 'closed' ? {} : { chunksLeft: chunksLeft(state) }),
   result: state.stage.at === 'closed' ? resultOf(state) : null,
 });
 

@@ -17,9 +17,9 @@ export interface KeyLines {
   readonly lines: readonly string[];
   /** The same for a signature: normalised, sorted (tests run side by side report in any order), without repeats. */
   readonly normalised: readonly string[];
-  /** Where kinds are looked for: error lines (a test's name says nothing), or the whole output where no line is a key line. */
+  /** Where kinds are looked for: error lines but those of assertions, or the whole output where no line is a key line. */
   readonly text: string;
-  /** A test or a check failed by name. */
+  /** A test or a check failed by name, or an assertion did. */
   readonly isTestReport: boolean;
 }
 
@@ -34,11 +34,26 @@ const FAILED_TEST = [
   /^\s*not ok \d+/, // TAP
   /^\s+\d+:\d+\s+error\s+\S+/, // eslint
   /^FAIL: \S+|^ERROR: \S+ \(/, // unittest
+  /^\[ERROR\] +\S+:\d+ |<<< (FAILURE|ERROR)!/, // JUnit under surefire
 ];
+const ASSERTION_ERROR = /^(E +)?\s*(\w+\.)*(Assertion\w*|ComparisonFailure)( \[\w+\])?(:|$)/;
+/** A value was not what a test expects. */
+const ASSERTION = [
+  ASSERTION_ERROR, // JavaScript, Python, Java
+  /^\s*(expect|assert)\b.*\((received|expected)\b/, // jest
+  /^E {3,}(assert |Failed: )/, // pytest
+  /^\s+\S+_test\.go:\d+: .*\b(got|want|expected)\b/, // go
+  /^assertion .*failed/, // cargo
+  /^\s+code: 'ERR_ASSERTION'/, // TAP of node:test
+  /^\[ERROR\] +\S+:\d+ .*\bbut was:|<<< FAILURE!/, // JUnit under surefire
+];
+/** Begins what belongs to one failure. */
+const EXCEPTION = /^(E +)?\s*(\w+\.)*\w*(Error|Exception|Exceeded)( \[\w+\])?(:|$)/;
+const FAILURE_HEAD = [...FAILED_TEST, EXCEPTION, /^_{3,} .+ _{3,}$/, /^thread '.*' .*panicked at|^panic: /];
 /** What went wrong. */
 const ERROR_LINE = [
   /^E {3,}\S/, // pytest
-  /^\s*(?:\w+\.)*\w*(?:Error|Exception|Exceeded)(?: \[\w+\])?(?::|$)/, // JavaScript, Python, Java
+  EXCEPTION, // JavaScript, Python, Java
   /\berror TS\d+:/, // tsc
   /^error(\[E\d+\])?: .+/, // cargo
   /^thread '.*' (\(\d+\) )?panicked at/, // cargo
@@ -57,23 +72,30 @@ const ERROR_LINE = [
 /** Says only that something before it failed. */
 const EMPTY_WORDS = /^\s*(FAIL|FAILED)\s*$|^error: (test failed|process didn't exit)|^ERR_|^error Command failed/;
 
+const isAny = (patterns: readonly RegExp[], line: string): boolean => patterns.some((pattern) => pattern.test(line));
+
+/** Lines that say what went wrong, without those of a failed assertion: what it compares may name any other failure. */
+function errorLines(all: readonly string[]): readonly string[] {
+  const failures: string[][] = [[]];
+  for (const line of all) {
+    if (isAny(FAILURE_HEAD, line) && !ASSERTION_ERROR.test(line)) failures.push([line]);
+    else failures.at(-1)?.push(line);
+  }
+  const others = failures.filter((lines) => !lines.some((line) => isAny(ASSERTION, line)));
+  return others.flat().filter((line) => !EMPTY_WORDS.test(line) && isAny(ERROR_LINE, line));
+}
+
 function keyLines(output: string): KeyLines {
   const all = stripVTControlCharacters(output).split(/\r?\n/);
-  const tests = all.filter((line) => FAILED_TEST.some((pattern) => pattern.test(line)));
-  const key = all.filter(
-    (line) => !EMPTY_WORDS.test(line) && [...FAILED_TEST, ...ERROR_LINE].some((pattern) => pattern.test(line)),
-  );
+  const key = all.filter((line) => !EMPTY_WORDS.test(line) && isAny([...FAILED_TEST, ...ERROR_LINE], line));
   const shown = key.length > 0 ? key : all.filter((line) => line.trim() !== '').slice(-TEST_LAST_LINES);
   const lines = [...new Set(shown.map((line) => line.trim().slice(0, TEST_LINE_CHARS)))];
   const normalised = [...new Set(lines.map(normalise))].sort().slice(0, TEST_LINES);
   return {
     lines: lines.slice(0, TEST_LINES),
     normalised,
-    text:
-      key.length > 0
-        ? key.filter((line) => ERROR_LINE.some((pattern) => pattern.test(line))).join('\n')
-        : all.join('\n'),
-    isTestReport: tests.length > 0,
+    text: (key.length > 0 ? errorLines(all) : all).join('\n'),
+    isTestReport: all.some((line) => isAny([...FAILED_TEST, ...ASSERTION], line)),
   };
 }
 

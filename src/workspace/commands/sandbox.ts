@@ -23,6 +23,8 @@ export interface Box {
   readonly dropsWrites?: boolean;
   /** Directories of ours that it may write to. */
   readonly scratch?: readonly string[];
+  /** Nothing is shut in or hidden: only what is written in the workspace and its git directory goes nowhere. */
+  readonly isOpen?: boolean;
 }
 export interface Surroundings {
   readonly env: Environment;
@@ -68,6 +70,9 @@ async function sockets(): Promise<readonly string[]> {
 
 const KERNEL = ['sys', 'sysrq-trigger', 'irq', 'bus', 'acpi', 'fs'];
 
+/** Its processes end with it. */
+const OPEN = ['--unshare-user', '--unshare-pid', '--die-with-parent', '--new-session'];
+
 /** Options of bubblewrap, up to the command. */
 export async function boxArguments(box: Box, { env, hidden }: Surroundings): Promise<string[]> {
   const { settings, workspace } = box;
@@ -88,9 +93,15 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
       `${workspace} is a home directory: a sandbox could hide nothing in it.`,
       'Work in a directory below it, or set `sandbox: off`.',
     );
+  const git = await gitPlaces(workspace);
+  if (box.isOpen === true) {
+    const dropped = [workspace, ...(git?.places ?? []).filter((place) => lstatSync(place).isDirectory())];
+    const outer = dropped.filter((dir) => !dropped.some((other) => other !== dir && isWithin(dir, other)));
+    const over = outer.flatMap((dir) => ['--overlay-src', dir, '--tmp-overlay', dir]);
+    return [...OPEN, '--dev-bind', '/', '/', '--proc', '/proc', ...over, '--chdir', workspace];
+  }
   showTools(mounts, env, homes);
   if (settings.network) mounts.show('/etc/resolv.conf');
-  const git = await gitPlaces(workspace);
   // A home that is a repository is still a home.
   const isOwn = git !== null && !homes.some((home) => isWithin(home, git.top));
   if (isOwn) mounts.show(git.top);

@@ -1,6 +1,8 @@
 /** Placeholders for secrets and back. */
-import { expect, test } from '@jest/globals';
-import { Vault } from '../../../src/activities/frame/secrets.js';
+import { randomBytes } from 'node:crypto';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { maskRequest, restoreAnswer, Vault } from '../../../src/activities/frame/secrets.js';
+import { ports } from '../../exam/secrets/exam.js';
 
 const KEY = ['MIIEq8ZrT2vL', 'k0XnB5wYc7Jd', 'F1sH=='];
 const QUOTED = 'a"b\\c7d9';
@@ -47,4 +49,69 @@ test('one that a file holds is hidden like a secret, and comes back', () => {
 
 test('nothing to hide changes nothing', () => {
   expect(new Vault('', []).mask('a')).toBe('a');
+});
+
+describe('a request under `secrets`', () => {
+  const madeUp = (): string => `ghp_${randomBytes(18).toString('hex')}`;
+  const NAME = 'EMEND_TEST_TOKEN';
+  afterEach(() => {
+    process.env[NAME] = '';
+  });
+
+  const begin = async (files: Record<string, string>, note = '') => {
+    const own = ports();
+    const context = await Promise.all(
+      Object.entries(files).map(async ([path, text]) => ({ path, ref: await own.blobs.put(Buffer.from(text)) })),
+    );
+    const call = { stepKey: '0'.repeat(32), callKey: 'call', shown: { context } };
+    const text = [...Object.values(files), note].join('\n');
+    const request = {
+      ...{ model: 'm', max_tokens: 1, system: [] },
+      messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }],
+    };
+    return {
+      as: (secrets: 'mask' | 'ask' | 'send') =>
+        maskRequest(own, call, { request, secrets }, new AbortController().signal),
+      restored: (answer: string) => restoreAnswer(own, call, answer, false),
+    };
+  };
+  const sentBy = (request: object): string => JSON.stringify(request);
+
+  test('ask: where they stand, with no part of one', async () => {
+    const [token, other] = [madeUp(), madeUp()];
+    const { as } = await begin({ 'a.ts': `a\nconst t = '${token}';\n`, 'b.ts': `// ${token}\n\n// ${token}\n` }, other);
+    expect(await as('ask')).toEqual({
+      paths: ['a.ts', 'b.ts'],
+      message:
+        'the request would hold what looks like a secret: a.ts:2, b.ts:1, b.ts:3, the instructions, a note, or what tests said',
+    });
+  });
+
+  test('ask: 20 lines are named, the rest is counted', async () => {
+    const { as } = await begin({ 'a.ts': `${madeUp()}\n`.repeat(25) });
+    expect(await as('ask')).toMatchObject({ message: expect.stringMatching(/a\.ts:20, 5 more lines$/) });
+  });
+
+  test('ask without a secret: the request as it is', async () => {
+    const { as } = await begin({ 'a.ts': 'const a = 1;\n' });
+    expect(sentBy(await as('ask'))).toBe(sentBy(await as('send')));
+  });
+
+  test("send: as it is, but for a key of the worker's and what looks like a placeholder; both come back", async () => {
+    const [token, key, like] = [madeUp(), madeUp(), 'EMEND_SECRET_00000000_1'];
+    process.env[NAME] = key;
+    const { as, restored } = await begin({ 'a.ts': `${token}\n${key}\n${like}\n` });
+    const sent = sentBy(await as('send'));
+    expect(sent).toContain(token);
+    expect(sent).not.toContain(key.slice(4, 20));
+    expect(sent).not.toContain(like);
+    const placeholders = sent.match(/EMEND_SECRET_(?!0a1b2c3d)[0-9a-f]{8}_1/g) ?? [];
+    expect((await restored(placeholders.join(' '))).text).toBe(`${key} ${like}`);
+  });
+
+  test("ask asks about no key of the worker's: it is hidden", async () => {
+    const key = (process.env[NAME] = madeUp());
+    const { as } = await begin({ 'a.ts': `${key}\n` });
+    expect(sentBy(await as('ask'))).toMatch(/EMEND_SECRET_[0-9a-f]{8}_1/);
+  });
 });

@@ -164,6 +164,7 @@ describe('emend.yaml', () => {
     ['env: [emend_home]', '1: env.0', ['none of ANTHROPIC']],
     ['env: ["A=B"]', '1: env.0', ['the name of a variable']],
     ['sandbox: maybe', '1: sandbox', ['on, off, or a map']],
+    ['sandbox: {netwrk: true}', '1: sandbox.netwrk', ['did you mean `network`']],
     ['sandbox: {read: [../x]}', '1: sandbox.read.0', ['an absolute path']],
     ['requireCompleteSentinel: never', '1: requireCompleteSentinel', ['true or false']],
     ['model:', '1: model', ['the name of a model', 'nothing']],

@@ -23,20 +23,29 @@ describe('every construct', () => {
     expect(plan.title).toBe('Feature Implementation Plan');
   });
 
+  const SANDBOX = { network: true, read: [], write: ['/data'], memory_mib: null, processes: null };
   test.each([
-    ['---\nrepair: false\n---\n', false],
-    ['---\nrepair: true\n---\n', true],
-    ['repair: false\n\n', true],
-  ])('%j before the title: its phases ask the model about findings: %s', (front, repair) => {
-    expect(parsePlan(`${front}${EVERYTHING}`, 'p.md').repair).toBe(repair);
+    ['---\nrepair: false\n---\n', { repair: false }],
+    ['---\nsecrets: send # all of it\nauthor: me\n---\n', { secrets: 'send' }],
+    ['\uFEFF---\r\nsecrets: "ask"\r\nsandbox: off\r\n---\r\n', { secrets: 'ask', sandbox: 'off' }],
+    ['---\nsandbox:\n  network: true\n  write: [/data]\n...\n', { sandbox: SANDBOX }],
+    ['---\n---\n', {}],
+    ['secrets: send\n\n', {}],
+  ])('%j before the title sets %j', (front, settings) => {
+    const read = parsePlan(`${front}${EVERYTHING}`, 'p.md');
+    expect(read.settings).toEqual(settings);
+    expect(read.faults).toEqual([]);
   });
 
   test.each([
-    ['---\nsecrets: send\n---\n', true],
-    ['---\nsecrets: mask\n---\n', false],
-    ['secrets: send\n\n', false],
-  ])('%j before the title: secrets are sent: %s', (front, sends) => {
-    expect(parsePlan(`${front}${EVERYTHING}`, 'p.md').sendsSecrets).toBe(sends);
+    ['a: 1\nsecrets: hide', 3, 'secrets: expected one of mask, ask, send, received "hide"'],
+    ['sandbox: { netwrk: true }', 2, 'sandbox.netwrk: unknown key; did you mean `network`?'],
+    ['repair: no', 2, 'repair: expected true or false, received "no"'],
+    ['a: 1\nsandbox: [', 3, 'bad YAML: '],
+  ])('%j in the front matter is a fault', (front, line, message) => {
+    const read = parsePlan(`---\n${front}\n---\n${EVERYTHING}`, 'p.md');
+    expect(read.faults).toEqual([{ file: 'p.md', line, message: expect.stringContaining(message) }]);
+    expect(read.settings).toEqual({});
   });
 
   test('objective over lines, dependencies, time, prerequisites', () => {

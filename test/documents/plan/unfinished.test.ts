@@ -68,8 +68,9 @@ describe('tasks', () => {
     task('Done before', 0, true),
     task('Last'),
   ];
+  const outcome = { isMissing: () => false, skipped: [], tested: false };
   test('nobody doubts any: all are done', () => {
-    expect(unfinishedTasks(tasks, [], () => false)).toEqual([]);
+    expect(unfinishedTasks(tasks, [], outcome)).toEqual([]);
   });
   test('said, missing, and above one that is not done; never one that was done before', () => {
     const said = [
@@ -77,12 +78,12 @@ describe('tasks', () => {
       { task: 5, why: 'x' },
       { task: 99, why: 'x' },
     ];
-    expect(unfinishedTasks(tasks, said, (path) => path === 'a.js')).toEqual([
+    expect(unfinishedTasks(tasks, said, { ...outcome, isMissing: (path) => path === 'a.js' })).toEqual([
       { text: 'Create `a.js`', why: 'a.js is not there' },
       { text: 'Parts', why: 'a task under it is not done' },
       { text: 'two', why: 'no room' },
     ]);
-    expect(unfinishedTasks(tasks, [{ task: 6, why: '' }], () => false)).toEqual([
+    expect(unfinishedTasks(tasks, [{ task: 6, why: '' }], outcome)).toEqual([
       { text: 'Last', why: 'the model says so' },
     ]);
   });
@@ -97,11 +98,33 @@ describe('tasks', () => {
       '../src/a.js',
       'x./src/a.js',
     ].map((text) => task(text));
-    expect(unfinishedTasks(named, [], () => false, ['src/a.js'])).toEqual([
+    expect(unfinishedTasks(named, [], { ...outcome, skipped: ['src/a.js'] })).toEqual([
       { text: 'Change src/a.js.', why: 'src/a.js was skipped' },
       { text: 'See src/a.js, too', why: 'src/a.js was skipped' },
       { text: 'In `./src/a.js`', why: 'src/a.js was skipped' },
       { text: './src/a.js', why: 'src/a.js was skipped' },
     ]);
+  });
+  test.each([
+    'Run the tests',
+    'Run all unit and integration tests.',
+    '**Run** `npm test -- auth`',
+    'Re-run `pytest tests/x.py`',
+    'Make sure that all tests pass',
+    'The test suite still passes',
+    'Keep going until the tests are green',
+  ])('"%s" is done where tests passed, and only there', (text) => {
+    expect(unfinishedTasks([task(text)], [], outcome)).toEqual([{ text, why: 'no tests passed' }]);
+    expect(unfinishedTasks([task(text)], [], { ...outcome, tested: true })).toEqual([]);
+  });
+  test.each([
+    'Write tests for `a.js`',
+    'Add a test that runs the parser',
+    'Write a script that runs the tests',
+    'Run the formatter',
+    'Fix the test fixtures',
+    'Pass the test name to the runner',
+  ])('"%s" asks for no run of tests', (text) => {
+    expect(unfinishedTasks([task(text)], [], outcome)).toEqual([]);
   });
 });

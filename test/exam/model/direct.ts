@@ -67,7 +67,7 @@ export const askDirectly = async (
     }
     outcome = judged.outcome === 'refused' || judged.outcome === 'invalid' ? 'attempts_exhausted' : judged.outcome;
     if (!['refused', 'invalid', 'unmarked'].includes(judged.outcome)) break;
-    refusal = { reasons: renderReasons(judged.outcome === 'unchanged' ? [] : judged.reasons), answer: answer.text };
+    refusal = { kind: 'refused', reasons: renderReasons(judged.reasons), answer: answer.text };
     refusals.push(`${judged.outcome}: ${refusal.reasons.split('\n')[0] ?? ''}`);
   }
   const sum = (of: (answer: KeptAnswer) => number): number => answers.reduce((all, answer) => all + of(answer), 0);

@@ -21,7 +21,7 @@ const PACKAGE_FILE_BYTES = 1024 * 1024; // bound: Larger files of packages are l
 const TEXT = /\.(?:[cm]?[jt]sx?|json|md|ya?ml|css|html|sh|py|txt|toml)$/;
 
 /** What activities work with, as far as masking needs it. */
-const ports = () => {
+export const ports = () => {
   const stored = new Map<string, Uint8Array>();
   const records = new Map<string, object>();
   return {
@@ -59,9 +59,11 @@ async function requestFor(path: string, text: string, format: Format) {
     instructions: 'Let the server listen on port 9090.',
   });
   const open = built.request('0123456789abcdef0123');
-  const shown = { targets: [{ base: { ref: await own.blobs.put(bytes) }, encoding: null }] };
+  const shown = { targets: [{ path, base: { ref: await own.blobs.put(bytes) }, encoding: null }] };
   const call = { stepKey: STEP, callKey: sha256(path + text), shown };
-  return { open, sent: await maskRequest(own, call, open, new AbortController().signal) };
+  const sent = await maskRequest(own, call, { request: open, secrets: 'mask' }, new AbortController().signal);
+  if ('paths' in sent) throw new Error(sent.message);
+  return { open, sent };
 }
 const textOf = ({ system, messages }: ModelRequest): string =>
   [...system, ...messages.flatMap(({ content }) => content)].map(({ text }) => text).join('\n');

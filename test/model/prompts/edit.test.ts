@@ -19,6 +19,7 @@ const full = (changes: Partial<EditPromptInput> = {}): EditPromptInput =>
     accepted: [{ path: 'src/b.ts', diff: '--- a/src/b.ts\n+++ b/src/b.ts\n' }],
     note: 'Not in the comment, please',
     refusal: {
+      kind: 'refused',
       reasons: '1. src/a.ts: FIND stands nowhere (find_absent)',
       answer:
         'FILE src/a.ts aaaaaaaaaaaaaaaaaaaa\nONE\nEND FILE aaaaaaaaaaaaaaaaaaaa\nEMEND-COMPLETE aaaaaaaaaaaaaaaaaaaa 1 1',
@@ -103,6 +104,24 @@ describe.each(FORMATS)('%s', (format) => {
     ])
       expect(text).toContain(words);
     expect(text).not.toContain('aaaaaaaaaaaaaaaaaaaa');
+  });
+
+  test('after failed tests: the original, the failed edit and what the tests said', () => {
+    const failed = {
+      kind: 'tests_failed',
+      reasons: 'npm test: exit 1; expected 2, got 3',
+      answer: '--- a/src/a.ts\n+++ b/src/a.ts\n-one\n+ONE\n',
+    } as const;
+    const text = allText(buildEditRequest(full({ format, refusal: failed })).request(NONCE));
+    for (const words of [
+      'three',
+      '# The tests failed with your last edit',
+      'The failed edit:\n```\n--- a/src/a.ts\n+++ b/src/a.ts\n-one\n+ONE\n```',
+      'What the tests said:\nnpm test: exit 1; expected 2, got 3',
+      'answer again, in full, from the original',
+    ])
+      expect(text).toContain(words);
+    expect(text).not.toContain('refused');
   });
 
   test('model, budget, estimate, no window', () => {
@@ -221,7 +240,9 @@ describe('files that do not fit', () => {
   test('a refused answer and accepted diffs are bounded', () => {
     const answer = `START${'x y '.repeat(50_000)}FINISH`;
     const accepted = ['old', 'new'].map((name) => ({ path: `${name}.ts`, diff: `${name} ${'d '.repeat(20_000)}` }));
-    const text = allText(buildEditRequest(editInput({ refusal: { reasons: 'why', answer }, accepted })).request(NONCE));
+    const text = allText(
+      buildEditRequest(editInput({ refusal: { kind: 'refused', reasons: 'why', answer }, accepted })).request(NONCE),
+    );
     for (const words of ['START', 'FINISH', 'bytes left out here', 'left out for their size: old.ts', 'new d d'])
       expect(text).toContain(words);
     expect(text.length).toBeLessThan(130_000);

@@ -3,6 +3,7 @@ import { visible } from '../../../src/shared/text.js';
 import { describe, expect, test } from '@jest/globals';
 import { type PauseReason, ANSWERS_BY_REASON } from '../../../src/shared/decisions.js';
 import { readShortSignal } from '../../../src/workflows/frame/read-signal.js';
+import { reduce } from '../../../src/workflows/step/reduce.js';
 import { detailsOf, ledgerOf, statusOf } from '../../../src/workflows/step/views.js';
 import { eventsOf } from '../../../src/workflows/frame/details.js';
 import { inOrder, play, StepDriver, type Saying, type Words } from '../../shared/step-driver.js';
@@ -100,7 +101,33 @@ describe('details', () => {
   });
 });
 
+/** What a person reads while a case is played. */
+const shownIn = (wanted: Wanted, words: Words, decisions: readonly Saying[]): readonly string[] => {
+  const driver = new StepDriver(wanted, inOrder(words));
+  const said: string[] = [];
+  const left = [...decisions];
+  while (driver.next() !== 'finish') {
+    if (driver.next() === 'propose') {
+      const [chunk] = driver.chunks();
+      const state = reduce(driver.state, { type: 'chunk_started', chunk: chunk! }, 0);
+      said.push(statusOf(state).doing);
+    }
+    if (driver.next() !== 'await_decision') driver.step();
+    else driver.say(left.shift() ?? 'abort');
+  }
+  return said;
+};
+
 describe('status', () => {
+  test('a file that failed is done with: the next one has the next number; what is asked again has none', () => {
+    const files = ['a.ts', 'b.ts', 'c.ts'];
+    const propose = { 'b.ts': ['invalid', 'declined'] };
+    expect(shownIn({ files }, { propose }, ['retry', ['revise', { note: 'x' }], 'approve'])).toEqual([
+      ...['file 1/3: a.ts', 'file 2/3: b.ts', 'file 2/3: b.ts', 'file 3/3: c.ts', 'asking again: b.ts'],
+      ...files.map((path) => `asking again: ${path}`),
+    ]);
+  });
+
   const words = {
     apply: ['busy', 'base_changed:b.ts'],
     verify: ['fail:x'],
@@ -166,8 +193,8 @@ describe('status', () => {
   test('the ledger tells each file: status, attempts, reason, verdict', () => {
     const failed = play({ files: ['a.ts', 'b.ts'], words: { propose: { 'b.ts': ['invalid', 'declined'] } } });
     expect(ledgerOf(failed.state)).toMatchObject([
-      { path: 'a.ts', status: 'done', attempts: 0, reason: null, verdict: null },
-      { path: 'b.ts', status: 'failed', attempts: 1, reason: 'declined: declined (b.ts)' },
+      { path: 'a.ts', status: 'done', attempts: 1, reason: null, verdict: null },
+      { path: 'b.ts', status: 'failed', attempts: 2, reason: 'declined: declined (b.ts)' },
     ]);
     const approved = play({ files: ['a.ts'], decisions: ['approve'] });
     expect(ledgerOf(approved.state)).toMatchObject([{ status: 'done', verdict: 'approve' }]);
@@ -175,7 +202,40 @@ describe('status', () => {
 
   test('the ledger of one call for all tells the tolerance it is on', () => {
     const driver = play({ words: { propose: ['truncated>budget:32768', 'invalid', 'declined'] } });
-    expect(ledgerOf(driver.state)).toMatchObject([{ attempts: 1, outputBudget_tokens: 32_768 }]);
+    expect(ledgerOf(driver.state)).toMatchObject([{ attempts: 3, outputBudget_tokens: 32_768 }]);
+  });
+
+  const answered = (files: readonly string[], whole: boolean, propose: Words[string]): StepDriver => {
+    const combined = whole ? ({ format: 'whole-file', outputBudget_tokens: 16_384 } as const) : null;
+    return play({ files, ready: { shouldSplit: !whole, combined }, words: { propose } });
+  };
+  const LADDER = ['truncated>budget:32768', 'truncated>format', 'invalid', 'unmarked', 'truncated>exhausted'];
+  test('the ledger counts every answer, on every rung, and says what the limits allow', () => {
+    // After n answers.
+    for (let n = 1; n <= LADDER.length; n += 1) {
+      const driver = new StepDriver({ files: ['a.ts', 'b.ts'] }, inOrder({ propose: { 'a.ts': LADDER } }));
+      while (ledgerOf(driver.state)[0]?.attempts !== n && driver.next() !== 'await_decision') driver.step();
+      const { attempts, attemptsLeft, callsLeft, status } = ledgerOf(driver.state)[0] ?? {};
+      const refused = [0, 0, 1, 1][n - 1] ?? 2;
+      const expected = refused < 2 ? { attemptsLeft: 2 - refused, callsLeft: 8 - n } : {};
+      expect({ n, status, attempts, attemptsLeft, callsLeft }).toEqual({ n, status, attempts: n, ...expected });
+    }
+    // An answer about all files is one about each, whatever came of it.
+    const counts = (...given: Parameters<typeof answered>) =>
+      ledgerOf(answered(...given).state).map((row) => row.attempts);
+    expect(counts(['a.ts', 'b.ts'], true, ['invalid', 'edited'])).toEqual([2, 2]);
+    expect(counts(['a.ts', 'b.ts'], true, { '*': ['truncated>split'], 'b.ts': ['invalid'] })).toEqual([2, 3]);
+    expect(counts(['a.ts'], true, ['declined'])).toEqual([1]);
+  });
+
+  test('answers before a retry and before a new base were made all the same; a model that is down gave none', () => {
+    const retried = play({ words: { propose: ['invalid', 'declined', 'edited'] }, decisions: ['retry'] });
+    expect(ledgerOf(retried.state)).toMatchObject([{ attempts: 3 }]);
+    const anew = play({ words: { apply: ['base_changed:a.ts'] }, decisions: ['approve', 'regenerate'] });
+    expect(ledgerOf(anew.state)).toMatchObject([{ attempts: 2 }]);
+    const down = play({ words: { propose: ['down', 'down', 'edited'] } });
+    expect(ledgerOf(down.state)).toMatchObject([{ attempts: 1 }]);
+    expect(statusOf(down.state).chunksLeft).toBe(9);
   });
 });
 

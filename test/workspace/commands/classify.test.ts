@@ -1,4 +1,6 @@
 /** Outputs are the runners' own (jest 30, pytest 8, go 1.26, cargo, tsc 6, eslint 10, node:test, make), shortened. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { FailureKind } from '../../../src/workspace/commands/runners.js';
 import { describe, expect, test } from '@jest/globals';
 
@@ -171,6 +173,26 @@ describe('kinds', () => {
       'assertion `left == right` failed',
     ]);
   });
+});
+
+/**
+ * What the runners print when `add` subtracts, and when texts are compared that name failures of other kinds: jest 30.2, vitest 4.1,
+ * node:test of Node.js 20.20 (spec and TAP), pytest 9.2, unittest of Python 3.11, go 1.26, cargo 1.95, JUnit 5.11 under surefire 3.5.
+ * Kept whole, but for lines of stacks inside the runner.
+ */
+const ASSERTIONS = join(import.meta.dirname, 'assertions');
+test.each(readdirSync(ASSERTIONS))('an assertion that fails: %s', (file) => {
+  const failure = classifyFailure(readFileSync(join(ASSERTIONS, file), 'utf8'), { exit: 1 });
+  expect(failure).toMatchObject({ kind: 'test_failure', transient: false });
+  expect(failure.lines.join('\n')).toMatch(/add/i);
+});
+
+test.each([
+  ['before', 'import_error', `E   ModuleNotFoundError: No module named 'nope'\nERROR test_y.py\n${PYTEST}`],
+  ['after', 'busy', `${JEST}  ● suite › listens\n\n    Error: listen EADDRINUSE: address already in use :::3000\n`],
+  ['in the test of the assertion', 'null_error', `${GO}panic: invalid memory address or nil pointer dereference\n`],
+])('what fails %s an assertion decides: %s', (_, kind, output) => {
+  expect(classifyFailure(output, { exit: 1 }).kind).toBe(kind);
 });
 
 describe('signature', () => {

@@ -25,7 +25,6 @@ export const EventList = ({ events, reversed = false }: EventListProps) => (
 
 export { shownKey } from '../../../shared/ids.js';
 export { count } from '../../../shared/text.js';
-export { usageText } from '../../../shared/usage.js';
 
 export const timeText = (at: string | number | null): string =>
   at === null ? '' : new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });

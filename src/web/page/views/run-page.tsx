@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
-import { formatText, sizeText } from '../../../shared/event-text.js';
+import { attemptsText, formatText, sizeText, soFarText } from '../../../shared/event-text.js';
 import type { LedgerRow, StepResult } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
-import { EventList, count, shownKey, StateMark, usageText, LinkMark } from './parts.js';
+import { EventList, count, shownKey, StateMark, LinkMark } from './parts.js';
 import { PlanParts } from './plan-parts.js';
 import type { RunMessage } from '../../feeds.js';
 import { type Place, useStream, useOut } from '../hooks.js';
@@ -60,7 +60,7 @@ const RunPage = ({ view, events, mark }: RunPageProps) => {
           </div>
           <div>
             <dt>So far</dt>
-            <dd>{usageText(status.usage)}</dd>
+            <dd>{soFarText(status)}</dd>
           </div>
           <div>
             <dt>Temporal</dt>
@@ -143,7 +143,7 @@ const Ledger = ({ rows }: { readonly rows: readonly LedgerRow[] }) => (
           <th scope="col">Status</th>
           <th scope="col">Format</th>
           <th scope="col">Size</th>
-          <th scope="col">Refused</th>
+          <th scope="col">Attempts</th>
           <th scope="col">Why</th>
         </tr>
       </thead>
@@ -159,7 +159,7 @@ const Ledger = ({ rows }: { readonly rows: readonly LedgerRow[] }) => (
             </td>
             <td>{formatText(row)}</td>
             <td>{sizeText(row)}</td>
-            <td>{row.attempts === 0 ? '' : row.attempts}</td>
+            <td>{attemptsText(row)}</td>
             <td class="why">{row.reason ?? ''}</td>
           </tr>
         ))}
