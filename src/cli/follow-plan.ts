@@ -14,7 +14,7 @@ import {
   watchOptions,
   type Followed,
 } from './follow-run.js';
-import { asides, type QuietFlag, foldOf } from './io.js';
+import { asides, type JsonFlag, type QuietFlag, foldOf } from './io.js';
 import { resultLines } from './render/run.js';
 import { line, plain } from './render/text.js';
 import type { Session } from './session.js';
@@ -124,8 +124,7 @@ const childOf = async (emend: Emend, stepKey: string, signal: AbortSignal): Prom
 // The beginning and the end of a run in a terminal, a step's and a plan's alike: what it is called, how it is followed, what came of it.
 
 /** What `emend run` and `emend plan run` have in common. */
-export interface BeginFlags extends QuietFlag {
-  readonly json?: true;
+export interface BeginFlags extends JsonFlag, QuietFlag {
   readonly dev?: true;
   readonly wait?: true;
   readonly yes?: true;

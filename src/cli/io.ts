@@ -3,11 +3,10 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline/promises';
 import pc from 'picocolors';
 import type { ExitCode } from '../shared/problems.js';
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../system/environment.js';
 
 export interface Io {
-  readonly env: Env;
+  readonly env: Environment;
   readonly cwd: string;
   /** A person can read and answer here: stdin and stdout are terminals. */
   readonly isTty: boolean;
@@ -27,7 +26,7 @@ export interface Io {
    * Runs a person's own program (a pager, an editor) by the shell on this terminal: `text` is its stdin, else the terminal is. The exit
    * code; null where it could not be run.
    */
-  runTool(command: string, args: readonly string[], text: string | null, env?: Env): Promise<number | null>;
+  runTool(command: string, args: readonly string[], text: string | null, env?: Environment): Promise<number | null>;
   /** Ctrl-C and SIGTERM come here instead of ending the process; call the result to stop listening. */
   onInterrupt(handler: () => void): () => void;
   /** Ends the process at once; for a second Ctrl-C only. */
@@ -39,7 +38,7 @@ export const foldOf = ({ outIsTty, columns }: Pick<Io, 'outIsTty' | 'columns'>):
   outIsTty ? columns : Infinity;
 
 /** `NO_COLOR` (https://no-color.org) beats `FORCE_COLOR`, which beats what the terminal can do. */
-export const wantsColor = (env: Env, isTty: boolean): boolean => {
+export const wantsColor = (env: Environment, isTty: boolean): boolean => {
   if ((env.NO_COLOR ?? '') !== '') return false;
   if ((env.FORCE_COLOR ?? '') !== '' && env.FORCE_COLOR !== '0') return true;
   return isTty && env.TERM !== 'dumb';
@@ -133,6 +132,9 @@ export const processIo = (): Io => {
 
 export interface QuietFlag {
   readonly quiet?: true;
+}
+export interface JsonFlag {
+  readonly json?: true;
 }
 
 /** What `--quiet` leaves out. */

@@ -5,7 +5,7 @@
 import { Command, Option } from 'commander';
 import { nearestWord } from '../documents/source/check.js';
 import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
-import type { Io } from './io.js';
+import type { Io, JsonFlag, QuietFlag } from './io.js';
 import { EVENT_KINDS } from '../shared/event-text.js';
 import { RUN, type Runs, addAids, EXAMPLES, addPlan, collect, json, live, quiet } from './program-more.js';
 import { version } from '../system/version.js';
@@ -181,10 +181,8 @@ const addPatching = (program: Command, runs: Runs): void => {
     .action(runs(async () => (await import('./commands/undo.js')).undo));
 };
 
-interface DoctorFlags {
+interface DoctorFlags extends JsonFlag, QuietFlag {
   readonly model?: string | true;
-  readonly json?: true;
-  readonly quiet?: true;
 }
 
 const PORT = 'port of the review page; default: 8260, or a free one where that is taken';

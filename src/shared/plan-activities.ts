@@ -7,11 +7,17 @@ import type { Queues } from './names.js';
 import type { StepResult } from './run.js';
 import type { BlobRef, StepKey } from './ids.js';
 
-export interface PlanActivityBase extends ActivityBase {
+interface PlanActivityBase extends ActivityBase {
   readonly workspace: string;
   readonly planPath: string;
   /** Configuration as the plan was read (JSON blob); absent: it was not. */
   readonly settings?: BlobRef;
+}
+/** Of what is written for a phase: by which run. */
+export interface PhaseWriteInput extends PlanActivityBase {
+  readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
+  readonly workflowId: string;
+  readonly namespace: string;
 }
 export interface ReadPlanInput extends PlanActivityBase {
   /** The result is recorded under (stepKey, reading) and returned unchanged ever after. */
@@ -102,12 +108,9 @@ export interface RemoveWorktreeResult {
   /** The ref that keeps it; null: there is none. */
   readonly kept: string | null;
 }
-export interface MergePhaseInput extends PlanActivityBase {
-  readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
+export interface MergePhaseInput extends PhaseWriteInput {
   readonly run: number;
   readonly commit: string;
-  readonly workflowId: string;
-  readonly namespace: string;
 }
 export type MergePhaseResult =
   /** `commit` null: the branch held it already. */
@@ -116,8 +119,7 @@ export type MergePhaseResult =
   | { readonly outcome: 'conflict'; readonly files: readonly string[] }
   | { readonly outcome: 'failed'; readonly why: string };
 
-export interface MarkPhaseInput extends PlanActivityBase {
-  readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
+export interface MarkPhaseInput extends PhaseWriteInput {
   readonly marker: PhaseMarker;
   /** The number of this mark of the phase; its records and its commit are named after it. */
   readonly mark: number;
@@ -131,8 +133,6 @@ export interface MarkPhaseInput extends PlanActivityBase {
   /** Phases done (with this one) and all. */
   readonly done: number;
   readonly total: number;
-  readonly workflowId: string;
-  readonly namespace: string;
 }
 export type MarkPhaseResult =
   | {

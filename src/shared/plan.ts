@@ -1,14 +1,11 @@
 /** A plan in the words that its run, its status and its events share. Types only. */
 import type { Limits } from './limits.js';
 import type { StepKey, BlobRef } from './ids.js';
-import type { StepUsage } from './usage.js';
+import type { PhaseEstimate, StepUsage } from './usage.js';
 
 /** What a plan says of itself beside what every run says. */
 export interface PlanProgress {
-  readonly phases: readonly {
-    readonly id: PhaseId;
-    readonly number: number;
-    readonly name: string;
+  readonly phases: readonly (Pick<PhaseReading, 'id' | 'number' | 'name'> & {
     readonly status: PhaseStatus;
     readonly tasks: number;
     /** Checked in the document when it was read last. */
@@ -27,7 +24,7 @@ export interface PlanProgress {
     readonly failures: number;
     readonly replans: number;
     readonly why: string | null;
-  }[];
+  })[];
   /** Commits of phases that were not merged, and the refs that keep them. */
   readonly kept: readonly (KeptRef & { readonly phase: number })[];
   readonly mode: 'sequential' | 'waves';
@@ -65,7 +62,7 @@ export interface PhaseScore {
   /** Each threshold that the phase is above, in words; empty: none. */
   readonly above: readonly string[];
 }
-export type PhaseEstimate = Pick<StepUsage, 'calls' | 'input_tokens' | 'output_tokens' | 'usd'>;
+export type { PhaseEstimate };
 export interface PlanThresholds {
   /** A score above it calls for expansion. */
   readonly expansion: number;

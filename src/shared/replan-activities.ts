@@ -10,7 +10,7 @@ import type {
   ReplanMeasures,
   ReplanTrigger,
 } from './plan.js';
-import type { PlanActivityBase } from './plan-activities.js';
+import type { PhaseWriteInput } from './plan-activities.js';
 import type { ActivityBase } from './proposal-activities.js';
 
 export interface PlanCallInput extends ActivityBase {
@@ -114,9 +114,8 @@ export interface EvaluateTriggersResult {
 }
 
 // --------------------------------------------------------------------------------------------------------------------- carried out
-export interface ApplyReplanInput extends PlanActivityBase {
+export interface ApplyReplanInput extends PhaseWriteInput {
   readonly settings: BlobRef;
-  readonly phase: { readonly id: string; readonly number: number; readonly name: string };
   /** Counts the replans of the run: records and commit are named after it. */
   readonly number: number;
   readonly trigger: ReplanTrigger;
@@ -127,8 +126,6 @@ export interface ApplyReplanInput extends PlanActivityBase {
   readonly forced: boolean;
   /** Workflow time, ms since the epoch: the entry's time. */
   readonly at: number;
-  readonly workflowId: string;
-  readonly namespace: string;
 }
 export type ApplyReplanResult =
   | ({ readonly outcome: 'replanned'; readonly action: ReplanAction; readonly commit: string | null } & ReplanMeasures)

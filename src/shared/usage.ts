@@ -39,6 +39,13 @@ export const addUsage = (a: StepUsage, b: StepUsage): StepUsage => ({
 
 export const sumUsage = (all: readonly StepUsage[]): StepUsage => all.reduce(addUsage, NO_USAGE);
 
+/** What calls are expected to take. */
+export type PhaseEstimate = Pick<StepUsage, 'calls' | 'input_tokens' | 'output_tokens' | 'usd'>;
+export const sumEstimates = (parts: readonly Partial<PhaseEstimate>[]): PhaseEstimate => {
+  const { calls, input_tokens, output_tokens, usd } = sumUsage(parts.map((part) => ({ ...NO_USAGE, ...part })));
+  return { calls, input_tokens, output_tokens, usd };
+};
+
 /** What the model read: from its cache or not. */
 export const tokensIn = ({ input_tokens, cacheRead_tokens, cacheWrite_tokens }: CountedTokens): number =>
   input_tokens + cacheRead_tokens + cacheWrite_tokens;

@@ -5,7 +5,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { fail, unknownVersion, VERSION } from '../shared/problems.js';
 import { orNull, putFileIfAbsent, ensureDir } from '../system/durable.js';
 import { errnoOf, realSys, type Sys } from '../system/sys.js';
-import { shellWord } from '../system/environment.js';
+import { type Environment, shellWord } from '../system/environment.js';
 
 // A directory of ours that holds code, prompts and answers: it must be this user's own.
 
@@ -45,10 +45,8 @@ const WHY: Record<string, string> = {
   ENOSPC: 'the disk is full',
 };
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 /** Where the home is, whether or not it exists: `EMEND_HOME`, else `$XDG_STATE_HOME/emend`, else `~/.local/state/emend`. */
-export const homeLocation = (env: Env): string => {
+export const homeLocation = (env: Environment): string => {
   const set = env.EMEND_HOME ?? '';
   if (set !== '') return resolve(set);
   const state = env.XDG_STATE_HOME ?? '';
@@ -66,7 +64,7 @@ const unusable = (home: string, why: string, next: string): never =>
  * Throws ProblemError `home_unusable` where it is a file, another user's, open to other writers, or cannot be written, `version_unknown`
  * where another version of Emend made it.
  */
-export const resolveHome = async (env: Env, sys: Sys = realSys): Promise<string> => {
+export const resolveHome = async (env: Environment, sys: Sys = realSys): Promise<string> => {
   const home = await ownDirectory(
     sys,
     homeLocation(env),
@@ -103,7 +101,7 @@ export const idIn = (bytes: Uint8Array, what: string, variable: string): string 
  * For whoever only looks or answers: a home that holds nothing is not made, as it is more likely not mounted than new. Throws
  * ProblemError `home_unusable`. With an `EMEND_STORE` there may be runs to see from a home that is new.
  */
-export const requireHome = async (env: Env, sys: Sys = realSys): Promise<void> => {
+export const requireHome = async (env: Environment, sys: Sys = realSys): Promise<void> => {
   if ((env.EMEND_STORE ?? '') !== '') return;
   const home = homeLocation(env);
   const mark = homePaths(home).hostId;

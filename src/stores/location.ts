@@ -10,8 +10,7 @@ import { errnoOf, type Sys, realSys } from '../system/sys.js';
 import { createArchive } from './directory/archive.js';
 import { createBlobStore } from './directory/blobs.js';
 import type { Archive, BlobStore } from './ports.js';
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../system/environment.js';
 
 export interface Store {
   /** Absolute real path. */
@@ -45,7 +44,7 @@ const unusable = (path: string, why: string, next: string): never =>
  * `version_unknown` where another version of Emend made it, `store_unusable` where it cannot be written, is another one than before (a disk that is not mounted), or where the home holds a
  * store of its own that would be passed over.
  */
-export const resolveStore = async (env: Env, home: string, sys: Sys = realSys): Promise<Store> => {
+export const resolveStore = async (env: Environment, home: string, sys: Sys = realSys): Promise<Store> => {
   const note = await readNote(home, sys);
   const set = env.EMEND_STORE ?? '';
   const wanted = set === '' ? (note?.path ?? home) : resolve(set);

@@ -16,7 +16,7 @@ import {
 import type { PhaseEstimate, PhaseCategory } from '../../shared/plan.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Limits } from '../../shared/limits.js';
-import { NO_USAGE, sumUsage } from '../../shared/usage.js';
+import { sumEstimates } from '../../shared/usage.js';
 import { estimateEdits, priceOf, tokensOfBytes } from '../step/estimate.js';
 import { readGiven } from '../../system/given-file.js';
 
@@ -67,13 +67,8 @@ export async function estimatePhase(
     { calls: 0, ...asked, usd: priceOf(config, model, asked) },
     ...Array.from({ length: small }, () => ({ calls: 1, ...SMALL_CALL, usd: priceOf(config, model, SMALL_CALL) })),
   ];
-  return sumOf(parts);
+  return sumEstimates(parts);
 }
-
-const sumOf = (parts: readonly PhaseEstimate[]): PhaseEstimate => {
-  const { calls, input_tokens, output_tokens, usd } = sumUsage(parts.map((part) => ({ ...NO_USAGE, ...part })));
-  return { calls, input_tokens, output_tokens, usd };
-};
 
 /**
  * Where its tests fail each time: as many attempts, debugging reports and replans as the tiers allow (src/documents/plan/triggers.ts) until the
@@ -93,9 +88,9 @@ export function mostOfPhase(
   };
   const asked = { calls: 1, ...advice, usd: priceOf(config, model, advice) };
   const told = { input_tokens: failure_tokens, output_tokens: 0 };
-  const again = sumOf([first, { calls: 0, ...told, usd: priceOf(config, model, told) }]);
+  const again = sumEstimates([first, { calls: 0, ...told, usd: priceOf(config, model, told) }]);
   const rounds = replanLimit + 1;
-  return sumOf([
+  return sumEstimates([
     first,
     ...Array.from({ length: PHASE_ATTEMPTS * rounds - 1 }, () => again),
     // A report in each round, a replan between rounds.

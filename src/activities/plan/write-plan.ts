@@ -7,7 +7,8 @@ import { rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { ProblemError } from '../../shared/problems.js';
-import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
+import { shownKey, type BlobRef } from '../../shared/ids.js';
+import type { PhaseWriteInput } from '../../shared/plan-activities.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
 import { inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
@@ -25,12 +26,8 @@ interface WriteRecord {
   readonly proposal: BlobRef | null;
   readonly data?: unknown;
 }
-export interface PlanWrite {
-  /** Of this write alone: lock, records and commit. */
-  readonly stepKey: StepKey;
-  readonly workspace: string;
-  readonly workflowId: string;
-  readonly namespace: string;
+/** `stepKey`: of this write alone; lock, records and commit have it. */
+export interface PlanWrite extends Pick<PhaseWriteInput, 'stepKey' | 'workspace' | 'workflowId' | 'namespace'> {
   readonly settings?: BlobRef;
   readonly message: string;
   /** Name of the records. */

@@ -10,7 +10,7 @@ import { diffText, showRun } from '../../client/runs/show.js';
 import { ANSWER_MEANS, type Answer } from '../../shared/decisions.js';
 import { nearestWord } from '../../documents/source/check.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
-import type { Io } from '../io.js';
+import type { Io, JsonFlag } from '../io.js';
 import { jsonText } from '../json.js';
 import { commandFor, decisionHead } from '../render/decision.js';
 import { plain, printDiff } from '../render/text.js';
@@ -18,13 +18,12 @@ import { decisionSettings, interruptible, type Session, withEmend } from '../ses
 import { hunkSelection } from '../review/text.js';
 import { shellWord } from '../../system/environment.js';
 
-export interface DecideFlags {
+export interface DecideFlags extends JsonFlag {
   readonly decision?: string;
   readonly file: readonly string[];
   readonly note?: string;
   readonly set: readonly string[];
   readonly hunk?: readonly string[];
-  readonly json?: true;
 }
 
 export const decide = (io: Io, run: string, written: string, flags: DecideFlags): Promise<ExitCode> => {

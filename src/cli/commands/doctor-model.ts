@@ -5,7 +5,7 @@ import { modelEntry, mostOutput_tokens, parseConfig } from '../../documents/job/
 import type { FormatTrial } from '../json-types.js';
 import { EXIT, ProblemError, problem, type ExitCode } from '../../shared/problems.js';
 import { resolveTimings } from '../../temporal/settings.js';
-import { type Io, asides, type Asides, type QuietFlag } from '../io.js';
+import { type Io, type JsonFlag, asides, type Asides, type QuietFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { line, plain, table } from '../render/text.js';
 import { checkModelSettings } from '../services.js';
@@ -97,11 +97,7 @@ async function tryFormat(
 const answer_tokens = 2_048;
 
 /** Exit code 7 where no format works. `name` true: the model of `emend.yaml` here, else the default. Throws ProblemError. */
-export const doctorModel = async (
-  io: Io,
-  name: string | true,
-  flags: { readonly json?: true } & QuietFlag,
-): Promise<ExitCode> => {
+export const doctorModel = async (io: Io, name: string | true, flags: JsonFlag & QuietFlag): Promise<ExitCode> => {
   const asJson = flags.json === true;
   const aside = asides(io, flags);
   checkModelSettings(io.env);

@@ -1,5 +1,5 @@
 import { EXIT, type ExitCode, ProblemError } from '../../shared/problems.js';
-import type { Io } from '../io.js';
+import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { queueNames, queuePrefix } from '../../shared/names.js';
@@ -30,7 +30,7 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
   try {
     const working =
       connection && typeof home === 'string'
-        ? workers(connection, env, home).catch((error: unknown) => explained(error))
+        ? workers(connection, env, home).catch(explained)
         : Promise.resolve(noServer());
     const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
       ['Node.js', nodeVersion],
@@ -46,9 +46,7 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
     ];
     return await Promise.all(
       checks.map(async ([name, check]) => {
-        const finding = await Promise.resolve()
-          .then(check)
-          .catch((error: unknown) => explained(error));
+        const finding = await Promise.resolve().then(check).catch(explained);
         return { name, ...finding };
       }),
     );
@@ -171,7 +169,7 @@ const explained = (error: unknown): Finding =>
     : bad(error instanceof Error ? error.message : String(error), 'See the message.');
 
 /** Exit code 7 where something is missing: what a run needs is not there. */
-export const doctor = async (io: Io, options: { readonly json?: true }): Promise<ExitCode> => {
+export const doctor = async (io: Io, options: JsonFlag): Promise<ExitCode> => {
   const checks = await examine(io.env);
   const exit = checks.every((check) => check.ok) ? EXIT.done : EXIT.unavailable;
   if (options.json === true) {

@@ -4,18 +4,17 @@ import { runEvents } from '../../client/runs/show.js';
 import { watchRun } from '../../client/runs/watch.js';
 import type { StepEvent } from '../../shared/events.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
-import type { Io } from '../io.js';
+import type { Io, JsonFlag } from '../io.js';
 import { jsonText } from '../json.js';
 import { showLiveText } from '../live.js';
 import { failurePatterns, isOfKind, type EventKind } from '../../shared/event-text.js';
 import { eventText } from '../render/text.js';
 import { interruptible, type Session, withEmend } from '../session.js';
 
-interface EventsFlags {
+interface EventsFlags extends JsonFlag {
   readonly follow?: true;
   /** Follows as well. */
   readonly live?: true;
-  readonly json?: true;
   readonly kind?: EventKind;
 }
 

@@ -1,18 +1,17 @@
 import { findUnused, removeUnused, type Unused } from '../../client/gc/index.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
-import type { Io } from '../io.js';
+import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { count, plain } from '../render/text.js';
 import { withEmend } from '../session.js';
 
 const GC_MIN_AGE_MS = 3_600_000; // bound: `emend gc` takes nothing younger: whoever wrote it may be about to name it.
 
-interface GcFlags {
+interface GcFlags extends JsonFlag {
   readonly dryRun?: true;
   readonly olderThan: string;
   readonly archivesOlderThan?: string;
   readonly assumeClosed: readonly string[];
-  readonly json?: true;
 }
 const DAY_MS = 86_400_000;
 

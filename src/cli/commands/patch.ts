@@ -5,7 +5,7 @@ import type { PatchReport } from '../json-types.js';
 import { newStepKey } from '../../client/runs/start.js';
 import type { Reason } from '../../edits/index.js';
 import { EXIT, type ExitCode, fail } from '../../shared/problems.js';
-import { type Io, asides, type QuietFlag, readUpTo } from '../io.js';
+import { type Io, type JsonFlag, asides, type QuietFlag, readUpTo } from '../io.js';
 import { applyLocally, localWorkspace, openLocal, type Local } from '../local/open.js';
 import {
   formatOf,
@@ -62,11 +62,10 @@ const decodeAnswer = (bytes: Uint8Array): string => {
   }
 };
 
-export interface PatchFlags extends QuietFlag {
+export interface PatchFlags extends JsonFlag, QuietFlag {
   readonly workspace?: string;
   readonly format: string;
   readonly check?: true;
-  readonly json?: true;
 }
 
 /** The names of `source` and of the files in the answer are the only ones that are read, besides `emend.yaml`. */

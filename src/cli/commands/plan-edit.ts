@@ -12,7 +12,7 @@ import {
   type PlanTree,
 } from '../../documents/plan/index.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
-import type { Io } from '../io.js';
+import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { readPlan, refuseFaults, type ReadPlan } from '../../workspace/documents/index.js';
 import { openLocal } from '../local/open.js';
@@ -20,13 +20,9 @@ import { writePlan, refuseHalfDone } from './plan-files.js';
 import { plain } from '../render/text.js';
 import { checkLines, scoreLines, showLines } from '../render/plan.js';
 
-interface ReadFlags {
-  readonly json?: true;
-}
-
 const command =
   (lines: (report: PlanReport, io: Io) => readonly string[]) =>
-  async (io: Io, path: string, flags: ReadFlags): Promise<ExitCode> => {
+  async (io: Io, path: string, flags: JsonFlag): Promise<ExitCode> => {
     await refuseHalfDone(io, path);
     const plan = await readPlan(io.cwd, path);
     const report = reportOf(plan.tree, plan.thresholds, plan.show);
@@ -44,9 +40,8 @@ export const show = command(showLines);
 
 type Verb = 'expand' | 'collapse';
 type Kind = 'phase' | 'stage';
-interface ChangeFlags {
+interface ChangeFlags extends JsonFlag {
   readonly auto?: true;
-  readonly json?: true;
 }
 interface Target {
   readonly phase: number;

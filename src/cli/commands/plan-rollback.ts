@@ -7,27 +7,22 @@ import { EXIT, fail, ProblemError, type ExitCode } from '../../shared/problems.j
 import { shownKey } from '../../shared/ids.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
 import { planCommits, takeBack, type TakenBack } from '../../workspace/landing/revert-commits.js';
-import type { Io } from '../io.js';
+import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { failBusy, openLocal } from '../local/open.js';
 import { plain } from '../render/text.js';
+import { phaseNumber } from './plan-run.js';
 import { withEmend } from '../session.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 
-export const rollback = async (
-  io: Io,
-  path: string,
-  written: string,
-  flags: { readonly json?: true },
-): Promise<ExitCode> => {
-  if (!/^\d{1,4}$/.test(written))
-    return fail('usage', `rollback: expected the number of a phase, received ${JSON.stringify(written)}.`);
+export const rollback = async (io: Io, path: string, written: string, flags: JsonFlag): Promise<ExitCode> => {
+  const number = phaseNumber(written, 'rollback');
   // What a killed command left half done comes first: it may be this very plan.
   const local = await openLocal(io, { existing: false, recover: true });
   const plan = await planOfPath(io.cwd, path);
   await refuseOpen(io, plan);
   const read = await readPlan(io.cwd, path);
-  const phase = phaseOf(read, Number(written), path);
+  const phase = phaseOf(read, number, path);
   const commits = await commitsOf(plan, phase);
   const { engine, blobs, holder } = local;
   const { sign } = read;

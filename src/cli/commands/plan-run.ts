@@ -12,7 +12,7 @@ import { shownKey } from '../../shared/ids.js';
 import { begin, type BeginFlags, followPlan, tellEnd } from '../follow-plan.js';
 import { exitOfFollowed } from '../errors.js';
 import { refuseHalfDone } from './plan-files.js';
-import { type Io, type QuietFlag, foldOf, asides } from '../io.js';
+import { type Io, type JsonFlag, type QuietFlag, foldOf, asides } from '../io.js';
 import { printJson } from '../json.js';
 import { viewLines } from '../render/run.js';
 import { runOverrides, withEmend } from '../session.js';
@@ -35,7 +35,7 @@ export interface PlanRunFlags extends BeginFlags {
 
 export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promise<ExitCode> => {
   const overrides = runOverrides(flags.set);
-  const phase = phaseOf(flags.phase);
+  const phase = flags.phase === undefined ? null : phaseNumber(flags.phase, '--phase');
   await refuseHalfDone(io, path);
   const plan = await planOfPath(io.cwd, path);
   return withRunning(io, flags, async (session, signal) => {
@@ -67,17 +67,15 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
   });
 };
 
-const phaseOf = (written: string | undefined): number | null => {
-  if (written === undefined) return null;
-  if (/^\d{1,4}$/.test(written)) return Number(written);
-  return fail('usage', `--phase: expected the number of a phase, received ${JSON.stringify(written)}.`);
-};
+/** `where` it was written. */
+export const phaseNumber = (written: string, where: string): number =>
+  /^\d{1,4}$/.test(written)
+    ? Number(written)
+    : fail('usage', `${where}: expected the number of a phase, received ${JSON.stringify(written)}.`);
 
 // `emend plan pause|resume|stop|status`: a person's wishes to the open run of a plan, and what it does.
 
-interface Flags extends QuietFlag {
-  readonly json?: true;
-}
+type Flags = QuietFlag & JsonFlag;
 
 type Control = 'pause' | 'resume' | 'stop' | 'drift';
 interface Said {

@@ -16,16 +16,15 @@ import { createApplyEngine, releaseAllDead } from '../../workspace/apply/index.j
 import { hostId } from '../../stores/home.js';
 import { clearScratch } from '../../system/scratch.js';
 import type { RecoveredTransaction } from '../../workspace/ports.js';
-import type { Io } from '../io.js';
+import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { staleLockLines, releasedLines, worktreeLine, transactionLines } from '../render/run.js';
 import { count, plain } from '../render/text.js';
 import { type Session, withEmend } from '../session.js';
 
-interface RecoverFlags {
+interface RecoverFlags extends JsonFlag {
   readonly undo?: string;
   readonly keep?: string;
-  readonly json?: true;
 }
 
 /** Exit code 5 where a file was changed meanwhile and is left for the person. */

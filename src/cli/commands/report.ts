@@ -10,7 +10,7 @@ import type { Emend } from '../../client/types.js';
 import { EXIT, ProblemError, type ExitCode } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { redact } from '../../system/environment.js';
-import { type Io, asides, type QuietFlag } from '../io.js';
+import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { jsonText } from '../json.js';
 import { plain } from '../render/text.js';
 import { type ReportMore, reportDocument } from '../report/document.js';
@@ -19,11 +19,10 @@ import { withEmend } from '../session.js';
 
 const REPORT_OUTPUT_CHARS = 20_000; // bound: Of a test's output in a report its end.
 
-export interface ReportFlags extends QuietFlag {
+export interface ReportFlags extends JsonFlag, QuietFlag {
   readonly html?: true;
   readonly markdown?: true;
   readonly out?: string;
-  readonly json?: true;
 }
 
 export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCode> =>

@@ -3,7 +3,7 @@ import { reading } from '../../client/open.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { runDiff, showWithPhases } from '../../client/runs/show.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
-import { type Io, asides, type QuietFlag, foldOf } from '../io.js';
+import { type Io, type JsonFlag, asides, type QuietFlag, foldOf } from '../io.js';
 import { printJson } from '../json.js';
 import { findingText } from '../render/decision.js';
 import { printDiff, line, table } from '../render/text.js';
@@ -13,7 +13,7 @@ import { listRuns, type ListedRun } from '../../client/runs/list.js';
 import { createApplyEngine } from '../../workspace/apply/index.js';
 import { staleLockLines, releasedLines, transactionLines, viewLines } from '../render/run.js';
 
-export const show = (io: Io, run: string, options: { readonly json?: true }): Promise<ExitCode> =>
+export const show = (io: Io, run: string, options: JsonFlag): Promise<ExitCode> =>
   withEmend(io, async (opened) => {
     const view = await reading(opened, async (emend) => showWithPhases(emend, await resolveRun(emend, run)));
     if (options.json === true) printJson(io, 'show', view);
@@ -24,7 +24,7 @@ export const show = (io: Io, run: string, options: { readonly json?: true }): Pr
 const workspaceOf = ({ live, archived }: ResolvedRun, otherwise: string): string =>
   live?.memo?.workspace ?? archived.started?.workspace ?? otherwise;
 
-export const diff = (io: Io, run: string, options: { readonly json?: true }): Promise<ExitCode> =>
+export const diff = (io: Io, run: string, options: JsonFlag): Promise<ExitCode> =>
   withEmend(io, async (opened) => {
     const { resolved, found } = await reading(opened, async (emend) => {
       const it = await resolveRun(emend, run);
@@ -43,7 +43,7 @@ export const diff = (io: Io, run: string, options: { readonly json?: true }): Pr
     return EXIT.done;
   });
 
-export const list = (io: Io, options: { readonly json?: true } & QuietFlag): Promise<ExitCode> =>
+export const list = (io: Io, options: JsonFlag & QuietFlag): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.
     const kept = await emend.archive.list();

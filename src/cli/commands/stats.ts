@@ -16,7 +16,7 @@ import { runEvents } from '../../client/runs/show.js';
 import { statsOf, type PlanStats, type Ratio } from '../../documents/plan/index.js';
 import type { StepEvent } from '../../shared/events.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
-import type { Io } from '../io.js';
+import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { table, count, plain } from '../render/text.js';
 import { withEmend } from '../session.js';
@@ -40,9 +40,8 @@ const statsLines = ({ runs, counts, usage, medianAnswer_s }: RunStats): readonly
   ]),
 ];
 
-export interface StatsFlags {
+export interface StatsFlags extends JsonFlag {
   readonly since?: string;
-  readonly json?: true;
 }
 
 export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promise<ExitCode> =>

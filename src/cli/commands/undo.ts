@@ -5,16 +5,15 @@ import { shownKey } from '../../shared/ids.js';
 import { lastChange, type LastChange, isLocal } from '../../workspace/apply/index.js';
 import { realSys } from '../../system/sys.js';
 import type { FileConflict } from '../../workspace/ports.js';
-import type { Io } from '../io.js';
+import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import type { UndoReport } from '../json-types.js';
 import { failBusy, localWorkspace, openLocal, type Local } from '../local/open.js';
 import { count, plain } from '../render/text.js';
 
-interface UndoFlags {
+interface UndoFlags extends JsonFlag {
   readonly workspace?: string;
   readonly check?: true;
-  readonly json?: true;
 }
 
 export const undo = async (io: Io, flags: UndoFlags): Promise<ExitCode> => {

@@ -9,14 +9,12 @@ import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { exitOfClosed } from '../errors.js';
 import { notify, notifyCommand } from '../headless/approve.js';
-import { type Io, asides, type QuietFlag } from '../io.js';
+import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { line } from '../render/text.js';
 import { interruptible, type Session, withEmend } from '../session.js';
 
-export interface WatchFlags extends QuietFlag {
-  readonly json?: true;
-}
+export type WatchFlags = JsonFlag & QuietFlag;
 
 export const watch = (io: Io, run: string | undefined, flags: WatchFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {

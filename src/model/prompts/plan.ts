@@ -4,6 +4,7 @@ import {
   requestWith,
   section,
   type BuiltRequest,
+  type OpenRequest,
   plainTail,
   jsonIn,
   readPlain,
@@ -19,11 +20,8 @@ const JSON_ANSWER_CHARS = 80; // bound: Of an answer that is no JSON, in a messa
 
 // An answer that is one JSON object and the marker line: what the calls of a plan (score, debug, replan) share.
 
-export interface JsonPrompt {
-  readonly model: string;
-  readonly outputBudget_tokens: number;
-  /** What the model is, what it answers with, and the rules. */
-  readonly system: string;
+/** `system`: what the model is, what it answers with, and the rules. */
+export interface JsonPrompt extends Pick<OpenRequest, 'model' | 'outputBudget_tokens' | 'system'> {
   /** Title and text; empty ones are left out. */
   readonly parts: readonly (readonly [title: string, text: string])[];
   /** The last answer could not be used: why, and that answer. */

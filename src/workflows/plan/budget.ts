@@ -2,7 +2,16 @@
 import type { PhaseEstimate, PlanSpent } from '../../shared/plan.js';
 import type { Pause } from '../../shared/decisions.js';
 import type { LimitName } from '../../shared/limits.js';
-import { addUsage, NO_USAGE, tokensOf, type Budget, UNITS, BUDGETS, limitOf } from '../../shared/usage.js';
+import {
+  addUsage,
+  NO_USAGE,
+  sumEstimates,
+  tokensOf,
+  type Budget,
+  UNITS,
+  BUDGETS,
+  limitOf,
+} from '../../shared/usage.js';
 import { groupOf, isDone, type PhaseEntry, type PlanState } from './state.js';
 
 type Spending = Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms' | 'spentBefore'>;
@@ -31,13 +40,9 @@ export function budgetReached(state: PlanState, now: number): Pause | null {
   const used = usedOf(state, now);
   for (const name of BUDGETS) {
     const limit = limitOf(state.limits, name);
-    if (limit !== null && used[name] >= limit)
-      return {
-        reason: 'budget',
-        message: `${shown(name, used[name])} used by the plan; ${name} is ${limit}`,
-        files: [],
-        subject: name,
-      };
+    if (limit === null || used[name] < limit) continue;
+    const message = `${shown(name, used[name])} used by the plan; ${name} is ${limit}`;
+    return { reason: 'budget', message, files: [], subject: name };
   }
   return null;
 }
@@ -62,21 +67,16 @@ export function budgetsLeft(state: PlanState, now: number): Partial<Record<Limit
 
 /** Of the phases that are still to be done, if none fails. `usd` null: the price of a model is not known. */
 export function estimateOfPlan(state: PlanState): PhaseEstimate {
-  return sumOf(openOf(state).map(({ estimate }) => estimate ?? {}));
+  return sumEstimates(openOf(state).map(({ estimate }) => estimate ?? {}));
 }
 
 /** The same where each fails its tests up to the limit of its replans. Null: nothing is tested, or nobody said what that takes. */
 export function mostOfPlan(state: PlanState): PhaseEstimate | null {
   const all = openOf(state).flatMap(({ most }) => most ?? []);
-  return all.length === openOf(state).length ? sumOf(all) : null;
+  return all.length === openOf(state).length ? sumEstimates(all) : null;
 }
 
 const openOf = ({ phases }: PlanState): readonly PhaseEntry[] => phases.filter((phase) => !isDone(phase));
-const sumOf = (parts: readonly Partial<PhaseEstimate>[]): PhaseEstimate => {
-  const all = parts.map((part) => ({ ...NO_USAGE, ...part }));
-  const { calls, input_tokens, output_tokens, usd } = all.reduce(addUsage, NO_USAGE);
-  return { calls, input_tokens, output_tokens, usd };
-};
 
 /** Each budget that the estimate is over with what earlier runs used, in words. */
 export function overBudgets({ limits, spentBefore }: PlanState, estimate: PhaseEstimate): readonly string[] {

@@ -62,6 +62,7 @@ async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Prom
   const input = inputOf(state, phase);
   const workflowId = childId(state.input, phase.id, phase.runs);
   const { stepKey, jobPath, title, workspace, queues } = input;
+  const about = { stepKey, jobPath, title, workspace, host: hostOfQueue(queues.host), plan: state.input.stepKey };
   try {
     const handle = await startChild<(input: EditStepInput) => Promise<StepResult>>(WORKFLOWS.editStep, {
       workflowId,
@@ -70,14 +71,7 @@ async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Prom
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       // A child of an earlier run of this workflow (a reset) is the same work: it is found, never done again.
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      memo: versioned({
-        stepKey,
-        jobPath,
-        title,
-        workspace,
-        host: hostOfQueue(queues.host),
-        plan: state.input.stepKey,
-      }),
+      memo: versioned(about),
       staticSummary: title.slice(0, 200),
       staticDetails: `Phase ${phase.number} of \`${state.input.planPath}\`. In a terminal: \`emend show ${shownKey(stepKey)}\``,
       ...(input.searchAttributes

@@ -1,23 +1,40 @@
 /** The apply engine: lock, check, transaction, outcome; apply/transaction.ts and apply/forward.ts hold the protocol. */
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { isStepKey } from '../../shared/ids.js';
 import { again, outcomeOf, rolledBackBefore } from './repeat.js';
 import { checkFiles, takeBack } from './prepare.js';
-import { freshId } from './paths.js';
+import { dirOf, freshId, isStillDirectory } from './paths.js';
 import { ownProcess, type ProcessIdentity } from '../../system/process.js';
-import { isOpen, openRecord, recordsOf, type ClosedRecord, type TransactionRecord } from './record.js';
+import {
+  isAt,
+  isOpen,
+  look,
+  openRecord,
+  PERMISSIONS,
+  recordsOf,
+  type ClosedRecord,
+  type TransactionRecord,
+} from './record.js';
 import { asAttempt, problemOf, transact, type PlanAttempt, type EngineParts } from './transaction.js';
 import { proposalIdOf, recordName } from '../proposal.js';
 import { releaseEnded } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
 import { createLocks, type CurrentTaking, type Locks } from './lock.js';
-import { differing, putBack } from './put-back.js';
 import { recoverAll } from './recover.js';
 import { rollBack, rollbackName } from './rollback.js';
-import { onDisk, orNull, readJson } from '../../system/durable.js';
+import { ensureDir, onDisk, orNull, readJson, unlinkIfThere } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
-import type { ApplyEngine, ApplyOutcome, ApplyRequest, WorkspaceLock, AssertCurrent } from '../ports.js';
+import type {
+  ApplyEngine,
+  ApplyOutcome,
+  ApplyRequest,
+  WorkspaceLock,
+  AssertCurrent,
+  ExpectedFile,
+  Workspace,
+} from '../ports.js';
 import type { BlobStore } from '../../stores/ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 
@@ -194,4 +211,52 @@ const holdsFiles = async ({ sys, transactions }: EngineParts, { stepKey, token }
     if (closed?.lock.token === token && closed.files.length > 0) return true;
   }
   return false;
+};
+
+// Files of a proposal after tests that wrote to them: which these are, and how they become again what was applied.
+
+interface Parts {
+  readonly sys: Sys;
+  readonly blobs: BlobStore;
+}
+
+const differing = async (
+  { sys, blobs }: Parts,
+  root: string,
+  files: readonly ExpectedFile[],
+): ReturnType<Workspace['differing']> => {
+  const found: Awaited<ReturnType<Workspace['differing']>>[number][] = [];
+  for (const file of files) {
+    // Through a link that was put in the place of a directory other bytes would be read.
+    const isThere = await isStillDirectory(sys, root, dirOf(file.path));
+    const seen = isThere ? await look(sys, join(root, file.path)) : ({ kind: 'absent' } as const);
+    if (isAt(seen, file.result) && (isThere || file.result === null)) continue;
+    const now = seen.kind === 'file' ? { ref: await blobs.put(seen.bytes), mode: seen.stat.mode & PERMISSIONS } : null;
+    found.push({ ...file, now });
+  }
+  return found;
+};
+
+const putBack = async (
+  { sys, blobs }: Parts,
+  root: string,
+  { path, result }: ExpectedFile,
+  assertCurrent: () => void,
+): Promise<void> => {
+  const target = join(root, path);
+  const dir = dirname(target);
+  if ((await look(sys, dir)).kind === 'absent') await ensureDir(sys, dir, 0o777);
+  if (!(await isStillDirectory(sys, root, dirOf(path))))
+    fail('conflict', `${path}: a directory above it was moved or replaced by the tests.`, 'Put it back, then retry.');
+  const seen = await look(sys, target);
+  assertCurrent();
+  if (seen.kind === 'directory') await rm(target, { recursive: true, force: true });
+  if (result === null) await unlinkIfThere(sys, target);
+  else {
+    const temp = join(dir, `.emend-${freshId()}.tmp`);
+    const owner = seen.kind === 'file' ? { owner: { uid: seen.stat.uid, gid: seen.stat.gid } } : {};
+    await sys.writeExclusive(temp, await blobs.get(result.ref), { mode: result.mode & PERMISSIONS, ...owner });
+    await sys.rename(temp, target);
+  }
+  await sys.fsyncDir(dir);
 };
