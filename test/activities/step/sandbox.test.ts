@@ -14,6 +14,7 @@ test.each([
   ["touch: cannot touch '/opt/out': Read-only file system", '`write: [/opt/out]`'],
   [`ENOENT: no such file or directory, open '${HOME}/.config/tool.json'`, `\`read: [${HOME}/.config/tool.json]\``],
   ['ls: cannot access /tmp/fixtures: No such file or directory', '`read: [/tmp/fixtures]`'],
+  ['cannot open "/home/of somebody/x": not found', '`read: [/home/of somebody/x]`'],
   ['connect ENOENT /var/run/docker.sock', '`read: [/var/run/docker.sock]`'],
   ["fatal: Unable to create '/w/.git/index.lock': Read-only file system", 'the git directory'],
   ['MemoryError: Cannot allocate memory', '`memory_mib`'],
