@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { resolveRun } from '../../src/client/index.js';
-import { describeIf } from '../support/skipped.js';
+import { describeIf, longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
 import { eventually } from './ends.js';
 import { answerFor, planText, startDemo, TWO_WAVES } from './plan-support.js';
@@ -30,6 +30,8 @@ const hook = (s: Scene, lines: readonly string[]): void => {
   writeFileSync(path, ['#!/bin/sh', ...lines, ''].join('\n'));
   chmodSync(path, 0o755);
 };
+
+const long = longOnly('each starts a run of its own: two minutes in all');
 
 describeIf(works, 'there is no sandbox here')('with a sandbox', () => {
   test("tests see no key of the worker's, cannot move a ref, and what they write outside is nowhere", async () => {
@@ -96,7 +98,7 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     await check(s, run.live!.workflowId, 'edit-step-paused-sandbox-blocks-tests');
   });
 
-  test('a person lets them run without it; skip puts back what was applied', async () => {
+  long('a person lets them run without it; skip puts back what was applied', async () => {
     const once = await blocked(TESTS);
     await once.s.answer(once.run, 'run_once');
     expect(await once.s.end(once.run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
@@ -107,7 +109,7 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     expect(skipped.s.read('a.js')).toBe('const a = 1;\n');
   });
 
-  test.each([
+  long.each([
     ['pass on the base', 'grep -q "a = 1" a.js'],
     ['fail on the base without it, too', 'ls NEEDED && ls ./missing'],
   ])('tests that %s have failed', async (_, command) => {
@@ -143,7 +145,7 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     return { s, run, phase };
   };
 
-  test('in a plan: the consent for a phase is one for those after it', async () => {
+  long('in a plan: the consent for a phase is one for those after it', async () => {
     const { s, run, phase } = await planned('ls ../needed', 'auto');
     const first = await phase('p1-1');
     expect((await s.settle(first)).status.decision).toMatchObject({ reason: 'sandbox_blocks_tests' });
@@ -151,7 +153,7 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     expect(await s.end(run, 100)).toMatchObject({ outcome: 'completed' });
   });
 
-  test('in a plan: what an earlier phase committed does not run without it to find out why tests fail', async () => {
+  long('in a plan: what an earlier phase committed does not run without it to find out why tests fail', async () => {
     const { s, run, phase } = await planned('[ ! -e second ] || { touch ../outside; exit 1; }', 'ask');
     const first = await phase('p1-1');
     await s.settle(first);
@@ -199,7 +201,7 @@ describe('without a sandbox', () => {
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
   });
 
-  test('skip puts back what was applied', async () => {
+  long('skip puts back what was applied', async () => {
     const { s, run } = await begin('approval: auto\ntest: echo x > ../outside', {}, NONE);
     expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'sandbox_unavailable' });
     expect(s.read('a.js')).toBe('const a = 2;\n');
@@ -209,7 +211,7 @@ describe('without a sandbox', () => {
     expect(existsSync(join(s.repo, '../outside'))).toBe(false);
   });
 
-  test("`sandbox: off` in a plan's front matter is the consent for all that the plan runs", async () => {
+  long("`sandbox: off` in a plan's front matter is the consent for all that the plan runs", async () => {
     const phases = TWO_WAVES.slice(0, 2);
     const config = "worktree: { setup: 'echo x >> ../setup' }\ntest: ['echo x >> ../tests']\n";
     const plan = `---\nsandbox: off\n---\n${planText(phases)}`;

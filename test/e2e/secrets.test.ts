@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
 import { emendCommand } from './ends.js';
 import { scene, structured, whole, type Scene } from './support.js';
@@ -45,6 +46,7 @@ const nowhereElse = async (
   expect(holding(s, token).filter((place) => !own.includes(place))).toEqual([]);
 };
 
+const long = longOnly('each starts a run of its own: two minutes in all');
 test('the model copies a placeholder, the file gets its token back, and the token is nowhere else', async () => {
   const token = madeUp();
   const s = (open = await scene({ 'a.ts': source(token), 'b.ts': `// ${token}\n` }, [
@@ -59,21 +61,24 @@ test('the model copies a placeholder, the file gets its token back, and the toke
   await nowhereElse(s, run, token);
 });
 
-test('a worker that dies before the answer is used: the next one puts the token back by what was recorded', async () => {
-  const token = madeUp();
-  const s = (open = await scene({ 'a.ts': source(token) }, [
-    leak(token),
-    once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('= 80;', '= 8080;') })),
-  ]));
-  const first = await s.worker('proposeEdit:after:1');
-  const run = await s.start('job.md', job('target_files: [a.ts]\napproval: auto'));
-  await first.exited;
-  expect(first.fired()).toBe(true);
-  await s.worker();
-  expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
-  expect(asked(s)).toEqual(['whole']);
-  expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
-});
+long(
+  'a worker that dies before the answer is used: the next one puts the token back by what was recorded',
+  async () => {
+    const token = madeUp();
+    const s = (open = await scene({ 'a.ts': source(token) }, [
+      leak(token),
+      once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('= 80;', '= 8080;') })),
+    ]));
+    const first = await s.worker('proposeEdit:after:1');
+    const run = await s.start('job.md', job('target_files: [a.ts]\napproval: auto'));
+    await first.exited;
+    expect(first.fired()).toBe(true);
+    await s.worker();
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+    expect(asked(s)).toEqual(['whole']);
+    expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
+  },
+);
 
 test('an edit that copies the token into another file asks a person under auto', async () => {
   const token = madeUp();
@@ -200,7 +205,7 @@ describe('secrets: ask', () => {
     await nowhereElse(s, run, token);
   });
 
-  test('send sends the bytes, in all calls of the run; history, events and logs have none of them', async () => {
+  long('send sends the bytes, in all calls of the run; history, events and logs have none of them', async () => {
     const token = madeUp();
     const { s, run, decision } = await begin(token);
     expect(decision).toMatchObject({ reason: 'secret_found' });
@@ -215,7 +220,7 @@ describe('secrets: ask', () => {
     await nowhereElse(s, run, token, ['blobs', 'records', 'calls']);
   });
 
-  test('skip leaves the file that holds it, and the rest is asked for; the brief of both was masked', async () => {
+  long('skip leaves the file that holds it, and the rest is asked for; the brief of both was masked', async () => {
     const token = madeUp();
     const { s, run, decision } = await begin(token, 'secrets: ask\ntarget_files: [a.ts, c.ts]');
     expect(decision).toMatchObject({ reason: 'secret_found', message: expect.stringMatching(/: a\.ts:1$/) });
@@ -228,7 +233,7 @@ describe('secrets: ask', () => {
     expect(s.read('c.ts')).toBe('export const c = 2;\n');
   });
 
-  test('a policy masks, and approves what follows', async () => {
+  long('a policy masks, and approves what follows', async () => {
     const token = madeUp();
     const { s } = await begin(token);
     s.write('policy.yaml', 'v: 1\npaths: ["*.ts"]\n');

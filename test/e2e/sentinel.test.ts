@@ -1,6 +1,7 @@
 /** `requireCompleteSentinel` counts from the command line, else from the job or the plan, else from `emend.yaml`. */
 import { afterEach, expect, test } from '@jest/globals';
 import { planOfPath, readJobFile, resolveRun, startPlan, startStep } from '../../src/client/index.js';
+import { longOnly } from '../support/skipped.js';
 import { planText } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
@@ -42,7 +43,7 @@ test('a step: emend.yaml, the job over it, the command line over both', async ()
   }
 });
 
-test('a plan: its front matter, and the command line over it', async () => {
+longOnly('a plan of its own')('a plan: its front matter, and the command line over it', async () => {
   const phases = ['a', 'b'].map((name) => [{ name, file: `src/${name}.js` }] as const);
   const s = (open = await scene(
     Object.fromEntries(phases.map((phase, n) => [`plans/00${n}_x.md`, `---\n${given(false)}---\n${planText(phase)}`])),

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { check } from './check-history.js';
+import { sampled } from '../support/seeded.js';
 import { lockOf } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -31,7 +32,7 @@ const running = (word: string): boolean =>
     }
   });
 
-describe.each(['on', 'off'])('sandbox: %s', (sandbox) => {
+describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sandbox) => {
   const more = `approval: auto\ncommit: true\nsandbox: ${sandbox}`;
 
   test('a worker that is killed over them: they die with it, what they wrote is put back, and they run again', async () => {
@@ -103,13 +104,16 @@ test('skip rolls back', async () => {
   expect(s.read('a.js')).toBe('const a = 1;\n');
 });
 
-test.each(['git stash', 'git reset --hard', 'git checkout a.js'])('%s in a test changes nothing', async (command) => {
-  const { s, run } = await begin(`${command} >/dev/null 2>&1; true`);
-  const view = await s.settle(run);
-  if (view.status.decision !== null) {
-    expect(view.status.decision).toMatchObject({ reason: 'tests_changed_files' });
-    expect(s.read('a.js')).toBe(PROPOSED);
-    return;
-  }
-  expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
-});
+test.each(sampled('commands', ['git stash', 'git reset --hard', 'git checkout a.js'], 1))(
+  '%s in a test changes nothing',
+  async (command) => {
+    const { s, run } = await begin(`${command} >/dev/null 2>&1; true`);
+    const view = await s.settle(run);
+    if (view.status.decision !== null) {
+      expect(view.status.decision).toMatchObject({ reason: 'tests_changed_files' });
+      expect(s.read('a.js')).toBe(PROPOSED);
+      return;
+    }
+    expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
+  },
+);
