@@ -21,7 +21,14 @@ test('tasks that the message names, and those whose file is nowhere', async () =
   const ports = workspacePorts(join(repo.dir, '.home'), blobs);
   const phase = { objective: null, prerequisites: [], tasks, text: '', files: [] };
   const texts = await blobs.put(new TextEncoder().encode(JSON.stringify({ v: 2, phases: { p1: phase } })));
-  const input = { workspace: repo.dir, phase: { id: 'p1', number: 1, name: 'One' }, commit, texts, skipped: [], verification: null };
+  const input = {
+    workspace: repo.dir,
+    phase: { id: 'p1', number: 1, name: 'One' },
+    commit,
+    texts,
+    skipped: [],
+    verification: null,
+  };
   expect(await unfinishedOf(ports, input)).toEqual([
     { text: 'Create `src/gone.js`', why: 'src/gone.js is not there' },
     { text: 'Tests', why: 'no room' },

@@ -232,10 +232,10 @@ describe('hosts and blobs that are gone', () => {
     {
       name: 'blob_lost: what a person left out stays out',
       files: ['a.ts', 'b.ts'],
-      words: { propose: { 'a.ts': ['declined'] }, build: ['fails:blob_lost'] },
-      decisions: [['skip', { files: ['a.ts'] }], 'regenerate'],
+      words: { propose: { 'a.ts': ['declined'] }, apply: ['fails:blob_lost'] },
+      decisions: [['skip', { files: ['a.ts'] }], 'approve', 'regenerate'],
       effects:
-        'preflight > propose a.ts > propose b.ts > ask declined a.ts > say skip a.ts > build > ask blob_lost > say regenerate > preflight 2 > propose b.ts#2 > build > ask approval b.ts',
+        'preflight > propose a.ts > propose b.ts > build > ask declined a.ts > say skip a.ts > ask approval b.ts > say approve > apply b.ts > ask blob_lost > say regenerate > preflight 2 > propose b.ts#2 > build > ask approval b.ts',
     },
   ])('$name', check);
 });

@@ -83,7 +83,7 @@ describe('the waits', () => {
       files,
       words: { propose: { 'a.ts': ['down', 'call_lost'], 'b.ts': ['down', 'edited'] } },
       effects:
-        'preflight > propose a.ts > wait 10 > propose a.ts > propose b.ts > wait 20 > propose b.ts > propose c.ts > ask call_lost a.ts',
+        'preflight > propose a.ts > wait 10 > propose a.ts > propose b.ts > wait 20 > propose b.ts > propose c.ts > build > ask call_lost a.ts',
     },
     {
       name: 'the brief waits as well',

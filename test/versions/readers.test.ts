@@ -66,7 +66,7 @@ describe('blobs', () => {
     const blobs = createBlobStore({ dir: storePaths(home).blobs });
     const put = (v: number) => putJson(blobs, { v, kind: 'refused', reasons: 'why', answer: 'text', later: true });
     expect(await problemOf(readRefusal(blobs, await put(3)))).toMatchObject(REFUSED);
-    expect(await readRefusal(blobs, await put(2))).toEqual({ reasons: 'why', answer: 'text' });
+    expect(await readRefusal(blobs, await put(2))).toEqual({ kind: 'refused', reasons: 'why', answer: 'text' });
   });
 });
 
