@@ -1,9 +1,7 @@
 /** Decisions that a plan's run asks as a job's does: a test command that was found, tests that fail on the merged tree, a phase that failed. */
 import { afterEach, expect, test } from '@jest/globals';
-import { resolveRun } from '../../src/client/index.js';
 import { check } from './check-history.js';
-import { eventually } from './ends.js';
-import { answerFor, planText, startDemo, TWO_WAVES } from './plan-support.js';
+import { answerFor, phaseRun, planText, startDemo, TWO_WAVES } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -30,11 +28,6 @@ test('test_command, tests_failed on the merged tree and engine_failed, each aske
   await s.worker();
   const run = await startDemo(s);
   const workflowId = run.live!.workflowId;
-  const phaseRun = (name: string) =>
-    eventually(`the run of ${name}`, async () => {
-      const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
-      return found?.live == null ? null : found;
-    });
 
   const found = (await s.settle(run)).status.decision;
   expect(found).toMatchObject({ reason: 'test_command', accepts: ['run', 'other', 'no_tests', 'abort'] });
@@ -43,7 +36,7 @@ test('test_command, tests_failed on the merged tree and engine_failed, each aske
   await s.answer(run, 'run', { decision: found?.id ?? '' });
 
   for (const name of ['p1-1', 'p2-1']) {
-    const phase = await phaseRun(name);
+    const phase = await phaseRun(s, run, name);
     expect((await s.settle(phase, 100)).status.decision?.reason).toBe('approval');
     await s.answer(phase, 'approve');
   }
@@ -56,7 +49,7 @@ test('test_command, tests_failed on the merged tree and engine_failed, each aske
   s.git('commit', '-qm', 'Both are meant');
   await s.answer(run, 'manual', { decision: failed?.id ?? '' });
 
-  const third = await phaseRun('p3-1');
+  const third = await phaseRun(s, run, 'p3-1');
   expect((await s.settle(third, 200)).status.decision?.reason).toBe('approval');
   await s.answer(third, 'abort');
   const engine = (await s.settle(run, 100)).status.decision;

@@ -6,7 +6,7 @@ import { removeEndedWorktrees } from '../../src/client/ended/runs.js';
 import { printedFaults } from '../support/json-schema.js';
 import { check } from './check-history.js';
 import { closedOf, emendCommand, eventually, withHandle } from './ends.js';
-import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
+import { answerFor, phaseRun, planText, startDemo, type DemoPhase } from './plan-support.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -21,11 +21,6 @@ const PHASES: readonly DemoPhase[] = [
 ];
 type Run = Awaited<ReturnType<typeof startDemo>>;
 const terminate = (s: Scene, run: Run): Promise<unknown> => withHandle(s, run, (handle) => handle.terminate('test'));
-const phaseRun = (s: Scene, run: Run, name: string): Promise<Run> =>
-  eventually(`the run of ${name}`, async () => {
-    const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
-    return found?.live == null ? null : found;
-  });
 const subjects = (s: Scene): readonly string[] => s.git('log', '--reverse', '--format=%s').trim().split('\n');
 
 test('terminated between commit and mark: the next run finds the commit by its trailer, marks it and pays for nothing twice', async () => {

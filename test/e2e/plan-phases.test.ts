@@ -9,7 +9,7 @@ import { resolveRun, showRun, type ResolvedRun } from '../../src/client/index.js
 import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
 import { eventually, withHandle } from './ends.js';
-import { answerFor, planText, startDemo, TWO_WAVES } from './plan-support.js';
+import { answerFor, phaseRun, planText, startDemo, TWO_WAVES } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
 const long = longOnly('up to a minute each; the rules are in test/shared/plan-phases.test.ts');
@@ -29,11 +29,6 @@ const sceneOf = async (phases = WAVE, more: Record<string, string> = {}, env: Re
   ));
 /** No worker takes the host's work: found out soon, and taken for no sleep of the server while the next worker is on its way. */
 const NOBODY = { EMEND_SCHEDULETOSTART_MS: '3000', EMEND_HEARTBEATTIMEOUT_MS: '120000' };
-const phaseRun = (s: Scene, run: ResolvedRun, name: string): Promise<ResolvedRun> =>
-  eventually(`the run of ${name}`, async () => {
-    const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
-    return found?.live == null ? null : found;
-  });
 const isOpen = async (s: Scene, { stepKey }: ResolvedRun): Promise<boolean> =>
   (await resolveRun(s.emend, stepKey)).live?.open === true;
 /** Until an activity of the run was given up: no worker came in its time. */

@@ -1,6 +1,7 @@
 /** A plan of small files for end-to-end tests, the rehearsed answers to it, and how it is started. */
 import { planOfPath, resolveRun, startPlan, type ResolvedRun } from '../../src/client/index.js';
 import type { PlanOptions } from '../../src/shared/run.js';
+import { eventually } from './ends.js';
 import { whole, type Scene } from './support.js';
 
 export interface DemoPhase {
@@ -65,3 +66,10 @@ export const startDemo = async (
   });
   return resolveRun(s.emend, stepKey);
 };
+
+/** The run of a phase, as `p1-1`, once it is there. */
+export const phaseRun = (s: Scene, run: ResolvedRun, name: string): Promise<ResolvedRun> =>
+  eventually(`the run of ${name}`, async () => {
+    const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
+    return found?.live == null ? null : found;
+  });

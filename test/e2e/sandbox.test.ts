@@ -2,11 +2,9 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { resolveRun } from '../../src/client/index.js';
 import { describeIf, longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
-import { eventually } from './ends.js';
-import { answerFor, planText, startDemo, TWO_WAVES } from './plan-support.js';
+import { answerFor, phaseRun, planText, startDemo, TWO_WAVES } from './plan-support.js';
 import { scene, whole, type Scene } from './support.js';
 
 const KEY = 'test-key-that-must-not-leak';
@@ -137,28 +135,23 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     writeFileSync(needed(s), '');
     await s.worker();
     const run = await startDemo(s, { approval });
-    const phase = (name: string) =>
-      eventually(`the run of ${name}`, async () => {
-        const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
-        return found?.live == null ? null : found;
-      });
-    return { s, run, phase };
+    return { s, run };
   };
 
   long('in a plan: the consent for a phase is one for those after it', async () => {
-    const { s, run, phase } = await planned('ls ../needed', 'auto');
-    const first = await phase('p1-1');
+    const { s, run } = await planned('ls ../needed', 'auto');
+    const first = await phaseRun(s, run, 'p1-1');
     expect((await s.settle(first)).status.decision).toMatchObject({ reason: 'sandbox_blocks_tests' });
     await s.answer(first, 'run_without');
     expect(await s.end(run, 100)).toMatchObject({ outcome: 'completed' });
   });
 
   long('in a plan: what an earlier phase committed does not run without it to find out why tests fail', async () => {
-    const { s, run, phase } = await planned('[ ! -e second ] || { touch ../outside; exit 1; }', 'ask');
-    const first = await phase('p1-1');
+    const { s, run } = await planned('[ ! -e second ] || { touch ../outside; exit 1; }', 'ask');
+    const first = await phaseRun(s, run, 'p1-1');
     await s.settle(first);
     await s.answer(first, 'approve');
-    const second = await phase('p2-1');
+    const second = await phaseRun(s, run, 'p2-1');
     await s.settle(second);
     s.write('second', '');
     await s.answer(second, 'approve');
