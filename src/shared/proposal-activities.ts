@@ -29,6 +29,11 @@ export interface SandboxChoice {
   /** `emend.yaml` counts as it is now: they were asked to change it. */
   readonly reread?: true;
 }
+/** Lines that a proposal adds and removes, in all its files. */
+export const linesChanged = ({ files }: Pick<ProposalSummary, 'files'>) => ({
+  added: files.reduce((sum, file) => sum + file.added, 0),
+  removed: files.reduce((sum, file) => sum + file.removed, 0),
+});
 /** There is no sandbox here, and nobody has said that the commands may run without: none was begun. */
 export interface NoSandbox {
   readonly outcome: 'no_sandbox';

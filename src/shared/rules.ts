@@ -53,6 +53,9 @@ export const rulesOf = ({ input }: Ruled): Rules => input.rules;
 export const boundsOf = ({ input }: Ruled): Rules['bounds'] => input.rules.bounds;
 export const answersTo = ({ input }: Ruled, reason: PauseReason): readonly Answer[] => input.rules.answers[reason];
 
+/** A run that began before there was this question knows no answers to it. */
+export const knows = ({ input }: Ruled, reason: PauseReason): boolean => Object.hasOwn(input.rules.answers, reason);
+
 export const isLimitName = (ruled: Ruled, name: string): name is LimitName =>
   Object.hasOwn(rulesOf(ruled).limits, name);
 

@@ -182,7 +182,8 @@ export async function maskRequest(
   const found = await secretsOf(ports, call.shown, texts, signal);
   const own = new Set(secretsOfEnvironment(process.env).flat());
   const isSent = (secret: Secret): boolean => !secret.some((line) => own.has(line) || hidesSecret(line));
-  if (secrets === 'ask' && found.some(isSent)) return placesOf(ports, sourcesOf(call.shown), found.filter(isSent));
+  const sent = found.filter(isSent);
+  if (secrets === 'ask' && sent.length > 0) return placesOf(ports, sourcesOf(call.shown), sent);
   const hidden = secrets === 'send' ? found.filter((secret) => !isSent(secret)) : found;
   if (hidden.length === 0) return request;
   await ports.records.putIfAbsent(recordOf(call), { secrets: hidden });

@@ -27,7 +27,7 @@ export async function commandConfig(
     readonly sandbox?: SandboxChoice;
   },
   files: readonly { readonly path: string }[],
-): Promise<Omit<ProjectConfig, 'sandbox'> & { readonly sandbox: SandboxSettings | 'off' }> {
+): Promise<ProjectConfig> {
   const isChanged = files.some(({ path }) => path === 'emend.yaml');
   const taken = snapshot === undefined ? null : (await getSnapshot(ports.blobs, snapshot)).config;
   const now =

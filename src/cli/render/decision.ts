@@ -1,7 +1,7 @@
 /** A decision point as a person reads it: what is asked, about which files, and the exact commands to type. Pure. */
 import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../shared/decisions.js';
 import type { Finding } from '../../shared/formats.js';
-import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import { linesChanged, type ProposalSummary } from '../../shared/proposal-activities.js';
 import { count, folded, line, plain, table } from './text.js';
 
 const DECISION_FILES = 15; // bound: Files listed with a decision.
@@ -33,8 +33,7 @@ export const findingText = ({ severity, guard, path, lines, message }: Finding):
 };
 
 const proposalLines = (proposal: ProposalSummary, width: number): readonly string[] => {
-  const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
-  const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
+  const { added, removed } = linesChanged(proposal);
   const rows = proposal.files
     .slice(0, DECISION_FILES)
     .map((file) => [

@@ -4,7 +4,7 @@
  */
 import type { PauseReason } from '../../shared/decisions.js';
 import { answersTo } from '../../shared/rules.js';
-import type { ProposalSummary, SelectedFiles } from '../../shared/proposal-activities.js';
+import { linesChanged, type ProposalSummary, type SelectedFiles } from '../../shared/proposal-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { outageEffect } from '../../shared/outage.js';
 import {
@@ -146,9 +146,9 @@ function proposeEffect(state: StepState, now: number): Effect {
 }
 
 /** What an approval would take, and consent to. */
-function sumOf(state: StepState, { files }: ProposalSummary): string {
-  const added = files.reduce((sum, file) => sum + file.added, 0);
-  const removed = files.reduce((sum, file) => sum + file.removed, 0);
+function sumOf(state: StepState, proposal: ProposalSummary): string {
+  const { files } = proposal;
+  const { added, removed } = linesChanged(proposal);
   const consent = lacksConsent(state) ? `; ${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})` : '';
   return `${files.length} ${files.length === 1 ? 'file' : 'files'}, +${added} -${removed} lines${consent}`;
 }

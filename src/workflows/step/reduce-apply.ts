@@ -2,23 +2,24 @@
 import type { PauseReason } from '../../shared/decisions.js';
 import { within } from '../frame/machine.js';
 import { type Chunk, wantsCommit } from './effects.js';
-import type {
-  ApplyResult,
-  CommitResult,
-  ConflictFile,
-  HeldLock,
-  RebaseResult,
-  RollbackResult,
-  ProposalSummary,
-  BuildProposalResult,
-  ChangedFiles,
-  NoSandbox,
-  SandboxBlocks,
-  VerifyOutcome,
+import {
+  linesChanged,
+  type ApplyResult,
+  type CommitResult,
+  type ConflictFile,
+  type HeldLock,
+  type RebaseResult,
+  type RollbackResult,
+  type ProposalSummary,
+  type BuildProposalResult,
+  type ChangedFiles,
+  type NoSandbox,
+  type SandboxBlocks,
+  type VerifyOutcome,
 } from '../../shared/proposal-activities.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
 import type { StepState } from './state.js';
-import { answersTo, cut } from '../../shared/rules.js';
+import { cut, knows } from '../../shared/rules.js';
 import { afterApply, close, endOfWork, newBase, regenerable, regenerateAll, resolveReview } from './transitions.js';
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
@@ -30,8 +31,7 @@ function onProposal(state: StepState, proposal: ProposalSummary, now: number): S
     type: 'proposal_ready',
     proposal: proposal.id,
     file_count: proposal.files.length,
-    added: proposal.files.reduce((sum, file) => sum + file.added, 0),
-    removed: proposal.files.reduce((sum, file) => sum + file.removed, 0),
+    ...linesChanged(proposal),
   });
   return hasFailed(state) ? { ...told, stage: PART } : resolveReview({ ...told, stage: { at: 'review' } }, now);
 }
@@ -165,10 +165,8 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 
 // ------------------------------------------------------------------------------------------------------ verify, rollback, commit
 /** A run that began before there was this question asks another one. */
-const askOf = (state: StepState, reason: PauseReason, message: string): StepState => {
-  const known = answersTo(state, reason) as readonly string[] | undefined;
-  return asking(state, known === undefined ? 'engine_failed' : reason, cut(state, message));
-};
+const askOf = (state: StepState, reason: PauseReason, message: string): StepState =>
+  asking(state, knows(state, reason) ? reason : 'engine_failed', cut(state, message));
 /** What was tested is what is committed: other bytes are asked about. */
 function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
   const what =

@@ -17,7 +17,7 @@ import {
 import { addUsage, type StepUsage } from '../../shared/usage.js';
 import { emit, onModelDown } from '../frame/log.js';
 import { withFiles } from './transitions.js';
-import { answersTo, cut } from '../../shared/rules.js';
+import { cut, knows } from '../../shared/rules.js';
 
 const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);
 
@@ -238,7 +238,7 @@ function askAboutSecrets(
   { message, files }: Extract<ProposeResult, { outcome: 'secret_found' }>,
 ): StepState {
   const reason = 'secret_found';
-  if ((answersTo(state, reason) as readonly string[] | undefined) === undefined) return { ...state, secrets: 'mask' };
+  if (!knows(state, reason)) return { ...state, secrets: 'mask' };
   const found = files.map((path) => ({ path, reason, message: cut(state, message) }) as const);
   const all = [...(state.ask?.files ?? []), ...found];
   const told = [...new Set(all.map((file) => file.message))].join('; ');

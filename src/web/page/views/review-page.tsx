@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
-import type { ProposalSummary } from '../../../shared/proposal-activities.js';
+import { linesChanged, type ProposalSummary } from '../../../shared/proposal-activities.js';
 import { getText, Refused } from '../api.js';
 import { parseDiff, type DiffFile } from '../model/diff.js';
 import { Changes } from './changes.js';
@@ -101,8 +101,7 @@ const Summary = ({
   readonly proposal: ProposalSummary;
   readonly files: readonly DiffFile[] | null;
 }) => {
-  const added = proposal.files.reduce((sum, file) => sum + file.added, 0);
-  const removed = proposal.files.reduce((sum, file) => sum + file.removed, 0);
+  const { added, removed } = linesChanged(proposal);
   const shown = new Set((files ?? []).map((file) => file.path));
   const elsewhere = proposal.findings.filter((finding) => files !== null && !shown.has(finding.path));
   return (
