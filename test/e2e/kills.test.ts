@@ -77,9 +77,12 @@ test('SIGKILL while git runs a hook of the repository', async () => {
   const pid = join(s.home, '..', 'pid');
   writeFileSync(pid, String(dying.pid));
   const path = join(s.repo, '.git/hooks/pre-commit');
-  writeFileSync(path, `#!/bin/sh\n[ -e '${pid}' ] && { kill -9 $(cat '${pid}'); rm '${pid}'; }\nexit 0\n`);
+  writeFileSync(
+    path,
+    `#!/bin/sh\n[ -e '${pid}' ] && { worker=$(cat '${pid}'); rm '${pid}'; kill -9 $worker; }\nexit 0\n`,
+  );
   chmodSync(path, 0o755);
-  // In a sandbox a hook cannot reach its worker.
+  // In a sandbox a hook cannot reach its worker. It may die with it: the next one must not be hit again.
   const run = await startJob(s, 'sandbox: off\n');
   await dying.exited;
   await s.until(() => !existsSync(pid));
