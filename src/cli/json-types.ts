@@ -136,7 +136,13 @@ export interface JsonOutputs {
   readonly patch: PatchReport;
   readonly undo: UndoReport;
   readonly doctor: readonly Check[];
-  readonly 'doctor --model': { readonly v: 1; readonly model: string; readonly trials: readonly FormatTrial[] };
+  readonly 'doctor --model': {
+    readonly v: 1;
+    readonly model: string;
+    /** `num_ctx`, where the server is Ollama; else null. */
+    readonly serverContext_tokens: number | null;
+    readonly trials: readonly FormatTrial[];
+  };
   readonly recover: { readonly v: 1; readonly worktrees: readonly EndedWorktree[] } & Recovered;
   /** `--keep` too. */
   readonly 'recover --undo': { readonly v: 1; readonly stepKey: string; readonly workspace: string } & EndedLock;

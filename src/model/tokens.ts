@@ -5,6 +5,8 @@ import type { ModelAnswer, ModelRequest, JournalAsk } from './ports.js';
 const BYTES_PER_TOKEN = 4;
 /** Of a run of the same character (indentation, rules of `=`) this many count: tokenizers take long runs as one token. */
 const RUN = 4;
+/** Context sizes are multiples of so many tokens. */
+const CONTEXT_STEP = 1024;
 
 /**
  * Estimated tokens of a text: UTF-8 bytes / 4, long runs of one character counted as 4 bytes. Errs low for source code (3 to 4 bytes a
@@ -31,12 +33,13 @@ export const estimateRequestTokens = (request: Pick<ModelRequest, 'system' | 'me
   );
 
 /**
- * Did the server read less than half of what was sent (a local server with a small context window cuts prompts silently)? A server that
- * reports no input tokens, or 0, says nothing about it.
+ * Did the server cut the prompt silently? Where it read less than half of what was sent; and where it read less than was sent and a
+ * round number: Ollama reads exactly `num_ctx` tokens of a longer prompt, and contexts are multiples of 1,024. A server that reports no
+ * input tokens, or 0, says nothing about it.
  */
 export function promptCut(estimate_tokens: number, usage: ModelAnswer['usage'] | null): boolean {
   const read = usage === null ? 0 : tokensIn(usage);
-  return read > 0 && read * 2 < estimate_tokens;
+  return read > 0 && (read * 2 < estimate_tokens || (read < estimate_tokens && read % CONTEXT_STEP === 0));
 }
 
 // Money of tokens by the price table of `emend.yaml` (`models:`), in US dollars per million tokens.

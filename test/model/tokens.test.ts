@@ -28,6 +28,9 @@ describe('promptCut', () => {
     ['cached parts count, and are too few', 1000, usage(10, 400, 80), true],
     ['0 is not reported', 1000, usage(0), false],
     ['absent', 1000, null, false],
+    ['a whole context, less than was sent', 3000, usage(2048), true],
+    ['a whole context, as much as was sent', 2048, usage(2048), false],
+    ['most of it', 3000, usage(2047), false],
   ])('%s', (_, estimate, given, wanted) => {
     expect(promptCut(estimate, given)).toBe(wanted);
   });

@@ -1,5 +1,6 @@
 /** `emend doctor --model`: one small edit in each format, asked of the model itself. */
 import { join } from 'node:path';
+import { z } from 'zod';
 import { createAnthropicModel } from '../../model/index.js';
 import { modelEntry, mostOutput_tokens, parseConfig } from '../../documents/job/index.js';
 import type { FormatTrial } from '../json-types.js';
@@ -37,7 +38,7 @@ export async function* tryFormats(options: TryFormats): AsyncGenerator<FormatTri
   for (const format of FORMATS) {
     const trial = await tryFormat(format, options);
     yield trial;
-    if (trial.outcome === 'auth' || options.signal.aborted) return;
+    if (trial.outcome === 'auth' || trial.outcome === 'not_found' || options.signal.aborted) return;
   }
 }
 
@@ -120,9 +121,37 @@ export const doctorModel = async (io: Io, name: string | true, flags: JsonFlag &
   } finally {
     interrupt.off();
   }
-  if (asJson) printJson(io, 'doctor --model', { v: 1, model, trials });
-  else sayAdvice(aside, model, trials);
+  const serverContext_tokens = await loadedContext(io.env.ANTHROPIC_BASE_URL, model);
+  if (asJson) printJson(io, 'doctor --model', { v: 1, model, serverContext_tokens, trials });
+  else {
+    sayAdvice(aside, model, trials);
+    sayContext(aside, model, { served: serverContext_tokens, told: modelEntry(config, model).context_tokens });
+  }
   return trials.some(({ works }) => works) ? EXIT.done : EXIT.unavailable;
+};
+
+const LOADED = z.object({ models: z.array(z.object({ name: z.string(), context_length: z.int().min(1) })) });
+/** Ollama lists its loaded models; anything else answers in another way, and soon. */
+const ps_ms = 5_000;
+
+/** The context that Ollama loaded the model with (`num_ctx`, tokens); null from other servers. Source: docs.ollama.com/api/ps. */
+const loadedContext = async (baseUrl: string | undefined, model: string): Promise<number | null> => {
+  if (baseUrl === undefined || baseUrl.trim() === '') return null;
+  try {
+    const answer = await fetch(new URL('/api/ps', baseUrl), { signal: AbortSignal.timeout(ps_ms), redirect: 'error' });
+    const { models } = LOADED.parse(await answer.json());
+    return models.find(({ name }) => name === model || name === `${model}:latest`)?.context_length ?? null;
+  } catch {
+    return null;
+  }
+};
+
+const sayContext = (aside: Asides, model: string, { served, told }: { served: number | null; told: number }): void => {
+  if (served === null) return;
+  aside.out(`num_ctx ${served}: the server cuts longer prompts silently.`);
+  if (told <= served) return;
+  aside.out(`Emend counts on ${told}. Raise OLLAMA_CONTEXT_LENGTH, or write into emend.yaml:`);
+  aside.out(`models: { ${JSON.stringify(model)}: { context_tokens: ${served} } }`);
 };
 
 const configHere = async (cwd: string) => {

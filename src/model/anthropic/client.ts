@@ -85,7 +85,11 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
       if (error instanceof CallerFailure) return error.error;
       const { mayBePaid } = sending;
       if (idle.fired)
-        return new ModelError('idle', `The model server was silent for ${streamIdle_ms / 1000} s.`, { mayBePaid });
+        return new ModelError(
+          'idle',
+          `The model server was silent for ${streamIdle_ms / 1000} s; where it reads prompts slowly, raise EMEND_STREAMIDLE_MS.`,
+          { mayBePaid },
+        );
       if (signal.aborted) return new ModelError('cancelled', 'The model call was cancelled.', { mayBePaid });
       const mapped = toModelError(error, { secrets, mayBePaid });
       logger?.warn({ kind: mapped.kind, mayBePaid: mapped.mayBePaid, model: request.model }, 'model call failed');
