@@ -83,7 +83,7 @@ export const progressLines = (status: StepStatus, ledger: readonly LedgerRow[], 
   const rows = ledger.slice().sort((a, b) => Number(b.status === 'in_progress') - Number(a.status === 'in_progress'));
   const shown = rows.slice(0, PROGRESS_ROWS).map((row) => {
     const format = row.status === 'in_progress' ? ` (${row.format})` : '';
-    const reason = row.status === 'failed' && row.reason !== null ? `: ${row.reason}` : '';
+    const reason = ['failed', 'done'].includes(row.status) && row.reason !== null ? `: ${row.reason}` : '';
     return line(`  ${MARK[row.status]} ${row.path}  ${WORDS[row.status]}${format}${reason}`, width);
   });
   return [

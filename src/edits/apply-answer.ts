@@ -9,6 +9,8 @@
  *                                      missing or wrong   yes                 unmarked
  *                                      missing or wrong   ends inside a block truncated
  *                                      missing or wrong   otherwise no        invalid
+ *
+ * An answer without edits parses where it says why nothing is to change (marker.ts): `unchanged`, with the note `said_unchanged`.
  */
 import type {
   AnswerOutcome,
@@ -113,12 +115,19 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
 const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatContext['files']) => {
   const found = findMarker(format, answer, options.nonce);
   const whole = found.marker === 'right' && !found.openFence;
-  const { body, linesBefore } = found;
+  const { body, linesBefore, noChange } = found;
   return {
     found,
-    readBy: (by: ApplyOptions) => MODULES[format].read(body, { files, options: by, whole, linesBefore }),
+    readBy: (by: ApplyOptions): ReturnType<FormatModule['read']> => {
+      const read = MODULES[format].read(body, { files, options: by, whole, linesBefore });
+      if (noChange === undefined || !holdsNoEdit(read.reading)) return read;
+      const notes = [{ code: 'said_unchanged', message: noChange }];
+      return { ...read, reading: { kind: 'plans', plans: [], tolerances: [], notes } };
+    },
   };
 };
+const holdsNoEdit = (reading: Reading): boolean =>
+  reading.kind === 'invalid' && reading.reasons.every(({ code }) => code === 'no_edits');
 
 /** Each reason that is told, with the files that may be meant. */
 const named = (outcome: AnswerOutcome, context: FormatContext): AnswerOutcome =>

@@ -202,10 +202,7 @@ class Work {
   #settle(path: string, plan: LinesPlan): void {
     const file = this.#offered.get(this.moves.get(path) ?? path);
     const resolved = spliced(file?.base ?? null, plan, this.#options);
-    if (!resolved.ok) {
-      this.reasons.push(...resolved.reasons);
-      return;
-    }
+    if (!resolved.ok) return void this.reasons.push(...resolved.reasons);
     const text = (plan.exact ?? file?.base)?.text ?? null;
     this.reasons.push(...elisionReasons(path, text, resolved.changes));
     const mode = plan.mode ?? file?.mode;

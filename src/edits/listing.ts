@@ -152,10 +152,8 @@ export const windowedListing = (
   show([1, WINDOW_HEAD_LINES], budget_chars);
   show([lines.length - WINDOW_TAIL_LINES + 1, lines.length], budget_chars);
   for (const [at, line] of lines.entries()) if (DEFINITION.test(line)) show([at + 1, at + 1], budget_chars);
-  const seen = mergeRanges(
-    [...shown].map((line): LineRange => [line, line]),
-    lines.length,
-  );
+  const single = [...shown].map((line): LineRange => [line, line]);
+  const seen = mergeRanges(single, lines.length);
   return { listing: listing(text, seen), seen };
 };
 

@@ -3,6 +3,7 @@
  *
  *   text formats   [prose] [fence] BODY [fence] `EMEND-COMPLETE <nonce> <files> <edits>` [fence] [prose]
  *   JSON           [prose] [fence] { …, "complete": true, "nonce": "…" } [fence] [prose]
+ *   without edits  a line `NO-CHANGE: reason` for BODY, or `"reason": "…"` beside an empty list of edits
  *
  * Prose before the first line of the format's grammar and after the marker or the JSON object is left out. Where another edit follows, that
  * was not the end. Fences (text/fence.ts) stay with the body for the format's reader; one that is not closed means that the answer was cut.
@@ -25,6 +26,8 @@ export interface FoundMarker {
   readonly marker: 'right' | 'missing' | 'wrong';
   /** Files and edits that the marker counts, where it does; a reader whose counts differ answers `invalid` (`marker_counts`). */
   readonly counts?: { readonly files: number; readonly edits: number };
+  /** Why nothing is to change, as the answer says it; it counts where the answer holds no edit. */
+  readonly noChange?: string | undefined;
   /** A fence round the answer was opened and not closed. */
   readonly openFence: boolean;
   /** What looks like an edit and stands before the answer. */
@@ -49,7 +52,10 @@ export const findJsonMarker = (answer: string, nonce: string | undefined): Found
     const notes = [{ code: 'marker_missing', message: 'The answer holds no JSON object.' }];
     return { body: answer, marker: 'missing', openFence: false, notes };
   }
-  const { read, ended, ...found } = candidate;
+  const { read, ended, ...rest } = candidate;
+  const last = read.kind === 'value' ? lastOf(read.value) : null;
+  const said = isJsonObject(last) && typeof last.reason === 'string' ? last.reason.trim() : '';
+  const found = { ...rest, noChange: said === '' ? undefined : said };
   const wrong = read.kind === 'value' && ended ? markerFault(read.value, nonce) : 'missing';
   // Of an object that cannot be read nobody knows how it ends; the reader says what is wrong with it.
   if (wrong === null || read.kind === 'broken') return { ...found, marker: wrong ?? 'right' };
@@ -57,6 +63,9 @@ export const findJsonMarker = (answer: string, nonce: string | undefined): Found
   const message = `The object does not end in its last keys ${asked}, after the operations.`;
   return { ...found, marker: wrong, notes: [...found.notes, { code: `marker_${wrong}`, message }] };
 };
+
+/** The object that ends the answer. */
+const lastOf = (value: Json): Json => (Array.isArray(value) ? ((value as readonly Json[]).at(-1) ?? null) : value);
 
 /** Where an object or a list of objects may begin. */
 const JSON_START = /^[ \t]*(?=\{|\[\s*\{)/gm;
@@ -146,8 +155,8 @@ const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[
   return { body, linesBefore: lineEnds(answer.slice(0, from)).length, openFence, notes, stray, read, ended };
 };
 
-const markerFault = (value: Json, nonce: string | undefined): 'missing' | 'wrong' | null => {
-  if (Array.isArray(value)) return markerFault((value as readonly Json[]).at(-1) ?? null, nonce);
+const markerFault = (said: Json, nonce: string | undefined): 'missing' | 'wrong' | null => {
+  const value = lastOf(said);
   if (!isJsonObject(value) || value.complete === undefined) return 'missing';
   const keys = Object.keys(value);
   const operations = keys.indexOf('operations');
@@ -159,8 +168,9 @@ const markerFault = (value: Json, nonce: string | undefined): 'missing' | 'wrong
 
 const MARKER_WORD = 'EMEND-COMPLETE';
 const MARKER = /^EMEND-COMPLETE(?: (\S+))? (\d{1,9}) (\d{1,9})[ \t\r]*$/m;
-export const findMarker = (format: AnswerFormat, said: string, nonce: string | undefined): FoundMarker => {
-  const answer = withoutIndent(said);
+const NO_CHANGE = /^NO-CHANGE:[ \t]*(\S.*)$/m;
+export const findMarker = (format: AnswerFormat, given: string, nonce: string | undefined): FoundMarker => {
+  const answer = withoutIndent(given);
   if (format === 'structured-edit' || format === 'string-replace') return findJsonMarker(answer, nonce);
   const notes: Reason[] = [];
   // The path before a block of search-blocks looks like any line, so nothing is left out as prose there.
@@ -169,24 +179,23 @@ export const findMarker = (format: AnswerFormat, said: string, nonce: string | u
   const { head, hasProse, stray } = before(answer.slice(0, begin));
   if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the answer was left out.' });
   const found = lastMarker(answer, begin);
+  const said = answer.slice(0, found?.start);
+  const [, reason] = NO_CHANGE.exec(said) ?? [];
+  const noChange = reason !== undefined && before(said).stray === null ? reason.trim() : undefined;
+  const rest = { noChange, openFence: false, notes, stray };
   if (found === null) {
     notes.push({ code: 'marker_missing', message: `The answer does not end in its last line ${expected(nonce)}.` });
-    return { body: head + answer.slice(begin), marker: 'missing', openFence: false, notes, stray };
+    return { ...rest, body: head + answer.slice(begin), marker: 'missing' };
   }
   const { match, fence, hasProse: proseAfter } = found;
   if (proseAfter) notes.push({ code: 'prose_after', message: 'Text after the answer was left out.' });
   const right = match[1] === nonce;
   const message = `The last line is not ${expected(nonce)}, with the code of this request.`;
   if (!right) notes.push({ code: 'marker_wrong', message });
-  return {
-    // White-space lines before the marker stay: the last context line of a diff may be a blank one.
-    body: head + answer.slice(begin, Math.max(begin, found.start - 1)) + fence,
-    marker: right ? 'right' : 'wrong',
-    counts: { files: Number(match[2]), edits: Number(match[3]) },
-    openFence: false,
-    notes,
-    stray,
-  };
+  // White-space lines before the marker stay: the last context line of a diff may be a blank one.
+  const body = head + answer.slice(begin, Math.max(begin, found.start - 1)) + fence;
+  const counts = { files: Number(match[2]), edits: Number(match[3]) };
+  return { ...rest, body, marker: right ? 'right' : 'wrong', counts };
 };
 
 /** What stands before the answer as blank lines, so that lines keep their numbers, but for a fence that is open at its end. */

@@ -48,7 +48,8 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   edit_split_triggered: ({ file_count, reason }) => `split by file: ${count(file_count, 'file')}: ${reason}`,
   edit_chunk_started: ({ file, chunk_index, total_chunks }) =>
     `asking for ${all(file)} (${chunk_index}/${total_chunks})`,
-  edit_chunk_completed: ({ file }) => `answered: ${all(file)}`,
+  edit_chunk_completed: ({ file, unchanged: why }) =>
+    why === undefined ? `answered: ${all(file)}` : `unchanged: ${all(file)}: ${why}`,
   edit_chunk_failed: ({ file, reason }) => `failed: ${all(file)}: ${reason}`,
   edit_step_paused: ({ reason, decision }) => `paused: ${reason} (decision ${decision})`,
   format_chosen: ({ file_path, line_count, bucket, format, deletes }) =>

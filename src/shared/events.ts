@@ -21,7 +21,7 @@ export interface JobEvents {
   truncation_detected: { file: string; reason: string; partialLength: number; stopReason: string | null };
   edit_split_triggered: { reason: string; file_count: number };
   edit_chunk_started: { file: string; chunk_index: number; total_chunks: number };
-  edit_chunk_completed: { file: string };
+  edit_chunk_completed: { file: string; /** Why it changes nothing, in the model's words. */ unchanged?: string };
   edit_chunk_failed: { file: string; reason: string };
   edit_step_paused: { reason: PauseReason; progress: Progress; decision: string; mustSign?: true };
   format_chosen: {

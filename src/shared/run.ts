@@ -104,6 +104,8 @@ export interface StepResult {
   readonly files: readonly string[];
   /** Paths that were skipped. */
   readonly skipped: readonly string[];
+  /** Files that the model says it need not change, and why, the first of them; absent: none. */
+  readonly unchanged?: readonly { readonly path: string; readonly reason: string }[];
   readonly wasSplit: boolean;
   readonly usage: StepUsage;
   readonly commit: string | null;
@@ -138,7 +140,7 @@ export interface LedgerRow extends Omit<Target, 'bytes'> {
   readonly attemptsLeft?: number;
   /** Answers that `maxCallsPerFile` still allows before a person is asked; absent as above. */
   readonly callsLeft?: number;
-  /** Why it failed or was skipped; null otherwise. */
+  /** Why it failed, was skipped or stays unchanged; null otherwise. */
   readonly reason: string | null;
   readonly verdict: 'approve' | 'skip' | null;
 }

@@ -63,6 +63,18 @@ test('one call for all files is one about each, before and after the split', () 
   }
 });
 
+test('a file that the model left as it is has its reason in both, cut to a bound', () => {
+  const words = { propose: { 'b.ts': [`unchanged=${'so '.repeat(1_000)}`] } };
+  const { state } = play({ files: TWO, words, decisions: ['approve'] });
+  const rows = ledgerOfEvents(state.events).map(({ path, reason }) => ({ path, reason }));
+  expect(rows).toEqual(ledgerOf(state).map(({ path, reason }) => ({ path, reason })));
+  expect(rows).toEqual([
+    { path: 'a.ts', reason: null },
+    { path: 'b.ts', reason: expect.stringMatching(/^unchanged: (so ){100}/) },
+  ]);
+  expect(rows[1]?.reason).toHaveLength('unchanged: '.length + 1_000);
+});
+
 test.each(CASES)('$name', ({ words, decisions, left }) => {
   const { state } = play({ files: TWO, words, decisions });
   expect(state.stage.at).toBe('closed');

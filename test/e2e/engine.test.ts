@@ -44,7 +44,7 @@ const OFFERS = [
       { type: 'replace', file_path: 'named.js', at: { symbol: 'c' }, content: 'const c = 4;\n' },
     ]),
   },
-  { name: 'offered', match: { contains: ['- plain.txt', OFFER] }, answer: structured([]) },
+  { name: 'offered', match: { contains: ['- plain.txt', OFFER] }, answer: structured([], 'None.') },
   {
     name: 'plain',
     match: { contains: '- plain.txt' },

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { exitOfResult } from '../../src/cli/errors.js';
+import { resultLines } from '../../src/cli/render/run.js';
 import { numbered, scene, structured, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -157,6 +159,42 @@ describe('a job, end to end', () => {
     );
     expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['src/main.rs'] });
     expect(s.read('src/main.rs')).toBe('struct A {\n        no_stream: bool,\n        verbose: bool,\n    },\n');
+  });
+
+  test('NO-CHANGE: a file stays with the reason shown; without a reason the answer is refused; nothing else ends so', async () => {
+    const none = (why: string) => `NO-CHANGE:${why}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
+    const files = { 'a.txt': 'one\n', 'b.txt': 'two\n' };
+    const s = (open = await scene(files, [
+      { name: 'a again', match: { contains: ['- a.txt', '(no_edits)'] }, answer: none(' a.txt says one already.') },
+      { name: 'a without a reason', match: { contains: '- a.txt' }, answer: none('') },
+      { name: 'b', match: { contains: ['- b.txt', 'Alone'] }, answer: none(' b.txt is right.') },
+      { name: 'b too', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': 'three\n' }) },
+    ]));
+    await s.worker();
+    const keys = 'limits: { maxFilesBeforeSplit: 1 }\napproval: auto';
+    const both = await s.start('both.md', front(`target_files: [a.txt, b.txt]\n${keys}`));
+    const reason = 'a.txt says one already.';
+    expect(await s.end(both)).toMatchObject({
+      outcome: 'applied',
+      files: ['b.txt'],
+      unchanged: [{ path: 'a.txt', reason }],
+    });
+    const shown = await s.show(both);
+    expect(shown.ledger).toMatchObject([
+      { path: 'a.txt', status: 'done', attempts: 2, reason: `unchanged: ${reason}` },
+      { path: 'b.txt', status: 'done', attempts: 1, reason: null },
+    ]);
+    const told = await s.events(both);
+    expect(told.filter(({ type }) => type === 'answer_refused')).toMatchObject([{ outcome: 'invalid', attempt: 1 }]);
+    expect(told).toContainEqual(
+      expect.objectContaining({ type: 'edit_chunk_completed', file: 'a.txt', unchanged: reason }),
+    );
+
+    const alone = await s.start('alone.md', front('target_files: [b.txt]\napproval: auto', '# Alone\n\nDo it.\n'));
+    const result = await s.end(alone);
+    expect(result).toMatchObject({ outcome: 'unchanged', unchanged: [{ path: 'b.txt', reason: 'b.txt is right.' }] });
+    expect(resultLines(result, 'x')).toContain('  unchanged: b.txt: b.txt is right.');
+    expect(exitOfResult(result)).toBe(0);
   });
 
   test('sequential: new files one after the other, the second sees the first', async () => {

@@ -53,7 +53,7 @@ test('a file of 5,000 lines is edited in regions after truncations, over a kill 
       v: 1,
       enforce_max_tokens: true,
       rules: [
-        ...[edit(3, 4), structured([]), edit(200), edit(300), edit(498, 499)].map((answer, i) => ({
+        ...[edit(3, 4), structured([], 'None here.'), edit(200), edit(300), edit(498, 499)].map((answer, i) => ({
           name: `revised ${i + 1}`,
           match: { contains: [NOTE, `This call is for part ${i + 1}:`] },
           answer,
@@ -63,7 +63,7 @@ test('a file of 5,000 lines is edited in regions after truncations, over a kill 
         part(2, 4, LONG),
         // Outside of its region, then nothing to do.
         part(2, 5, structured([{ type: 'delete', file_path: 'big.ts', start_line: 34, end_line: 34 }]), 1),
-        part(2, 5, structured([])),
+        part(2, 5, structured([], 'None here.')),
         part(3, 5, edit(200)),
         part(4, 5, edit(300)),
         part(5, 5, edit(499)),

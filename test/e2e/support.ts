@@ -83,8 +83,9 @@ export const whole = (files: Record<string, string>): string => {
   );
   return `${bodies.join('')}EMEND-COMPLETE {{nonce}} ${bodies.length} ${bodies.length}\n`;
 };
-export const structured = (operations: readonly Record<string, unknown>[]): string =>
-  JSON.stringify({ summary: 'change', operations, complete: true, nonce: '{{nonce}}' });
+/** `reason`: why there are no operations. */
+export const structured = (operations: readonly Record<string, unknown>[], reason?: string): string =>
+  JSON.stringify({ summary: 'change', operations, reason, complete: true, nonce: '{{nonce}}' });
 export const numbered = (lines: number): string => Array.from({ length: lines }, (_, i) => `line ${i + 1}\n`).join('');
 
 export interface WorkerProcess {

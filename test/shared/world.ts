@@ -165,7 +165,8 @@ export class World {
         );
         const accepted = blob(JSON.stringify([input.accepted, files, input.seq]));
         this.results.set(accepted, { heads: input.accepted, files });
-        if (outcome === 'unchanged') return { ...base, outcome, accepted, changed: [] };
+        if (outcome === 'unchanged')
+          return { ...base, outcome, accepted, changed: [], ...(detail === '' ? {} : { reason: detail }) };
         const repair = {
           message: 'a definition is gone',
           refusal: blob(`found ${this.asked.length}`),

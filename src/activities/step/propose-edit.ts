@@ -90,10 +90,11 @@ export const proposeEdit =
       outcome = await ports.edits.run('answer', { ...judged, options: { ...options, beside } }, scope.signal);
     }
     if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
-      if (!region.isLast) return { usage, outcome: 'region_done', ...(await regionAfter(blobs, region, call, nonce)) };
+      const said = { ...call, reason: saidReason(outcome) };
+      if (!region.isLast) return { usage, outcome: 'region_done', ...(await regionAfter(blobs, region, said)) };
       const all = {
         format: input.format,
-        answer: joined(region, answer.text, nonce),
+        answer: joined(region, said),
         files: new Map(targets.map((target) => [target.path, offered(target, {}, null)])),
         options: { ...fitting, requireMarker: false },
       };
@@ -108,6 +109,10 @@ const ofUnknown = (placeholders: readonly string[]): AnswerOutcome => {
   const message = `The answer holds ${shown}, which stands for no secret of the files. Copy each EMEND_SECRET_… exactly as it is shown, and make up none.`;
   return { outcome: 'refused', reasons: [{ code: 'unknown_placeholder', message }] };
 };
+
+/** Why the answer changes nothing, as the model says it. */
+const saidReason = (outcome: AnswerOutcome): string | undefined =>
+  outcome.outcome === 'unchanged' ? outcome.reasons.find(({ code }) => code === 'said_unchanged')?.message : undefined;
 
 const isUnknown = ({ code }: Reason): boolean => code === 'unknown_file';
 
@@ -223,7 +228,9 @@ async function toResult(
       const paths = gone.map(({ path }) => path);
       const changed = outcome.outcome === 'edited' ? [...paths, ...outcome.files.keys()] : paths;
       const repair = outcome.outcome === 'edited' ? await repairOf(blobs, snapshot, outcome, answer.text) : null;
-      return { usage, outcome: outcome.outcome, accepted, changed, ...(repair === null ? {} : { repair }) };
+      const reason = saidReason(outcome)?.slice(0, REFUSAL_CHARS);
+      const told = { ...(repair === null ? {} : { repair }), ...(reason === undefined ? {} : { reason }) };
+      return { usage, outcome: outcome.outcome, accepted, changed, ...told };
     }
     case 'truncated': {
       const limits = snapshot.limits;

@@ -22,6 +22,8 @@ interface RegionWork {
   readonly operations: readonly Json[];
   /** Of each region the tasks that its answer names as undone. */
   readonly unfinished: readonly (readonly ClaimedUnfinished[])[];
+  /** Why regions that change nothing do not. */
+  readonly reasons: readonly string[];
 }
 /** Kept as a blob: lines of a file that a model asked to be shown. */
 interface WantedLines {
@@ -29,15 +31,14 @@ interface WantedLines {
   readonly ranges: readonly Region[];
 }
 
-export interface LoadedRegion {
+export interface LoadedRegion extends RegionWork {
   readonly part: RegionPart;
   readonly regions: readonly Region[];
   readonly range: Region;
   readonly isLast: boolean;
-  readonly operations: readonly Json[];
-  /** As `RegionWork` has it. */
-  readonly unfinished: readonly (readonly ClaimedUnfinished[])[];
 }
+
+const NO_WORK: RegionWork = { operations: [], unfinished: [], reasons: [] };
 
 /** Null: the call is for whole files. */
 export const loadRegion = async (blobs: BlobStore, { region: part }: ProposeInput): Promise<LoadedRegion | null> => {
@@ -45,9 +46,8 @@ export const loadRegion = async (blobs: BlobStore, { region: part }: ProposeInpu
   const { regions } = await getJson<RegionPlan>(blobs, part.plan, 'regions');
   const range = regions[part.index];
   if (range === undefined) throw new Error(`the plan has no region ${part.index}`);
-  const work = part.work === null ? null : await getJson<RegionWork>(blobs, part.work, 'work of regions');
-  const isLast = part.index === regions.length - 1;
-  return { part, regions, range, isLast, operations: work?.operations ?? [], unfinished: work?.unfinished ?? [] };
+  const work = part.work === null ? NO_WORK : await getJson<RegionWork>(blobs, part.work, 'work of regions');
+  return { part, regions, range, isLast: part.index === regions.length - 1, ...work };
 };
 
 /** What has been asked for, by path; empty where nothing was. */
@@ -82,9 +82,20 @@ const describeRegion = (regions: readonly Region[], index: number): string => {
   return `region ${index + 1} of ${regions.length} (lines ${from} to ${to})`;
 };
 
+/** What of a judged answer is kept. */
+type Said = Pick<Answered, 'answer' | 'written' | 'nonce'> & { readonly reason: string | undefined };
+
 /** What the last region is judged by: everything that was said, as one answer. */
-export const joined = (region: LoadedRegion, answer: string, nonce: string): string =>
-  joinOperations([...region.operations, ...operationsOf(answer, nonce)]);
+export const joined = (region: LoadedRegion, said: Said): string => {
+  const { operations, reasons } = workAfter(region, said);
+  return joinOperations(operations, [...new Set(reasons)].join('; '));
+};
+
+const workAfter = (before: RegionWork, { answer, written, nonce, reason }: Said): RegionWork => ({
+  operations: [...before.operations, ...operationsOf(answer.text, nonce)],
+  unfinished: [...before.unfinished, claimedUnfinished(written)],
+  reasons: [...before.reasons, ...(reason === undefined ? [] : [reason])],
+});
 
 /** What every region names as undone nobody has done. `answer`: the last one's. */
 export const unfinishedOfRegions = ({ unfinished }: LoadedRegion, answer: string): readonly ClaimedUnfinished[] =>
@@ -92,17 +103,13 @@ export const unfinishedOfRegions = ({ unfinished }: LoadedRegion, answer: string
 
 export async function regionAfter(
   blobs: BlobStore,
-  { part, regions, operations, unfinished }: LoadedRegion,
-  { answer, written }: Pick<Answered, 'answer' | 'written'>,
-  nonce: string,
+  before: LoadedRegion,
+  said: Said,
 ): Promise<{ readonly region: RegionPart; readonly to: string }> {
-  const all = {
-    operations: [...operations, ...operationsOf(answer.text, nonce)],
-    unfinished: [...unfinished, claimedUnfinished(written)],
-  };
-  const work: RegionWork = { ...all };
+  const { part, regions } = before;
   const index = part.index + 1;
-  return { region: { plan: part.plan, index, work: await putJson(blobs, work) }, to: describeRegion(regions, index) };
+  const work = await putJson(blobs, workAfter(before, said));
+  return { region: { plan: part.plan, index, work }, to: describeRegion(regions, index) };
 }
 
 export const outlineOf = ({ edits }: ActivityPorts, target: LoadedTarget, signal: AbortSignal): Promise<Outline> =>

@@ -145,6 +145,7 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
   ...(result.problem === null
     ? []
     : [`  ${plain(result.problem.message)}`, `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`]),
+  ...(result.unchanged ?? []).map(({ path, reason }) => `  unchanged: ${plain(path)}: ${plain(reason)}`),
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
   `  ${usageText(result.usage)}`,
   ...(result.commit === null ? [] : [`  git show ${result.commit.slice(0, 12)}`]),

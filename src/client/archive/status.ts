@@ -118,7 +118,10 @@ export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow
     if (event.type === 'edit_chunk_started') change(event.file, { status: 'in_progress' }, 1);
     if (event.type === 'model_down') change(event.file, { status: 'pending' }, -1);
     if (event.type === 'edit_split_triggered') change('*', { status: 'pending' });
-    if (event.type === 'edit_chunk_completed') change(event.file, { status: 'done', reason: null });
+    if (event.type === 'edit_chunk_completed') {
+      const { file, unchanged: why } = event;
+      change(file, { status: 'done', reason: why === undefined ? null : `unchanged: ${why}` });
+    }
     if (event.type === 'edit_chunk_failed') change(event.file, { status: 'failed', reason: event.reason });
     if (event.type === 'decided') for (const path of event.skipped) change(path, { status: 'skipped', reason: null });
     if (event.type === 'answer_refused') change(event.file, { reason: event.message });

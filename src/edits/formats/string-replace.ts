@@ -5,7 +5,7 @@
  *   answer = PART / several of them / [ PART, … ], in order
  *   PART   = EDIT / { "file_path": "…", "edits": [ EDIT, … ] }      (an edit's own `file_path` goes before the outer one)
  *
- * with the marker's keys `complete` and `nonce` last. `old_string` is any part of the text as the edits before left it, with LF as line end
+ * with the marker's keys `complete` and `nonce` last; `"reason": "…"` where `edits` is empty. `old_string` is any part of the text as the edits before left it, with LF as line end
  * whatever the file has. Tolerances: earlier_block; without `replace_all` trailing_space and lookalikes. Edits, for the marker: edits.
  */
 import type { FilePlan } from '../text/changes.js';
@@ -24,7 +24,7 @@ export const STRING_EDITS = 1_000; // bound: Edits of one string-replace answer:
 export const LOOSE_STRINGS = 100; // bound: Strings of an answer that are looked for by a tolerance: each costs a pass over the file.
 export const PLACES_REPORTED = 50; // bound: Places of a text that is there several times, named in its refusal.
 
-const TOP_KEYS = ['file_path', 'edits', 'complete', 'nonce', 'summary'];
+const TOP_KEYS = ['file_path', 'edits', 'complete', 'nonce', 'summary', 'reason'];
 const EDIT_KEYS = ['file_path', 'old_string', 'new_string', 'replace_all'];
 /** Other tools' names of the keys. */
 const OTHER_NAMES = { file_path: PATH_NAMES, old_string: ['old_str', 'search'], new_string: ['new_str', 'replace'] };

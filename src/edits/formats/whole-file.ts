@@ -9,7 +9,7 @@
  * With a nonce a body may hold anything. Without one a body that holds a marker line is refused as ambiguous. Outside of the entries stand
  * blank lines, fences and prose; a line there that opens an edit in any grammar refuses the answer, so that no part of it is lost. A
  * fence round a body, or one that closes at its end without having been opened, is left out (tolerance `fenced_body`): see
- * `text/fence.ts` for where it may be the file's own. Tolerance: fenced_body.
+ * `text/fence.ts` for where it may be the file's own. Tolerance: fenced_body. Without entries: `NO-CHANGE: reason` (marker.ts).
  */
 import { type LineIndex, indexOf, NO_LINES } from '../text/lines.js';
 import type { FilePlan } from '../text/changes.js';

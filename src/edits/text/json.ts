@@ -30,11 +30,7 @@ const broken = (at: number, message: string): Stop => new Stop({ kind: 'broken',
 /** What objects inherit from: no name at all, as with null, which would make each of them a table of hashes. */
 const NO_NAMES = Object.create(null) as object;
 const [BLANK, QUOTE, BACKSLASH] = [0x20, 0x22, 0x5c];
-const WORDS: readonly (readonly [string, Json])[] = [
-  ['true', true],
-  ['false', false],
-  ['null', null],
-];
+const WORDS = Object.entries({ true: true, false: false, null: null });
 
 class Reader {
   readonly text: string;

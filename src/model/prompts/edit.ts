@@ -224,7 +224,7 @@ const regionText = (
       'Your part of the file',
       `${path} is edited in ${count} parts, one call each, in order. This call is for part ${index + 1}: lines ${from} to ${to}. ` +
         'Do what the task wants in these lines and nowhere else: the other parts have calls of their own. An insert before the first line ' +
-        'of the next part belongs to that part. Where nothing is to be done here, send an empty array of operations.' +
+        'of the next part belongs to that part. Where nothing is to be done here, send an empty array of operations and a `reason`.' +
         (isUndoneAsked ? `\n\n${UNFINISHED_ASKED_OF_A_PART}` : ''),
     ),
     section('Definitions of the file, with their lines', outline),

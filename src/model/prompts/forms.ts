@@ -6,6 +6,10 @@ import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK, LISTING_LEGEND } from '../../edits
 /** What every format says of files that were not offered. */
 const NO_OTHER_FILES = 'Do not create files that are not listed as files to edit.';
 
+/** What every text format says of an answer without edits. */
+const NO_CHANGE =
+  'Where no file has to change, the answer is the line `NO-CHANGE: <why>`, then `EMEND-COMPLETE NONCE 0 0` as its last line.';
+
 export interface Allowed {
   /** Definitions may be named: the language of a file is known. */
   readonly symbols: boolean;
@@ -53,6 +57,7 @@ The found lines must stand in the file exactly once: add neighbouring lines unti
 the new lines. Blocks are applied in order. Keep them small: only lines that change, and as many around them as make them unique.
 ${NO_OTHER_FILES} A new file is one block with nothing between \`FIND:\` and \`REPLACE:\`. Do not delete files. No prose, no code fence, no line numbers.
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many different files the blocks name, and how many blocks there are.
+${NO_CHANGE}
 
 ${EXAMPLE_TASK}
 ${EXAMPLE_FILE}
@@ -99,6 +104,7 @@ ${allowed.symbols ? SYMBOLS : ''}\`content\` holds whole lines as they shall sta
 string is no line at all, "\\n" is one empty line. Replaced and deleted ranges must not overlap, and no insert may fall inside one. Name
 only lines that are listed. ${NO_OTHER_FILES} Do not delete files.
 The object's keys are, in this order: \`summary\` (one line), \`operations\`, and at the very end \`"complete": true, "nonce": "NONCE"\`.
+Where no file has to change, \`operations\` is an empty array, and \`"reason": "<why>"\` follows it.
 Where lines that you must see are not listed, ask for them once instead of guessing, with this object and no other key:
 {"needs_lines": {"file_path": "...", "ranges": [[120, 180]], "symbols": []}, "complete": true, "nonce": "NONCE"}
 Strict JSON: double quotes, no comments, no trailing commas, nothing before or after the object.
@@ -131,6 +137,7 @@ const unifiedDiffGrammar =
 - Do not delete files.
 - No prose, no code fence.
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many files the diff holds, and how many hunks.
+${NO_CHANGE}
 
 ${EXAMPLE_TASK}
 ${EXAMPLE_FILE}
@@ -159,7 +166,7 @@ const wholeFileGrammar =
 - the whole new content of the file, every line of it, from the first to the last. It is written to disk as it stands: no line numbers, no
   code fence, no "rest unchanged", no placeholder,
 - a line \`END FILE NONCE\`.
-Leave out files that do not change; where none has to, answer with one of them as it is. ${NO_OTHER_FILES}
+Leave out files that do not change. ${NO_CHANGE} ${NO_OTHER_FILES}
 Do not delete files.
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: both numbers are how many files the answer holds.
 

@@ -68,8 +68,10 @@ export function onPhaseEnded(
     });
     return groupEnded(emit(told, now, { type: 'phase_committed', phase: number, commit }));
   }
-  if (result?.outcome === 'unchanged')
-    return closePhase(ended, id, { as: 'incomplete', why: 'the model changed nothing' }, now);
+  if (result?.outcome === 'unchanged') {
+    const said = (result.unchanged ?? []).map(({ path, reason }) => `; ${path}: ${reason}`).join('');
+    return closePhase(ended, id, { as: 'incomplete', why: cut(state, `the model changed nothing${said}`) }, now);
+  }
   if (result?.outcome === 'skipped')
     return closePhase(ended, id, { as: 'skipped', why: 'its change was skipped' }, now);
   if (result?.outcome === 'tests_failed') return failedTests(ended, id, result, now);

@@ -129,12 +129,15 @@ function onSpent(
   return kept === null ? failChunk(state, chunk, failure, now) : accept(state, chunk, kept, now);
 }
 
-function accept(state: StepState, chunk: Chunk, { accepted, heads }: Omit<Kept, 'result'>, now: number): StepState {
+function accept(state: StepState, chunk: Chunk, fits: Omit<Kept, 'result'>, now: number): StepState {
+  const { accepted, heads, reason } = fits;
   // Chunks side by side start from the same heads: each takes their place with one of its own.
   const others = state.edits.accepted.filter((head) => !heads.includes(head));
   const taken = accepted === null ? state : within(state, 'edits', { accepted: [...others, accepted] });
-  const next = onEach(taken, chunk, { status: 'done', failure: null, refusal: null, kept: null });
-  return isGoing(state, chunk) ? next : emit(next, now, { type: 'edit_chunk_completed', file: chunk.file });
+  const why = reason === undefined ? {} : { unchanged: cut(state, reason) };
+  const done = { status: 'done', failure: null, refusal: null, kept: null, unchanged: null } as const;
+  const next = onEach(taken, chunk, { ...done, ...why });
+  return isGoing(state, chunk) ? next : emit(next, now, { type: 'edit_chunk_completed', file: chunk.file, ...why });
 }
 
 function onTruncated(
@@ -265,7 +268,7 @@ export function onProposed(before: StepState, { chunk: asked, result }: Proposed
   switch (result.outcome) {
     case 'edited':
     case 'unchanged': {
-      const fits = { accepted: result.accepted, heads: chunk.heads };
+      const fits = { accepted: result.accepted, heads: chunk.heads, reason: result.reason };
       const { repair } = result;
       // The same result a second time is meant.
       if (repair === undefined || repair.result === chunk.attempt.kept?.result || !mayRepair(state, chunk.attempt))
@@ -273,10 +276,8 @@ export function onProposed(before: StepState, { chunk: asked, result }: Proposed
       const attempt = { ...chunk.attempt, kept: { ...fits, result: repair.result } };
       return onRefusedAnswer(paid, { ...chunk, attempt }, { outcome: 'findings', ...repair }, now);
     }
-    case 'region_done': {
-      const { region, to } = result;
-      return fallback(paid, chunk, { region, to }, now);
-    }
+    case 'region_done':
+      return fallback(paid, chunk, { region: result.region, to: result.to }, now);
     case 'needs_lines': {
       const { lines, to } = result;
       if (answersLeft(state, chunk.attempt) <= 0)

@@ -55,6 +55,8 @@ export interface Kept {
   readonly heads: readonly BlobRef[];
   /** `Repair.result`. */
   readonly result: string;
+  /** Of an answer that changes nothing: why. */
+  readonly reason?: string | undefined;
 }
 /** What a chunk still has to go through; the whole step's call has one too. */
 export interface CallProgress {
@@ -75,6 +77,8 @@ export interface CallProgress {
   /** An unmarked answer is asked for once more. */
   readonly unmarkedAsked: boolean;
   readonly failure: { readonly reason: PauseReason; readonly message: string } | null;
+  /** Why the model changed nothing, in its words; null or absent: it did, or did not say. */
+  readonly unchanged?: string | null;
   /** Where a file is edited in regions: the next one. */
   readonly region: RegionPart | null;
   /** Once the model has asked for more lines. */

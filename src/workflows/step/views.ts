@@ -40,9 +40,15 @@ const shownOutage = (outage: Outage | null): { readonly outage?: Outage } => (ou
 
 const reasonOf = (file: FileEntry, outage: Outage | null): string | null => {
   if (file.failure !== null) return `${file.failure.reason}: ${file.failure.message}`;
+  const unchanged = whyUnchanged(file);
+  if (unchanged !== null) return `unchanged: ${unchanged}`;
   const concerned = outage !== null && isUnfinished(file) && (outage.file === '*' || outage.file === file.path);
   return concerned ? outageText(outage) : null;
 };
+
+/** Not of a file that a person has changed since, or left out. */
+const whyUnchanged = ({ status, manual, unchanged = null }: FileEntry): string | null =>
+  status === 'done' && !manual ? unchanged : null;
 
 const countsOf = (state: StepState): Record<FileStatus, number> => {
   const counts: Record<FileStatus, number> = { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 };
@@ -97,10 +103,15 @@ function doingOf(state: StepState): string {
 export function resultOf(state: StepState): StepResult {
   const { proposal, edits, tests, commit } = state;
   const result = resultBase(state);
+  const unchanged = edits.files.flatMap((file) => {
+    const reason = whyUnchanged(file);
+    return reason === null ? [] : [{ path: file.path, reason }];
+  });
   return {
     ...{ ...result, commit },
     files: [...new Set(appliedPaths(state))],
     skipped: edits.files.filter(({ status }) => status === 'skipped').map(({ path }) => path),
+    ...(unchanged.length === 0 ? {} : { unchanged: unchanged.slice(0, BOUNDS.detailsFiles) }),
     wasSplit: edits.split,
     proposalId: proposal?.id ?? null,
     verification: tests.last,
@@ -146,8 +157,7 @@ export function detailsOf(state: StepState): string {
   const rows = files
     .slice(0, BOUNDS.detailsFiles)
     .map(
-      (file) =>
-        `| ${plain(file.path)} | ${file.status} | ${file.format} | ${plain(file.failure?.message ?? '', 100)} |`,
+      (file) => `| ${plain(file.path)} | ${file.status} | ${file.format} | ${plain(reasonOf(file, null) ?? '', 100)} |`,
     );
   const table = rows.length === 0 ? [] : ['| file | status | format | reason |', '|---|---|---|---|', ...rows];
   const ignored =

@@ -9,7 +9,7 @@
  *
  * A chunk's context and removed lines must stand in exactly one place after the chunk before; `@@` lines, which must each stand once,
  * leave only places below them, and `*** End of File` only the end. Additions without context are refused, except at the end of the
- * file. `a/` or `b/` before a path is passed over where only what follows is a file.
+ * file. `a/` or `b/` before a path is passed over where only what follows is a file. Instead of a patch: `NO-CHANGE: reason` (marker.ts).
  * Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent. Edits, for the marker: chunks; Add and Delete count as one.
  */
 import { type Chunk, type PatchedFile, PatchReader } from './parse.js';

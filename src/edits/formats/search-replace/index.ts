@@ -18,7 +18,7 @@
  * that is a marker of conflict-marker blocks is refused, see `stray` (reasons.ts). Without nonces a line in a body that looks like a marker
  * makes the block refused; with them only `REPLACE:` can be unclear, and then that reading counts whose FIND stands in the file, if
  * only one does. Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision, part_of_line.
- * Edits, for the marker: blocks.
+ * Edits, for the marker: blocks. Without any: `NO-CHANGE: reason` (marker.ts).
  */
 import { withoutBom } from '../../text/to-splices.js';
 import type { FilePlan } from '../../text/changes.js';

@@ -1,7 +1,7 @@
 /**
  * structured-edit: line operations as JSON.
  *
- *   { "summary": "…", "operations": [ OPERATION, … ], "complete": true, "nonce": "…" }
+ *   { "summary": "…", "operations": [ OPERATION, … ], "complete": true, "nonce": "…" }      (`"reason": "…"` where the list is empty)
  *   insert  {line, content}                 replace {start_line, end_line, content}     delete {start_line, end_line}
  *   append  {content}                       prepend {content}
  *
@@ -20,7 +20,7 @@ import { type Change, ChangeList, type FilePlan } from '../../text/changes.js';
 import { linesOf, marksTabs, mergeRanges, withoutTabMarks } from '../../listing.js';
 import { readNeedsLines } from './regions.js';
 import { lookUp } from '../../paths.js';
-import { fault, readJsonAnswer } from '../reader.js';
+import { fault, invalid, readJsonAnswer } from '../reader.js';
 import { type Placed, OperationLocator } from './locate.js';
 import { type Operation, readOperations } from './operations.js';
 import { symbolPlacer } from './symbol.js';
@@ -91,7 +91,7 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
     if (reasons.length === 0) plans.push({ kind: 'lines', path, changes: compose(placed) });
   }
   if (reasons.length > 0) return { kind: 'refused', reasons };
-  if (operations.length === 0) notes.push({ code: 'no_edits', message: 'The answer holds no operation.' });
+  if (operations.length === 0) return invalid('no_edits', 'The answer holds no operation, and no `reason` for that.');
   return { kind: 'plans', plans, tolerances, notes, ...(summary === null ? {} : { summary }) };
 };
 

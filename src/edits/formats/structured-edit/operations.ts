@@ -58,7 +58,7 @@ const SYMBOL_KEYS: Readonly<Record<string, readonly string[]>> = {
   delete: ['type', 'file_path', 'at'],
 };
 const POSITIONS = ['before', 'after', 'end'] as const;
-const TOP_KEYS = ['summary', 'operations', 'complete', 'nonce'];
+const TOP_KEYS = ['summary', 'operations', 'reason', 'complete', 'nonce'];
 
 /** How an operation may name its file. */
 const PATH_KEYS = ['file_path', ...PATH_NAMES];

@@ -27,29 +27,22 @@ export const splitRegion = (
   const count = Math.min(parts, Math.floor(lines / least_lines));
   if (count < 2) return [[from, to]];
   const reach = Math.floor((lines / count - least_lines) / 2) + Math.floor(least_lines / 4);
+  const nearestCut = (ideal: number): number => {
+    const near = starts.filter((line) => Math.abs(line - ideal) <= reach);
+    const [best] = near.sort((a, b) => Math.abs(a - ideal) - Math.abs(b - ideal));
+    if (best !== undefined) return best;
+    for (let away = 0; away <= reach; away += 1)
+      for (const line of [ideal - away, ideal + away]) if (isBlank(line - 1)) return line;
+    return ideal;
+  };
   const regions: LineRange[] = [];
   let begin = from;
   for (let part = 1; part < count; part += 1) {
-    const ideal = from + Math.round((part * lines) / count);
-    const cut = nearestCut(ideal, reach, starts, isBlank);
+    const cut = nearestCut(from + Math.round((part * lines) / count));
     regions.push([begin, cut - 1]);
     begin = cut;
   }
   return [...regions, [begin, to]];
-};
-
-const nearestCut = (
-  ideal: number,
-  reach: number,
-  starts: readonly number[],
-  isBlank: (line: number) => boolean,
-): number => {
-  const near = starts.filter((line) => Math.abs(line - ideal) <= reach);
-  const [best] = near.sort((a, b) => Math.abs(a - ideal) - Math.abs(b - ideal));
-  if (best !== undefined) return best;
-  for (let away = 0; away <= reach; away += 1)
-    for (const line of [ideal - away, ideal + away]) if (isBlank(line - 1)) return line;
-  return ideal;
 };
 
 /** The operations of a structured edit that was judged already; none where there are none. */
@@ -60,8 +53,9 @@ export const operationsOf = (answer: string, nonce: string | undefined): readonl
   return Array.isArray(operations) ? (operations as readonly Json[]) : [];
 };
 
-/** One answer with all operations, without nonce. */
-export const joinOperations = (operations: readonly Json[]): string => JSON.stringify({ operations, complete: true });
+/** One answer with all operations, without nonce; `reason`: why there are none. */
+export const joinOperations = (operations: readonly Json[], reason?: string): string =>
+  JSON.stringify({ operations, reason, complete: true });
 
 // An answer that asks to be shown more of a file instead of editing it:
 //   { "needs_lines": { "file_path": "...", "ranges": [[120, 180]], "symbols": ["Class.method"] }, "complete": true, "nonce": "..." }

@@ -22,7 +22,7 @@
  *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
  * empty or new file). FallbackState: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
- * Edits, for the marker: hunks.
+ * Edits, for the marker: hunks. Without any: `NO-CHANGE: reason` (marker.ts).
  */
 import { type Text, indexOf, type LineIndex } from '../../text/lines.js';
 import type { SpliceBase } from '../../text/codec.js';

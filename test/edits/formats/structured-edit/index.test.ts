@@ -454,10 +454,16 @@ describe('what is not a structured edit', () => {
     },
   );
 
-  test('no operation at all is unchanged', () => {
+  test('no operation at all is invalid, and unchanged where the answer says why', () => {
+    const said = (reason: string) => answer(`{"operations":[],"reason":${reason},"complete":true}`);
     expect(answer('{"operations":[],"complete":true}')).toMatchObject({
-      outcome: 'unchanged',
+      outcome: 'invalid',
       reasons: [{ code: 'no_edits' }],
+    });
+    for (const none of ['""', '" "', 'null', '7']) expect(said(none).outcome).toBe('invalid');
+    expect(said('"done"')).toEqual({
+      outcome: 'unchanged',
+      reasons: [{ code: 'said_unchanged', message: 'done' }],
     });
   });
 

@@ -119,6 +119,14 @@ describe('an answer for a region', () => {
     },
   );
 
+  test('regions that all change nothing say why, together', () => {
+    expect(run(JSON.parse(joinOperations([], 'A; B')))).toMatchObject({
+      outcome: 'unchanged',
+      reasons: [{ code: 'said_unchanged', message: 'A; B' }],
+    });
+    expect(run(JSON.parse(joinOperations([], ''))).outcome).toBe('invalid');
+  });
+
   test('what the regions say is applied as one answer', () => {
     const [first, second] = [
       operation({ type: 'delete', start_line: 200, end_line: 200 }),
