@@ -166,11 +166,11 @@ export interface JsonOutputs {
     readonly files: readonly string[];
   };
   readonly 'plan run': Begun & FollowedPlan;
-  /** `plan resume`, `plan stop` and `plan drift` too. */
+  /** `plan resume`, `plan stop`, `plan drift` and `plan revise` too. */
   readonly 'plan pause': {
     readonly v: 1;
     readonly workflowId: string;
-    readonly control: 'pause' | 'resume' | 'stop' | 'drift';
+    readonly control: 'pause' | 'resume' | 'stop' | 'drift' | 'revise';
   };
   readonly 'plan status': ShownRun;
 }

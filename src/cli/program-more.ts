@@ -99,13 +99,17 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
     .description('what the run of the plan does, phase by phase')
     .addOption(json())
     .action(runs(async () => (await import('./commands/plan-run.js')).status));
-  plan
-    .command('drift')
-    .argument('<plan>', PLAN)
-    .argument('<text>', 'what the plan does not hold')
-    .description('report work that is out of the scope of the plan; taken up before the next phase')
-    .addOption(json())
-    .action(runs(async () => (await import('./commands/plan-run.js')).drift));
+  const report = (name: 'drift' | 'revise', text: string, description: string): void => {
+    plan
+      .command(name)
+      .argument('<plan>', PLAN)
+      .argument('<text>', text)
+      .description(`${description}; taken up before the next phase`)
+      .addOption(json())
+      .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
+  };
+  report('drift', 'what the plan does not hold', 'report work that is out of the scope of the plan');
+  report('revise', 'what is to change', 'say how the plan is to be revised, by a replan');
   plan
     .command('rollback')
     .argument('<plan>', PLAN)

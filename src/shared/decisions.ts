@@ -30,7 +30,7 @@ export const ANSWERS_BY_REASON = {
   workspace_unreachable: ['wait'],
   blob_lost: ['regenerate'],
   expansion: ['expand', 'continue'],
-  replan_limit: ['force', 'continue', 'skip'],
+  replan_limit: ['force', 'revise', 'continue', 'skip'],
   plan_changed: ['take_new', 'keep_old'],
   merge_conflict: ['regenerate', 'manual', 'skip'],
   resume: ['resume', 'restart'],
@@ -50,7 +50,7 @@ export type Answer = (typeof ANSWERS_BY_REASON)[PauseReason][number] | 'abort';
 export const ANSWER_MEANS: Record<Answer, string> = {
   approve: 'apply the proposed change',
   skip: 'leave these files as they are',
-  revise: 'ask again, with your note and the rejected edit in the prompt',
+  revise: 'ask again, with your note and what was rejected in the prompt',
   select: 'take the changes you choose, leave out the rest; the part is shown again',
   retry: 'try again; --set LIMIT=VALUE raises a limit, --note adds a hint',
   manual: 'you changed the files yourself: take them as they are now, verify, commit',

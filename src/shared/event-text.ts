@@ -84,7 +84,10 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   plan_started: ({ phases, done, mode, waves }) =>
     `plan of ${count(phases, 'phase')}, ${done} done, ${mode}: ${waves.map((wave) => wave.join(', ')).join(' | ')}`,
   resumed_from: takenText,
-  phase_started: ({ phase, total, name, tasks }) => `Phase ${phase}/${total}: ${name} (${count(tasks, 'task')})`,
+  phase_started: ({ phase, total, name, tasks, list = [] }) =>
+    `Phase ${phase}/${total}: ${name} (${count(tasks, 'task')})` +
+    list.map((text, index) => `${index === 0 ? ': ' : '; '}${index + 1}. ${text}`).join('') +
+    (list.length > 0 && list.length < tasks ? `; and ${tasks - list.length} more` : ''),
   complexity_checked: ({ phase, score, method, threshold, expanded, above }) =>
     `Phase ${phase}: complexity ${score} (${SCORED[method] ?? method}; threshold ${threshold}${expanded ? ', expanded' : ''})${above.length === 0 ? '' : `: ${above.join(', ')}`}`,
   phase_editing: ({ phase, child }) => `Phase ${phase}: editing (emend show ${shownKey(child)})`,
@@ -125,6 +128,7 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   debug_report: ({ phase, path, message }) =>
     `Phase ${phase}: ${path === null ? `no debugging report: ${message ?? ''}` : `debugging report at ${path}`}`,
   scope_drift: ({ by, text }) => `out of scope, says ${by}: ${text}`,
+  revision_wanted: ({ by, text }) => `to be revised, says ${by}: ${text}`,
 };
 
 export const describeEvent = <T extends EventType>(event: EventOf<T>): string => TEXTS[event.type](event);
@@ -160,7 +164,7 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 
 const TYPES: Readonly<Record<EventKind, readonly StepEvent['type'][]>> = {
   complexity: ['complexity_checked', 'second_score', 'score_discrepancy'],
-  replan: ['scope_drift', 'debug_report', 'replan_triggered', 'replanned', 'replan_failed'],
+  replan: ['scope_drift', 'revision_wanted', 'debug_report', 'replan_triggered', 'replanned', 'replan_failed'],
   loop: ['loop_stopped'],
   failures: ['phase_failed'],
 };

@@ -99,7 +99,14 @@ export interface PlanEvents {
     spent?: StepUsage;
   };
   // step 1: read and scored, before the phase begins
-  phase_started: { phase: number; total: number; name: string; tasks: number };
+  phase_started: {
+    phase: number;
+    total: number;
+    name: string;
+    tasks: number;
+    /** Their texts, the first of them, each cut short; absent: told by an earlier Emend, or too long. */
+    list?: readonly string[];
+  };
   complexity_checked: {
     phase: number;
     score: number;
@@ -169,6 +176,8 @@ export interface PlanEvents {
   loop_stopped: { phase: number; replans: number; limit: number; why: string };
   debug_report: { phase: number; path: string | null; message: string | null };
   scope_drift: { text: string; by: string };
+  /** A person says how the plan is to be revised. */
+  revision_wanted: { text: string; by: string };
   // a person's wishes
   plan_paused: { by: string };
   plan_resumed: { by: string };

@@ -35,6 +35,14 @@ export interface PlanProgress {
   readonly budget: PlanBudget;
   readonly pausedBy: string | null;
   readonly stopAfterPhase: string | null;
+  /** What people reported and the plan has not taken up; absent: told by an earlier Emend. */
+  readonly reports?: readonly Report[];
+}
+/** A person's words: work out of the plan's scope, or how it is to be revised. */
+export interface Report {
+  readonly trigger: 'scope_drift' | 'person';
+  readonly text: string;
+  readonly by: string;
 }
 /** The limits of the plan as a whole (null: none), and what counts for them beside `usage.usd`. */
 export interface PlanBudget extends Pick<Limits, 'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'> {
@@ -119,6 +127,8 @@ export interface PlanCheckpoint {
   readonly phases: readonly (Pick<PhaseReading, 'id' | 'number' | 'name' | 'text'> & {
     readonly force_spent: boolean;
   })[];
+  /** Not taken up yet; absent: none. */
+  readonly reports?: readonly Report[];
 }
 
 // ----------------------------------------------------------------------------------------------------------------------- reading
@@ -133,7 +143,8 @@ export interface PhaseReading {
   readonly expanded: boolean;
   /** Ids of the phases that it waits for. */
   readonly dependsOn: readonly PhaseId[];
-  readonly tasks: { readonly total: number; readonly done: number };
+  /** `shown`: the first texts, each cut short, for people; absent: there are none, or one holds a secret. */
+  readonly tasks: { readonly total: number; readonly done: number; readonly shown?: readonly string[] };
   readonly score: PhaseScore;
   readonly category: PhaseCategory;
   /** What it is expected to take; absent where it was read later than first. */
@@ -161,6 +172,8 @@ export interface ResumePoint {
   readonly failures: readonly PhaseFailure[];
   readonly replans: readonly ReplanRecord[];
   readonly commits: readonly string[];
+  /** Absent: none. */
+  readonly reports?: readonly Report[];
   /** By the checkpoint's run and those that it went on from; absent: by none that is known. */
   readonly spent?: PlanSpent;
 }

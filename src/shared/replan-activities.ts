@@ -55,6 +55,8 @@ export interface ProposeReplanInput extends PlanCallInput {
   readonly trigger: string;
   /** What may be proposed. */
   readonly actions: readonly string[];
+  /** Phases that may be changed instead of this one. */
+  readonly others?: readonly PlanCallInput['phase'][];
   readonly score: number;
   /** A person's words; '' where there are none. */
   readonly words: string;
@@ -69,6 +71,8 @@ export type ProposeReplanResult =
       readonly outcome: 'proposed';
       readonly replan: BlobRef;
       readonly action: string;
+      /** Id of the phase that it changes; absent: told by an earlier Emend. */
+      readonly phase?: string;
       readonly why: string;
       readonly usage: StepUsage;
     }

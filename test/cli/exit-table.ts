@@ -242,6 +242,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('none_waits', 'plan resume plan.md', end(usage, 'says so', 'No run of plan is open')),
   same('none_waits', 'plan stop plan.md --after-phase', end(usage, 'says so', 'No run of plan is open')),
   same('none_waits', 'plan drift plan.md more', end(usage, 'says so', 'No run of plan is open')),
+  same('none_waits', 'plan revise plan.md more', end(usage, 'says what to type', "--report-scope-drift 'more'")),
   same('none_waits', 'plan status plan.md', end(usage, 'says so', 'plan')),
   same('none_waits', 'recover --undo abcdef', end(usage, 'says so', 'abcdef')),
 
@@ -250,6 +251,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('paused', 'plan resume plan.md', end(done, 'says that it goes on', 'goes on')),
   same('paused', 'plan stop plan.md --after-phase', end(done, 'says when', 'ends when the phase')),
   same('paused', 'plan drift plan.md more', end(done, 'says when', 'is taken up before the next phase')),
+  same('paused', 'plan revise plan.md more', end(done, 'says when', 'is taken up before the next phase')),
   same('serving', 'rehearse script.yaml --port 0', end(done, 'ends', 'Rehearsal of script.yaml')),
 ];
 

@@ -66,6 +66,7 @@ test.each<readonly [Situation, string, number]>([
   ['paused', 'plan pause plan.md', 0],
   ['paused', 'plan stop plan.md --after-phase', 0],
   ['paused', 'plan drift plan.md more', 0],
+  ['paused', 'plan revise plan.md more', 0],
   ['waits', 'show RUN', 0],
   ['waits', 'diff RUN', 0],
   ['waits', 'report RUN', 0],

@@ -151,6 +151,7 @@ export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   'plan show': 'where its parts are',
   'plan status': 'one screen',
   'plan drift': 'that it is taken up',
+  'plan revise': 'that it is taken up',
   'plan expand': 'the files that were changed',
   'plan collapse': 'the files that were changed',
   'plan rollback': 'the commit, and the files that were changed',

@@ -86,7 +86,7 @@ describe('a decision', () => {
       '  emend diff abcd1234',
       '  emend approve abcd1234 --decision 1-abcd1234-99999999            apply the proposed change',
       '  emend skip abcd1234 --decision 1-abcd1234-99999999               leave these files as they are',
-      '  emend revise abcd1234 --decision 1-abcd1234-99999999 --note "…"  ask again, with your note and the rejected edit in the prompt',
+      '  emend revise abcd1234 --decision 1-abcd1234-99999999 --note "…"  ask again, with your note and what was rejected in the prompt',
       '  emend abort abcd1234 --decision 1-abcd1234-99999999              end the run; what was applied and not committed is rolled back',
       '  --file PATH (again and again) answers for these files only',
     ]);

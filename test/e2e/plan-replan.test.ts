@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
-import { answerFor, marked, planText, replanned, startDemo, type DemoPhase } from './plan-support.js';
+import { planOfPath, signalPlan } from '../../src/client/runs/start-plan.js';
+import { answerFor, marked, phaseRun, planText, replanned, startDemo, type DemoPhase } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -81,7 +82,10 @@ describe('a phase whose tests fail', () => {
       await s.worker();
       const run = await startDemo(s, { approval: 'auto' });
       const decision = await decisionOf(s, run);
-      expect(decision).toMatchObject({ reason: 'replan_limit', accepts: ['force', 'continue', 'skip', 'abort'] });
+      expect(decision).toMatchObject({
+        reason: 'replan_limit',
+        accepts: ['force', 'revise', 'continue', 'skip', 'abort'],
+      });
       // 3 x 2 attempts, and a replan after the first and the second pair.
       expect(s.rehearsal.requests()).toHaveLength(8);
       const stops = (await s.events(run)).filter(({ type }) => type === 'loop_stopped');
@@ -122,3 +126,43 @@ long(
   },
   240_000,
 );
+
+test('words of a person while the last phase runs: shown, and taken up as a phase after it', async () => {
+  const phases = PHASES.slice(0, 1);
+  const late: DemoPhase = { name: 'Late', file: 'src/late.js' };
+  const s = (open = await scene({ 'plans/010_demo.md': planText(phases), 'emend.yaml': 'test: [node -e 0]\n' }, [
+    replanned(
+      {
+        ...{ action: 'add_phase', phase: 1, name: 'Late', objective: 'Write src/late.js' },
+        tasks: ['Create `src/late.js`'],
+      },
+      { contains: ['You revise an implementation plan', 'late is wanted, too'] },
+    ),
+    ...[...phases, late].map((phase) => answerFor(phase)),
+  ]));
+  await s.worker();
+  const run = await startDemo(s);
+  const plan = await planOfPath(s.repo, 'plans/010_demo.md');
+  const one = await phaseRun(s, run, 'p1-1');
+  const first = (await s.settle(one, 60)).status.decision;
+  expect(await signalPlan(s.emend, plan, 'revise', { by: 'ann', text: 'late is wanted, too' })).toBe(true);
+  expect((await s.show(run)).status.plan?.reports).toEqual([
+    { trigger: 'person', text: 'late is wanted, too', by: 'ann' },
+  ]);
+  await s.answer(one, 'approve', { decision: first?.id ?? '' });
+  const two = await phaseRun(s, run, 'p2-1');
+  const second = (await s.settle(two, 60)).status.decision;
+  await s.answer(two, 'approve', { decision: second?.id ?? '' });
+  expect(await s.end(run, 60)).toMatchObject({ outcome: 'completed', plan: { reports: [] } });
+  const text = s.read('plans/010_demo.md');
+  expect(text.indexOf('### Phase 1: Foundation [COMPLETED]')).toBeLessThan(
+    text.indexOf('### Phase 2: Late [COMPLETED]'),
+  );
+  expect(text).toContain('`add_phase` because of `person`');
+  const events = await s.events(run);
+  expect(events.map(({ type }) => type)).toContain('revision_wanted');
+  expect(events.filter(({ type }) => type === 'phase_started')).toMatchObject([
+    { phase: 1, list: ['Create `src/one.js`'] },
+    { phase: 2, list: ['Create `src/late.js`'] },
+  ]);
+}, 120_000);

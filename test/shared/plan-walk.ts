@@ -144,7 +144,10 @@ export class PlanWalk {
     if (decision === null) throw new Error('nothing is asked');
     this.trace.push(`${decision.reason}: ${answer}`);
     this.answers.add(`${decision.reason} ${answer}`);
-    const set = answer === 'other' ? { set: { command: 'make check' } } : {};
+    const set = {
+      ...(answer === 'other' ? { set: { command: 'make check' } } : {}),
+      ...(answer === 'revise' ? { note: 'in another way' } : {}),
+    };
     const by = { name: 'ann', from: 'cli' };
     const request = { decision: decision.id, answer, requestId: `r${this.now}`, by, ...set } as const;
     const validation = validateDecision(this.state, request);
@@ -201,11 +204,15 @@ export class PlanWalk {
     }
     const chosen = this.spent ? 0 : this.regeneration(40);
     // What they say may come before the move that is to be made again.
-    if (chosen >= 1 && chosen <= 5) this.broken = this.expected = null;
+    if ((chosen >= 1 && chosen <= 5) || chosen === 7) this.broken = this.expected = null;
     if (chosen === 1 || chosen === 2) this.dispatch({ type: 'control_received', control: 'pause', by: 'ann' });
     if (chosen === 3 && this.regeneration(5) === 1)
       this.dispatch({ type: 'control_received', control: 'stop', by: 'ann' });
-    if (chosen === 4) this.dispatch({ type: 'drift', text: 'more', by: 'ann' });
+    if (chosen === 4 || chosen === 7)
+      this.dispatch({
+        type: 'reported',
+        report: { trigger: chosen === 4 ? 'scope_drift' : 'person', text: 'more', by: 'ann' },
+      });
     if (chosen === 5) this.edit();
     if (chosen === 6) this.dispatch({ type: 'ignored', what: 'junk', why: 'junk' });
   }

@@ -13,7 +13,7 @@ export const COMMANDS = Object.keys(schemas.properties);
 const ALIKE: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['approve', 'skip', 'retry', 'revise', 'abort'].map((name) => [name, 'decide'])),
   ...Object.fromEntries(['plan score', 'plan show'].map((name) => [name, 'plan check'])),
-  ...Object.fromEntries(['plan resume', 'plan stop', 'plan drift'].map((name) => [name, 'plan pause'])),
+  ...Object.fromEntries(['plan resume', 'plan stop', 'plan drift', 'plan revise'].map((name) => [name, 'plan pause'])),
   'plan collapse': 'plan expand',
 };
 const IN_LINES = ['events', 'watch'];

@@ -53,6 +53,7 @@ const LINES: { readonly [N in EventType]?: (event: EventOf<N>) => LogLine } = {
     return line('LOOP_PREVENTION', { phase, replan_count: `${replans}/${limit}`, ...what });
   },
   scope_drift: ({ by, text }) => line('SCOPE_DRIFT', { by, description: text }),
+  revision_wanted: ({ by, text }) => line('REVISION_WANTED', { by, description: text }),
 };
 const planLine = <T extends EventType>(event: EventOf<T>): LogLine | undefined => LINES[event.type]?.(event);
 

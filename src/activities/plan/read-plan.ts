@@ -18,7 +18,9 @@ import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../
 import { fail, ProblemsError } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
+import { short } from '../../shared/text.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
+import { findSecrets } from '../../system/secrets.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { readTextFile } from '../step/snapshot.js';
@@ -31,6 +33,8 @@ import { checkpointOfRun, findResumePoint } from './resume.js';
 
 // bound: A mark that is gone each time the plan is read is written this often again; then a person is asked who takes it out.
 const LOST_MARKS = 3;
+const TASKS_SHOWN = 30; // bound: Tasks that the event of a phase's begin shows,
+const TASK_SHOWN_CHARS = 120; // bound: and of each this much.
 
 export const readPlan =
   (ports: ActivityPorts) =>
@@ -72,10 +76,12 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     report.phases.map(({ number, dependencies }) => ({ number, on: dependencies })),
     (index) => ids[index] ?? '',
   );
-  const read = report.phases.map((phase, index) => {
-    const id = ids[index] ?? '';
-    return phaseReading(phase, plan.tree.phases[index], { id, dependsOn: before[index] ?? [] }, texts);
-  });
+  const read: PhaseReading[] = [];
+  for (const [index, phase] of report.phases.entries()) {
+    const known = { id: ids[index] ?? '', dependsOn: before[index] ?? [] };
+    const reading = phaseReading(phase, plan.tree.phases[index], known, texts);
+    read.push({ ...reading, tasks: { ...reading.tasks, ...(await shownTasks(phase)) } });
+  }
   // Told in full there: all before a phase without a line of its own.
   const asked = read.map(({ id, text, dependsOn }, index) => [
     id,
@@ -87,7 +93,10 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   if (input.hash === hash)
     return {
       ...{ outcome: 'same' as const, hash, level },
-      phases: read.map(({ id, number, marker, expanded, tasks }) => ({ id, number, marker, expanded, tasks })),
+      phases: read.map(({ id, number, marker, expanded, tasks: { total, done } }) => ({
+        ...{ id, number, marker, expanded },
+        tasks: { total, done },
+      })),
     };
   const front = plan.tree.main.settings;
   const { requireCompleteSentinel } = input.overrides;
@@ -123,6 +132,13 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
       limits,
     } satisfies PlanSettings),
   };
+}
+
+/** The event goes into the history, which holds no secret. */
+async function shownTasks({ tasks }: PhaseReport): Promise<Pick<PhaseReading['tasks'], 'shown'>> {
+  const shown = tasks.slice(0, TASKS_SHOWN).map(({ text }) => short(text, TASK_SHOWN_CHARS));
+  const secrets = await findSecrets(tasks.map(({ text }) => text).join('\n'));
+  return shown.length === 0 || secrets.length > 0 ? {} : { shown };
 }
 
 async function estimated(

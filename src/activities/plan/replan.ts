@@ -1,5 +1,5 @@
 /** The rules of triggers and tiers, as values: a better rule must not break the replay of a paused plan. */
-import { putJson } from '../../stores/ports.js';
+import { getJson, putJson } from '../../stores/ports.js';
 import { readPlan as readFiles } from '../../workspace/documents/index.js';
 import {
   treeOf,
@@ -21,6 +21,7 @@ import type {
   ApplyReplanResult,
   EvaluateTriggersInput,
   EvaluateTriggersResult,
+  PlanCallInput,
   ProposeReplanInput,
   ProposeReplanResult,
 } from '../../shared/replan-activities.js';
@@ -29,7 +30,9 @@ import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { getText } from '../step/snapshot.js';
 import { textsInWorkspace, writePlan, type PlanTexts } from './write-plan.js';
+import type { BlobRef } from '../../shared/ids.js';
 import type { ReplanMeasures } from '../../shared/plan.js';
+import type { PhaseTexts } from '../../shared/plan-activities.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
 import { hidesSecret } from '../frame/secrets.js';
 import { askForPlan, failuresShown, phaseAsked } from './plan-call.js';
@@ -74,16 +77,18 @@ export const proposeReplan =
     const actions = (input.actions as readonly ReplanAction[]).filter(
       (action) => action !== 'split_phase' || asked?.stages !== true,
     );
-    const { outline } = input;
+    const { outline, others: named = [] } = input;
+    const others = await othersShown(ports, input.texts, named);
     const advised = await askForPlan<Replan>(
       ports,
       input,
       {
         ...{ role: 'replan', phase, complexity: 'high' },
-        notes: JSON.stringify({ context, actions, outline, failures, report }),
+        notes: JSON.stringify({ context, actions, outline, failures, report, others }),
         build: (model, outputBudget_tokens, refusal) =>
           buildReplanRequest({
-            ...{ model, outputBudget_tokens, refusal, phase, context, actions, tasks, outline, failures, report },
+            ...{ model, outputBudget_tokens, refusal, phase, context, actions, tasks, outline, failures },
+            ...{ report, others },
           }),
         check: (value) => {
           if (hidesSecret(JSON.stringify(value)))
@@ -91,7 +96,7 @@ export const proposeReplan =
               ok: false,
               why: 'it repeats an EMEND_SECRET_…, and a plan holds no secret of others: say it without',
             };
-          const checked = checkReplan(value, actions, phase.number);
+          const checked = checkReplan(value, actions, [phase.number, ...named.map(({ number }) => number)]);
           return checked.ok ? { ok: true, value: checked.replan } : checked;
         },
       },
@@ -102,9 +107,17 @@ export const proposeReplan =
       return { outcome: 'failed', message, usage, ...(down === undefined ? {} : { down }) };
     }
     const { action, why } = advised.value;
+    const other = named.find(({ number }) => number === advised.value.phase);
     const replan = await putJson(blobs, { ...advised.value });
-    return { outcome: 'proposed', replan, action, why, usage: advised.usage };
+    const { usage } = advised;
+    return { outcome: 'proposed', replan, action, phase: other?.id ?? phase.id, why, usage };
   };
+
+/** Other phases that may be changed, with their tasks by number. */
+async function othersShown({ blobs }: ActivityPorts, texts: BlobRef, named: readonly PlanCallInput['phase'][]) {
+  const { phases } = await getJson<PhaseTexts>(blobs, texts, 'phase texts');
+  return named.map(({ id, number, name }) => ({ number, name, tasks: phases[id]?.tasks ?? [] }));
+}
 
 // Carries a replan out on the plan's documents: worked out and validated before anything is written, then all files or none, with the
 // entry in the revision history, in a commit of its own.

@@ -8,6 +8,7 @@ import {
   signalPlan,
 } from '../../client/runs/start-plan.js';
 import { fail, type ExitCode, EXIT } from '../../shared/problems.js';
+import { BOUNDS } from '../../shared/limits.js';
 import { shownKey } from '../../shared/ids.js';
 import { begin, type BeginFlags, followPlan, tellEnd } from '../follow-plan.js';
 import { exitOfFollowed } from '../errors.js';
@@ -17,6 +18,7 @@ import { printJson } from '../json.js';
 import { viewLines } from '../render/run.js';
 import { runOverrides, withEmend } from '../session.js';
 import { withRunning } from '../services.js';
+import { shellWord } from '../../system/environment.js';
 import { loginName } from '../../client/runs/decide.js';
 import { showWithPhases } from '../../client/runs/show.js';
 import { reading } from '../../client/open.js';
@@ -77,7 +79,7 @@ export const phaseNumber = (written: string, where: string): number =>
 
 type Flags = QuietFlag & JsonFlag;
 
-type Control = 'pause' | 'resume' | 'stop' | 'drift';
+type Control = 'pause' | 'resume' | 'stop' | 'drift' | 'revise';
 interface Said {
   readonly what: string;
   readonly hint?: string;
@@ -90,12 +92,18 @@ const control =
       await refuseHalfDone(io, path);
       const plan = await planOfPath(io.cwd, path);
       if (!(await signalPlan(emend, plan, name, { by: loginName(), ...(text === undefined ? {} : { text }) })))
-        return noneOpen(plan);
+        return noneOpen(plan, text);
       return tell({ io, flags }, plan, name, said);
     });
 
-const noneOpen = ({ planPath }: PlanFile, more = ''): never =>
-  fail('run_unknown', `No run of ${planPath} is open${more}.`, `Start one with: emend plan run ${planPath}`);
+const noneOpen = ({ planPath }: PlanFile, text: string | undefined, more = ''): never => {
+  const takes = text === undefined ? '' : ` --report-scope-drift ${shellWord(text)}`;
+  return fail(
+    'run_unknown',
+    `No run of ${planPath} is open${more}.`,
+    `Start one with: emend plan run ${planPath}${takes}`,
+  );
+};
 
 const tell = (
   { io, flags }: { readonly io: Io; readonly flags: Flags },
@@ -120,7 +128,7 @@ export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCo
       : (await lastCheckpointed(emend, plan)) !== null,
   );
   if (isLeft === null) return tell({ io, flags }, plan, 'resume', { what: 'goes on' });
-  if (!isLeft) return noneOpen(plan, ', and none has left a checkpoint');
+  if (!isLeft) return noneOpen(plan, undefined, ', and none has left a checkpoint');
   return runPlan(io, path, { set: [], hint: [], ...flags });
 };
 export const stop = control('stop', {
@@ -128,10 +136,21 @@ export const stop = control('stop', {
   hint: '; emend plan resume takes it back',
 });
 
-export const drift = (io: Io, path: string, text: string, flags: Flags): Promise<ExitCode> =>
-  text.trim() === ''
-    ? fail('usage', 'drift: expected what the plan does not hold, received nothing.')
-    : control('drift', { what: 'is taken up before the next phase' }, text)(io, path, flags);
+/** Where no run is open nobody would take it up: the next run takes it with its start. */
+const report =
+  (name: 'drift' | 'revise', expected: string) =>
+  (io: Io, path: string, text: string, flags: Flags): Promise<ExitCode> => {
+    const { length } = text.trim();
+    if (length > 0 && length <= BOUNDS.reason_chars)
+      return control(name, { what: 'is taken up before the next phase' }, text)(io, path, flags);
+    const received = length === 0 ? 'nothing' : `${length} characters`;
+    return fail(
+      'usage',
+      `${name}: expected ${expected} in at most ${BOUNDS.reason_chars} characters, received ${received}.`,
+    );
+  };
+export const drift = report('drift', 'what the plan does not hold');
+export const revise = report('revise', 'how the plan is to be revised');
 
 export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
   withEmend(io, async (opened) => {

@@ -20,7 +20,7 @@ const LEDGER_ROWS = 25; // bound: Files in `emend show`.
 // A plan's run: its phases in a table. Pure.
 
 const planLines = (
-  { phases, pausedBy, stopAfterPhase }: PlanProgress,
+  { phases, pausedBy, stopAfterPhase, reports = [] }: PlanProgress,
   width: number,
   waiting: readonly PhaseWaiting[] = [],
 ): readonly string[] => {
@@ -39,6 +39,7 @@ const planLines = (
     ...table(rows).map((text) => line(text, width)),
     ...(phases.length > PHASE_ROWS ? [`  and ${phases.length - PHASE_ROWS} more`] : []),
     ...(pausedBy === null ? [] : [`  paused by ${plain(pausedBy)}: emend plan resume PLAN`]),
+    ...reports.map(({ text, by }) => line(`  reported by ${plain(by)}, not taken up yet: ${plain(text)}`, width)),
     ...(stopAfterPhase === null ? [] : [`  stops after this phase (${plain(stopAfterPhase)})`]),
   ];
 };

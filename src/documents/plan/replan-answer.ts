@@ -36,7 +36,7 @@ const base = { phase: number('the number of a phase'), why };
 export const replanSchema = z.discriminatedUnion('action', [
   z.object({ action: z.literal('expand_phase'), ...base }),
   z.object({ action: z.literal('collapse_phase'), ...base }),
-  /** A new phase, done before `phase`. */
+  /** A new phase, done before `phase`; after it where that is done. */
   z.object({ action: z.literal('add_phase'), ...base, name, objective, tasks }),
   /** The named tasks of `phase` go to new phases after it; the others stay. */
   z.object({
@@ -63,8 +63,12 @@ export type Replan = z.infer<typeof replanSchema>;
 export type CheckedReplan =
   { readonly ok: true; readonly replan: Replan } | { readonly ok: false; readonly why: string };
 
-/** `value`: parsed JSON of an answer. `actions` and `phase`: what was asked for. */
-export function checkReplan(value: unknown, actions: readonly ReplanAction[], phase: number): CheckedReplan {
+/** `value`: parsed JSON of an answer. `actions` and `phases`: what was asked for. */
+export function checkReplan(
+  value: unknown,
+  actions: readonly ReplanAction[],
+  phases: readonly number[],
+): CheckedReplan {
   const checked = replanSchema.safeParse(value);
   if (!checked.success) {
     const [issue] = checked.error.issues;
@@ -74,6 +78,7 @@ export function checkReplan(value: unknown, actions: readonly ReplanAction[], ph
   const { data } = checked;
   if (!actions.includes(data.action))
     return { ok: false, why: `expected one of ${actions.join(', ')}, received ${data.action}` };
-  if (data.phase !== phase) return { ok: false, why: `expected phase ${phase}, received ${data.phase}` };
+  if (!phases.includes(data.phase))
+    return { ok: false, why: `expected phase ${phases.join(' or ')}, received ${data.phase}` };
   return { ok: true, replan: data };
 }

@@ -19,8 +19,9 @@ export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds):
   const node = phaseOf(tree, replan.phase);
   if (node === undefined) return refused(tree.main.file, 1, `there is no Phase ${replan.phase}`);
   const { markers, line } = node.part.heading;
-  if (markers.includes('COMPLETED') || markers.includes('SKIPPED'))
-    return refused(tree.main.file, line, `Phase ${replan.phase} is done with, and not replanned`);
+  const isDone = markers.includes('COMPLETED') || markers.includes('SKIPPED');
+  if (isDone && replan.action === 'add_phase') return othersSame(tree, replan.phase, addAfter(tree, node, replan), 1);
+  if (isDone) return refused(tree.main.file, line, `Phase ${replan.phase} is done with, and not replanned`);
   switch (replan.action) {
     case 'expand_phase':
       return expandPhase(tree, replan.phase, values);
@@ -101,8 +102,26 @@ function addPhase(tree: PlanTree, node: PartNode, { name, objective, tasks }: Of
   return edits.made(tree);
 }
 
+/** What is done waits for nothing any more: the new phase comes after it. */
+function addAfter(tree: PlanTree, node: PartNode, { phase, name, objective, tasks }: Of<'add_phase'>): Change {
+  const edits = new Edits();
+  const on = dependenciesOf(node) === null ? null : [phase];
+  const lines = tasks.map((task) => `- [ ] ${task}`);
+  const text = { number: highestOf(tree) + 1, name, objective, on, tasks: lines };
+  putAfter(tree, node, edits, phaseText(tree, node.part.heading.level, text));
+  return edits.made(tree);
+}
+
+function putAfter(tree: PlanTree, { part: { body } }: PartNode, edits: Edits, text: string): void {
+  const main = tree.main.source;
+  const { eol } = tree.main;
+  const isLast = body.to === main.length && !/(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(main);
+  const before = isLast ? eol.repeat(/[\r\n]$/.test(main) ? 1 : 2) : '';
+  edits.add(mainFile(tree.place), { from: body.to, to: body.to, text: before + text });
+}
+
 function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_phase'>): Change {
-  const { heading, body } = node.part;
+  const { heading } = node.part;
   if (textOf(node).stages.length > 0)
     return refused(node.home, heading.line, `Phase ${phase} has stages, and is not split`);
   const path = node.file?.path ?? node.home;
@@ -132,12 +151,7 @@ function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_
       tasks: lines,
     });
   });
-  const main = tree.main.source;
-  const before =
-    body.to === main.length && !/(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(main)
-      ? tree.main.eol.repeat(/[\r\n]$/.test(main) ? 1 : 2)
-      : '';
-  edits.add(mainFile(tree.place), { from: body.to, to: body.to, text: before + texts.join('') });
+  putAfter(tree, node, edits, texts.join(''));
   // Whoever waits for the phase waits for the last of its parts.
   for (const other of tree.phases) {
     if (other === node || dependenciesOf(other)?.on.includes(phase) !== true) continue;

@@ -74,7 +74,8 @@ export function resumePointOf({
       replans > 0 || forceSpent || failures.length > 0 || complexity !== null,
   );
   const spent = checkpoint === null ? null : facts.spent;
-  const isNew = !counts && committed.length === 0;
+  const reports = checkpoint?.reports ?? [];
+  const isNew = !counts && committed.length === 0 && reports.length === 0;
   if (isNew && !(facts.bounded && spent !== null)) return null;
   const doubts = committed.flatMap(({ doubt }) => (doubt === null ? [] : [doubt]));
   return {
@@ -84,6 +85,7 @@ export function resumePointOf({
     failures: kept?.failures ?? [],
     replans: kept?.replans ?? [],
     commits: checkpoint?.commit_history ?? [],
+    ...(reports.length === 0 ? {} : { reports }),
     ...(spent === null ? {} : { spent }),
   };
 }

@@ -127,40 +127,62 @@ const FORMS: Readonly<Record<string, string>> = {
   expand_phase: '{"action": "expand_phase", "phase": N, "why"}: its text is moved to a document of its own.',
   collapse_phase: '{"action": "collapse_phase", "phase": N, "why"}: its document becomes part of the plan again.',
   add_phase:
-    '{"action": "add_phase", "phase": N, "why", "name", "objective", "tasks": ["..."]}: a new phase that is done before phase N, for what phase N needs and does not have.',
+    '{"action": "add_phase", "phase": N, "why", "name", "objective", "tasks": ["..."]}: a new phase that is done before phase N, for what phase N needs and does not have; after it, where phase N is done.',
   split_phase:
     '{"action": "split_phase", "phase": N, "why", "parts": [{"name", "objective", "tasks": [task numbers of phase N]}]}: the named tasks go to new phases after N; at least one stays.',
   update_tasks:
     '{"action": "update_tasks", "phase": N, "why", "add": ["..."], "change": [{"task": number, "text"}], "remove": [numbers]}: other tasks for phase N.',
 };
 
-const replanSystem = (actions: readonly string[], phase: number): string =>
-  `You revise an implementation plan while it is carried out. Something happened in phase ${phase} (N = ${phase}); answer with one of these objects:
+const replanSystem = (actions: readonly string[], phase: number, others: readonly number[]): string =>
+  `You revise an implementation plan while it is carried out. ${others.length === 0 ? `Something happened in phase ${phase} (N = ${phase})` : `A person reports something; N is the phase that has to change for it, one of ${[phase, ...others].join(', ')}`}; answer with one of these objects:
 ${actions.map((action) => `- ${FORMS[action] ?? action}`).join('\n')}
 - "why": one sentence. Names, objectives and tasks are single lines of plain text without markers, headings and code fences.
 - Change as little as resolves what happened. Phases that are done are not changed. Ask for nothing that needs a person or another machine.`;
+
+interface TaskShown {
+  readonly text: string;
+  readonly done: boolean;
+}
+const tasksText = (tasks: readonly TaskShown[]): string =>
+  tasks.map(({ text, done }, index) => `${index + 1}. [${done ? 'x' : ' '}] ${text}`).join('\n');
 
 export const buildReplanRequest = (
   input: Common & {
     readonly phase: PhaseShown;
     readonly context: RevisionContext;
     readonly actions: readonly string[];
-    readonly tasks: readonly { readonly text: string; readonly done: boolean }[];
+    readonly tasks: readonly TaskShown[];
     /** One line a phase. */
     readonly outline: readonly string[];
     readonly failures: readonly FailureShown[];
     readonly report: string;
+    /** Phases that may be changed instead. */
+    readonly others: readonly {
+      readonly number: number;
+      readonly name: string;
+      readonly tasks: readonly TaskShown[];
+    }[];
   },
 ): BuiltRequest => {
-  const tasks = input.tasks.map(({ text, done }, index) => `${index + 1}. [${done ? 'x' : ' '}] ${text}`).join('\n');
+  const tasks = tasksText(input.tasks);
+  const others = input.others.map(({ number, name, tasks: of }) => `Phase ${number}: ${name}\n${tasksText(of)}`);
   return buildJsonRequest({
     ...input,
-    system: replanSystem(input.actions, input.context.phase),
+    system: replanSystem(
+      input.actions,
+      input.context.phase,
+      input.others.map(({ number }) => number),
+    ),
     parts: [
       ['What happened', fenced(JSON.stringify(input.context, null, 2))],
       ['All phases', fenced(bounded(input.outline.join('\n'), PHASE_TEXT_BYTES))],
       phasePart(input.phase),
       ['Tasks of the phase, by number', tasks === '' ? '' : fenced(bounded(tasks, PHASE_TEXT_BYTES))],
+      [
+        'Other phases that may change, with their tasks',
+        others.length === 0 ? '' : fenced(bounded(others.join('\n\n'), PHASE_TEXT_BYTES)),
+      ],
       ...input.failures.map((failure) => failurePart('Failed attempt', failure)),
       ['Report on the failures', input.report === '' ? '' : fenced(bounded(input.report, PHASE_OUTPUT_BYTES))],
     ],

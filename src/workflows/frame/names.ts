@@ -37,7 +37,15 @@ export const SHORT_SIGNALS: readonly (readonly [Answer, ReturnType<typeof signal
   ['retry', signal(SIGNALS.retry), `Try again; ${body}, "note" and "set" are optional`],
   ['abort', signal(SIGNALS.abort), 'End the run and roll back what is not committed; may be bare'],
 ];
-export const drift = signal(PLAN_SIGNALS.drift);
+/** To a plan: words of a person by which it is revised, before the next phases begin. */
+export const PLAN_REPORTS: readonly (readonly ['scope_drift' | 'person', ReturnType<typeof signal>, string])[] = [
+  [
+    'scope_drift',
+    signal(PLAN_SIGNALS.drift),
+    'Work that the plan does not hold; body: {"text": "<what>", "by": "<name>"}',
+  ],
+  ['person', signal(PLAN_SIGNALS.revise), 'How the plan is to be revised; body: {"text": "<what>", "by": "<name>"}'],
+];
 /** To a plan; each takes effect between phases. */
 export const PLAN_CONTROLS: readonly (readonly ['pause' | 'resume' | 'stop', ReturnType<typeof signal>, string])[] = [
   ['pause', signal(PLAN_SIGNALS.pause), 'Wait before the next phase; body: {"by": "<name>"} or nothing'],

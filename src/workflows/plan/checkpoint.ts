@@ -2,6 +2,7 @@
 import type { PhaseId, PlanCheckpoint } from '../../shared/plan.js';
 import { planNumber } from '../../shared/text.js';
 import { spentOf } from './budget.js';
+import { reportsOf } from './reports.js';
 import { isDone, type PlanState } from './state.js';
 
 const iso = (at: number): string => new Date(at).toISOString();
@@ -65,5 +66,6 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
       ...{ id, number, name, text },
       force_spent: forceSpent,
     })),
+    ...(reportsOf(state).length === 0 ? {} : { reports: reportsOf(state) }),
   };
 }

@@ -3,15 +3,16 @@ import type { PhaseId } from '../../shared/plan.js';
 import { recordOf, seenWith, resolvedBy, testsBy, waitsForHost } from '../frame/decision-state.js';
 import type { Answer, DecisionPoint, DecisionRecord, DecisionRequest } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
-import { isLimitName } from '../../shared/rules.js';
+import { boundsOf, isLimitName } from '../../shared/rules.js';
 import { hostOfQueue } from '../../shared/names.js';
 import { decidedBy, emit, leftOnHost, tryNow } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { closePhase, groupEnded } from './phase-end.js';
 import { resolveChanged, resolveLeft } from './reading.js';
 import { resolveMerge } from './worktrees.js';
+import { onReported, withoutCurrent } from './reports.js';
 import { resolveRevision } from './revising.js';
-import { closePlan, groupOf, phaseOf, readAgain, withPhase, type PlanState } from './state.js';
+import { closePlan, groupOf, isDone, phaseOf, readAgain, withPhase, type PlanState } from './state.js';
 
 /** Limits that the answer sets hold from then on, for the children too; `retry` at a reached limit without a number raises it by as much again. */
 function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRequest): PlanState {
@@ -58,13 +59,25 @@ function resolve(before: PlanState, open: DecisionPoint, request: DecisionReques
   if (open.reason === 'estimate') return { ...state, estimateAsked: null };
   if (open.reason === 'resume') return resolveLeft(state, request.answer === 'resume', now);
   if (open.reason === 'plan_changed') return resolveChanged(state, request.answer === 'take_new');
-  // On the merged tree: kept as it is, or mended by hand and tested again.
-  if (open.reason === 'tests_failed') return request.answer === 'keep' ? { ...state, stage: { at: 'marking' } } : state;
+  if (open.reason === 'tests_failed' && request.answer !== 'skip')
+    return resolveTests({ ...state, asked: null }, asked, request, now);
   // Reading, or a host that is back: the same move again.
   if (asked === null) return state;
-  const revised = resolveRevision({ ...state, asked: null }, request.answer, now);
+  const revised = resolveRevision({ ...state, asked: null }, request, now);
   if (revised !== null && revised !== 'skip') return revised;
   return resolvePhase({ ...state, asked: null }, asked, request, now);
+}
+
+/** On the merged tree (`id` null) or before phases begin: as it is, with the plan revised after that, or mended by hand and tested again. */
+function resolveTests(state: PlanState, id: PhaseId | null, { answer, note = '', by }: DecisionRequest, now: number) {
+  const report = { text: note.slice(0, boundsOf(state).reason_chars), by: by.name, trigger: 'person' } as const;
+  const told = answer === 'revise' ? onReported(state, report, now) : state;
+  if (id === null) return answer === 'manual' ? told : { ...told, stage: { at: 'marking' } as const };
+  if (answer === 'continue') return { ...within(told, 'group', { baseTested: true }), stage: { at: 'jobs' } as const };
+  // The group begins anew, in worktrees of the branch as it is then; those that were made go first.
+  const none = { worktree: null, tree: null, job: null };
+  const left = groupOf(told).reduce((next, phase) => (isDone(phase) ? next : withPhase(next, phase.id, none)), told);
+  return { ...within(left, 'group', { ids: [] }), stage: { at: 'marking' } as const };
 }
 
 const MADE_AGAIN: ReadonlySet<Answer> = new Set(['retry', 'wait', 'regenerate']);
@@ -72,15 +85,12 @@ const MADE_AGAIN: ReadonlySet<Answer> = new Set(['retry', 'wait', 'regenerate'])
 /** The activity failed, and not what it is for: the state still says which move comes next. */
 function makeAgain(before: PlanState, id: PhaseId | null, { answer, note }: DecisionRequest): PlanState {
   const state = id === null || note === undefined ? before : withPhase(before, id, { note });
-  const { stage, revision } = state;
+  const { stage } = state;
   if (answer !== 'regenerate' || (stage.at !== 'choosing' && stage.at !== 'jobs')) return state;
   // Something stored is gone: the plan is read again, and what was being revised comes up again with what is there then.
   const lost = id === null ? [] : phaseOf(state, id).failures;
   const without = { report: null, failures: lost.map((failure) => ({ ...failure, output: null })) };
-  const { current } = revision;
-  const report = current?.trigger === 'scope_drift' ? [{ text: current.words, by: 'a person' }] : [];
-  const read = readAgain(id === null ? state : withPhase(state, id, without), { renew: true });
-  return within(read, 'revision', { current: null, drifts: [...report, ...revision.drifts] });
+  return withoutCurrent(readAgain(id === null ? state : withPhase(state, id, without), { renew: true }));
 }
 
 /** `retry`, `manual` and `skip` of a phase. */

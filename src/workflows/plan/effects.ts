@@ -6,6 +6,7 @@ import type { FrameEffect } from '../frame/machine.js';
 import { outageEffect } from '../../shared/outage.js';
 import { budgetReached } from './budget.js';
 import { groupOf, inWaves, isDone, unmarkedOf, type PlanState, type Revising } from './state.js';
+import { reportedFor } from './reports.js';
 import { dueBefore } from './revising.js';
 
 export type PlanEffect =
@@ -70,7 +71,7 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
       return { kind: 'read' };
     case 'choosing': {
       const group = nextGroup(state);
-      if (group.length === 0) return { kind: 'close', outcome: endOf(state) };
+      if (group.length === 0 && revision.drifts.length === 0) return { kind: 'close', outcome: endOf(state) };
       if (controls.stopAfterPhase !== null) return { kind: 'close', outcome: 'stopped' };
       if (controls.pausedBy !== null) return { kind: 'await_resume' };
       const pause = estimateWanted(state) ?? budgetReached(state, now);
@@ -110,8 +111,8 @@ function beginEffect(state: PlanState, group: readonly PhaseId[]): PlanEffect {
   const due = dueBefore(state, group);
   if (due === null) return { kind: 'begin', group };
   if (due === 'drift') {
-    const words = state.revision.drifts[0]?.text ?? '';
-    return { kind: 'begin_revising', phase: group[0] ?? '', trigger: 'scope_drift', words };
+    const { text: words = '', trigger = 'scope_drift' as const } = state.revision.drifts[0] ?? {};
+    return { kind: 'begin_revising', phase: reportedFor(state, group), trigger, words };
   }
   if ('failed' in due) return { kind: 'begin_revising', phase: due.failed, trigger: 'test_failure_pattern', words: '' };
   if ('score' in due) return { kind: 'score', phase: due.score };

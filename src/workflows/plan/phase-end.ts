@@ -7,6 +7,7 @@ import { within } from '../frame/machine.js';
 import { cut } from '../../shared/rules.js';
 import { addUsage } from '../../shared/usage.js';
 import { nextFailed } from './revising.js';
+import { withoutCurrent } from './reports.js';
 import type { MarkPhaseResult } from '../../shared/plan-activities.js';
 import {
   busyAgain,
@@ -87,7 +88,7 @@ export const closePhase = (
   { as, why }: { readonly as: 'completed' | 'incomplete' | 'skipped'; readonly why: string },
   now: number,
 ): PlanState => {
-  const told = withPhase(within(state, 'revision', { current: null }), id, { status: as, why, marked: false });
+  const told = withPhase(withoutCurrent(state), id, { status: as, why, marked: false });
   return groupEnded(emit(told, now, { type: 'phase_closed', phase: phaseOf(state, id).number, as, why }));
 };
 

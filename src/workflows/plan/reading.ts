@@ -132,8 +132,9 @@ function takeResume(state: PlanState, left: ResumePoint, now: number): PlanState
     const { commit, tests } = committed;
     return { ...scored, status: 'completed', marked: false, commits: [commit], tests, failures: [] };
   });
-  const { failures, replans, commits, spent } = left;
-  const taken = { ...state, phases, records: { failures, replans, commits }, spentBefore: spent ?? null };
+  const { failures, replans, commits, spent, reports = [] } = left;
+  const known = within(state, 'revision', { drifts: [...reports, ...state.revision.drifts] });
+  const taken = { ...known, phases, records: { failures, replans, commits }, spentBefore: spent ?? null };
   const told = emit(taken, now, {
     type: 'resumed_from',
     run: left.run === null ? null : shownKey(left.run, boundsOf(state).shownKey_chars),
@@ -189,7 +190,7 @@ function marked(state: PlanState, plan: ReadyPlan, result: Omit<SamePlan, 'outco
     if (now_ === undefined) return phase;
     const { number, expanded, tasks, marker } = now_;
     const marks = lostOnes.has(phase) ? { marked: false, marksLost: phase.marksLost + 1 } : {};
-    return { ...phase, number, expanded, tasks, marker, ...marks };
+    return { ...phase, number, expanded, tasks: { ...phase.tasks, ...tasks }, marker, ...marks };
   });
   const read = within({ ...state, phases }, 'reading', { plan: { ...plan, level: result.level } });
   const told = emit(within(read, 'group', { ids: [] }), now, {

@@ -1,12 +1,12 @@
 /** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
-import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
+import type { PhaseId, PlanOutcome, Report } from '../../shared/plan.js';
 import type { Answer, Pause, PauseReason } from '../../shared/decisions.js';
 import { asking, waitsForHost } from '../frame/decision-state.js';
 import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
 import { emit, recordIgnored, noProgress, openDecision, tellFailed } from '../frame/log.js';
 import { within, type ActivityFailed, type FrameFact, type RunIo } from '../frame/machine.js';
-import { answersTo, boundsOf, cut } from '../../shared/rules.js';
+import { answersTo, cut } from '../../shared/rules.js';
 import { abortPlan, applyPlanDecision, onControl } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
 import type { NotYet, VerifyOutcome } from '../../shared/proposal-activities.js';
@@ -29,7 +29,18 @@ import type {
   ProposeReplanResult,
   ScorePhaseResult,
 } from '../../shared/replan-activities.js';
-import { closePlan, groupOf, phaseOf, readAgain, withPhase, type PlanState, type Revising } from './state.js';
+import {
+  closePlan,
+  groupOf,
+  isDone,
+  phaseOf,
+  readAgain,
+  withPhase,
+  type PhaseEntry,
+  type PlanState,
+  type Revising,
+} from './state.js';
+import { isReport, onReported, withoutCurrent } from './reports.js';
 import type {
   CheckpointResult,
   MarkPhaseResult,
@@ -65,7 +76,7 @@ export type PlanFact =
   | { readonly type: 'debugged'; readonly revising: Revising; readonly result: DebugPhaseResult }
   | { readonly type: 'proposed'; readonly revising: Revising; readonly result: ProposeReplanResult }
   | { readonly type: 'replanned'; readonly revising: Revising; readonly result: ApplyReplanResult }
-  | { readonly type: 'drift'; readonly text: string; readonly by: string }
+  | { readonly type: 'reported'; readonly report: Report }
   | { readonly type: 'checkpointed'; readonly result: CheckpointResult }
   /** Phases side by side without a worktree: each gets its own before it runs. */
   | { readonly type: 'worktrees_wanted' }
@@ -75,14 +86,20 @@ export type PlanFact =
 /** What a plan's moves are performed with; each is about a phase, or about the plan as a whole. */
 export type PlanRun = RunIo<PlanState, PlanFact, PhaseId | null>;
 
+const TESTS_BEFORE: readonly Answer[] = ['revise', 'continue', 'manual', 'skip'];
+/** Something is left to do for it, its mark or its merge at least. */
+const isOpen = ({ stage }: PlanState, phase: PhaseEntry | null): boolean =>
+  phase !== null && (!isDone(phase) || stage.at === 'marking' || stage.at === 'merging');
+
 /** What may be said at a decision of a plan: without a phase there is nothing to skip or to have done by hand. */
 const answersOf = (state: PlanState, reason: PauseReason): readonly Answer[] => {
-  // On the merged tree there is no last proposal: what is there stays, or a person mends it and the tests run again.
-  if (reason === 'tests_failed') return ['keep', 'manual'];
+  const asked = state.asked === null ? null : phaseOf(state, state.asked);
+  // Before phases begin, or on the merged tree, where there is no last proposal: what is there stays, or a person mends it and the tests run again.
+  if (reason === 'tests_failed') return asked === null ? ['revise', 'keep', 'manual'] : TESTS_BEFORE;
   // Of a whole plan: the phases that are to be left out are said in its document.
   if (reason === 'estimate') return ['continue'];
   return answersTo(state, reason).filter(
-    (answer) => answer !== 'approve' && (state.asked !== null || (answer !== 'manual' && answer !== 'skip')),
+    (answer) => answer !== 'approve' && (answer === 'manual' || answer === 'skip' ? isOpen(state, asked) : true),
   );
 };
 
@@ -104,7 +121,9 @@ function onBegun(before: PlanState, group: readonly PhaseId[], now: number): Pla
   const state: PlanState = { ...begun, stage: { at: group.length > 1 ? 'worktrees' : 'jobs' } };
   const total = state.phases.length;
   return groupOf(state).reduce((told, { id, number, name, tasks, complexityTold }) => {
-    const started = emit(told, now, { type: 'phase_started', phase: number, total, name, tasks: tasks.total });
+    const list = tasks.shown === undefined ? {} : { list: tasks.shown };
+    const event = { type: 'phase_started', phase: number, total, name, tasks: tasks.total, ...list } as const;
+    const started = emit(told, now, event);
     return withPhase(complexityTold ? started : tellComplexity(started, id, now), id, { complexityTold: false });
   }, state);
 }
@@ -123,7 +142,7 @@ function onJob(
 /** ◆ What made it so is not known: a `retry` begins with a new reading. Merges that are under way are not forgotten for it. */
 function onNoProgress(state: PlanState, renames: number): PlanState {
   const { stage } = state;
-  const cleared = within(within(state, 'revision', { current: null }), 'busy', { waiting: false });
+  const cleared = within(withoutCurrent(state), 'busy', { waiting: false });
   const stopped = asking({ ...cleared, asked: null, again: false }, 'engine_failed', noProgress(renames, stage.at));
   if (stage.at === 'merging') return stopped;
   return readAgain(stopped, { inherit: stage.at === 'reading' ? stage.inherit : null });
@@ -182,7 +201,7 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
       return onScored(state, fact.phase, fact.result, now);
     case 'revise': {
       const { drifts } = state.revision;
-      const left = within(state, 'revision', { drifts: fact.trigger === 'scope_drift' ? drifts.slice(1) : drifts });
+      const left = within(state, 'revision', { drifts: isReport(fact.trigger) ? drifts.slice(1) : drifts });
       const told = fact.trigger === 'complexity' ? tellComplexity(left, fact.phase, now) : left;
       return beginRevising(told, fact.phase, fact.trigger, fact.words);
     }
@@ -194,16 +213,8 @@ export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanS
       return onProposed(state, fact.revising, fact.result, now);
     case 'replanned':
       return onReplanned(state, fact.revising, fact.result, now);
-    case 'drift': {
-      const { text, by } = fact;
-      const { drifts } = state.revision;
-      if (drifts.length >= boundsOf(state).driftsKept) return state;
-      return emit(within(state, 'revision', { drifts: [...drifts, { text, by }] }), now, {
-        type: 'scope_drift',
-        text: cut(state, text),
-        by,
-      });
-    }
+    case 'reported':
+      return onReported(state, fact.report, now);
     case 'waited':
       return { ...within(state, 'busy', { waiting: false }), ...waited(state, now) };
     case 'checkpointed': {

@@ -4,6 +4,7 @@ import type { PhaseId } from '../../shared/plan.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { owner } from '../frame/activities.js';
 import type { PlanRun } from './reduce.js';
+import { choicesOf, isReport } from './reports.js';
 import { failedSince } from './revising.js';
 import { isDone, phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
 
@@ -42,18 +43,20 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
         { ...wanted(state), phase: about(phase), regeneration: state.counts.planCalls, failures },
         (result) => ({ type: 'debugged', revising, result }),
       );
-    case 'propose':
+    case 'propose': {
+      const { actions, others } = choicesOf(state, revising);
       return run.call(
         'proposeReplan',
         { summary: `a replan of ${of}: ${trigger}`, about: id },
         {
           ...{ ...wanted(state), phase: about(phase), regeneration: state.counts.planCalls, failures },
-          ...{ trigger, actions: revising.actions, score: phase.complexity.score },
+          ...{ trigger, actions, others: others.map(about), score: phase.complexity.score },
           ...{ words: revising.words, report: phase.report },
           outline: state.phases.map(({ number, name, status }) => `${number}. ${name}: ${status}`),
         },
         (result) => ({ type: 'proposed', revising, result }),
       );
+    }
     case 'apply': {
       const { action, ref = null, why = '' } = revising.proposal ?? {};
       const { workspace, planPath } = state.input;
@@ -84,7 +87,8 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
           ...{ trigger, score: phase.complexity.score, tasks: phase.tasks.total, expanded: phase.expanded },
           failures: phase.failures.map(({ signature, suggestions }) => ({ signature, suggestions })),
           failedPhases: failedSince(state),
-          resolved: isDone(phase) || phase.commits.length > 0,
+          // What is reported may come after what is done.
+          resolved: !isReport(revising.trigger) && (isDone(phase) || phase.commits.length > 0),
           ...{ replans: phase.replans, forced: revising.forced },
           thresholds: state.reading.plan?.thresholds ?? { expansion: 0, tasks: 0, fileReferences: 0, replanLimit: 0 },
         },

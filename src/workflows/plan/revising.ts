@@ -3,7 +3,7 @@
  * or a person is asked. Taken up only where no child is open. Pure.
  */
 import type { PhaseId, ReplanRecord } from '../../shared/plan.js';
-import type { Pause } from '../../shared/decisions.js';
+import type { DecisionRequest, Pause } from '../../shared/decisions.js';
 import { answeredAgain } from '../../shared/outage.js';
 import { asking } from '../frame/decision-state.js';
 import { emit, onModelDown } from '../frame/log.js';
@@ -17,6 +17,7 @@ import type {
   ProposeReplanResult,
   ScorePhaseResult,
 } from '../../shared/replan-activities.js';
+import { isReport } from './reports.js';
 import {
   busyAgain,
   FREE,
@@ -202,20 +203,27 @@ export function onProposed(before: PlanState, revising: Revising, result: Propos
     return onModelDown(before, result.down, 'proposeReplan', now);
   const state = advised(before, result, now);
   if (result.outcome === 'failed') return onNoReplan(state, revising, result.message, now);
-  const { replan, action, why } = result;
-  return revisingAs(state, { ...revising, step: 'apply', proposal: { ref: replan, action, why } });
+  const { replan, action, why, phase = revising.phase } = result;
+  // Which of the phases a report changes is for the proposal to say.
+  const beyondLimit = revising.beyondLimit && phase === revising.phase;
+  return revisingAs(state, { ...revising, step: 'apply', phase, beyondLimit, proposal: { ref: replan, action, why } });
 }
 
-/** Without a replan that can be used the phase goes on as it stands; where its tests fail once more, its own run asks a person. */
+/**
+ * Without a replan that can be used the phase goes on as it stands; where its tests fail once more, its own run asks a person. What a
+ * person reports is not dropped for it: they are asked.
+ */
 function onNoReplan(state: PlanState, revising: Revising, why: string, now: number): PlanState {
-  const { number } = phaseOf(state, revising.phase);
+  const { number, name } = phaseOf(state, revising.phase);
   const told = emit(state, now, {
     type: 'replan_failed',
     phase: number,
     trigger: revising.trigger,
     why: cut(state, why),
   });
-  return goOn(told, revising, { asksItself: true });
+  if (!isReport(revising.trigger)) return goOn(told, revising, { asksItself: true });
+  const message = cut(state, `Phase ${number} (${name}): ${revising.words}: no replan could be made of it: ${why}`);
+  return ask(revisingAs(told, { ...revising, step: 'asked' }), revising.phase, 'replan_limit', message);
 }
 
 export function onReplanned(state: PlanState, revising: Revising, result: ApplyReplanResult, now: number): PlanState {
@@ -243,20 +251,12 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
       };
       const replans = beyondLimit ? 1 : phase.replans + 1;
       const forceSpent = phase.forceSpent || beyondLimit;
+      const afresh = { failures: [], note: null, report: null, asksItself: false, testsFailed: false };
       const changed: Partial<PhaseEntry> = {
-        ...{
-          replans,
-          failures: [],
-          note: null,
-          report: null,
-          asksItself: false,
-          testsFailed: false,
-          why: null,
-          job: null,
-        },
-        forceSpent,
+        ...{ replans, forceSpent },
+        // What is done stays as it is: a new phase comes after it.
+        ...(isDone(phase) ? {} : { ...afresh, why: null, job: null, status: 'pending' }),
         ...(trigger === 'complexity' ? { complexityEvaluated: true } : {}),
-        ...(isDone(phase) ? {} : { status: 'pending' }),
       };
       const told = emit(withPhase(free, phase.id, changed), now, {
         type: 'replanned',
@@ -271,22 +271,26 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
   }
 }
 
-/** `force`, `expand`, `continue` or `skip`, where a person was asked about a replan; null: this was not asked. */
-export function resolveRevision(state: PlanState, answer: string, now: number): PlanState | 'skip' | null {
+/** `force`, `revise`, `expand`, `continue` or `skip`, where a person was asked about a replan; null: this was not asked. */
+export function resolveRevision(state: PlanState, said: DecisionRequest, now: number): PlanState | 'skip' | null {
   const { current: revising } = state.revision;
   if (revising?.step !== 'asked') return null;
-  switch (answer) {
-    case 'force': {
+  switch (said.answer) {
+    case 'force':
+    case 'revise': {
       const { number, replans } = phaseOf(state, revising.phase);
       const limit = state.reading.plan?.thresholds.replanLimit ?? 0;
       const told = emit(state, now, { type: 'loop_stopped', phase: number, replans, limit, why: 'forced by a person' });
-      return revisingAs(told, { ...revising, step: 'evaluate', forced: true });
+      const words = [revising.words, said.note ?? ''].join('\n').trim();
+      // An expansion takes no words: what a person wants instead is a replan of theirs.
+      const trigger = said.answer === 'revise' && revising.trigger === 'complexity' ? 'person' : revising.trigger;
+      return revisingAs(told, { ...revising, trigger, step: 'evaluate', forced: true, words });
     }
     case 'expand':
       return revisingAs(state, { ...revising, step: 'apply' });
     case 'skip':
       return 'skip';
     default:
-      return goOn(state, revising, { asksItself: true });
+      return goOn(state, revising, isReport(revising.trigger) ? {} : { asksItself: true });
   }
 }

@@ -11,6 +11,7 @@ import type {
   ReplanRecord,
   ReadyPlan,
   PlanSpent,
+  Report,
 } from '../../shared/plan.js';
 import { emit } from '../frame/log.js';
 import { begin, within, type Closed, type RunState } from '../frame/machine.js';
@@ -30,7 +31,8 @@ export const initialPlan = (input: PlanInput, now: number): PlanState => ({
   tests: { answered: false, commands: [], remember: null },
   revision: {
     current: null,
-    drifts: input.options.drift === null ? [] : [{ text: input.options.drift, by: 'the start' }],
+    drifts:
+      input.options.drift === null ? [] : [{ trigger: 'scope_drift', text: input.options.drift, by: 'the start' }],
   },
   controls: { pausedBy: null, stopAfterPhase: null },
   counts: { groups: 0, checkpoints: 0, planCalls: 0 },
@@ -207,8 +209,8 @@ export interface PlanState extends RunState<PlanInput> {
   };
   readonly revision: {
     readonly current: Revising | null;
-    /** What people report as out of the plan's scope; taken up before the next phase. */
-    readonly drifts: readonly { readonly text: string; readonly by: string }[];
+    /** What people report; taken up before the next group. */
+    readonly drifts: readonly Report[];
   };
   /** Wanted by a person; taken up between phases. */
   readonly controls: { readonly pausedBy: string | null; readonly stopAfterPhase: string | null };

@@ -3,6 +3,7 @@ import type { PhaseId, PlanProgress, PhaseStatus } from '../../shared/plan.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { phaseKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, tokensOf, type StepUsage } from '../../shared/usage.js';
+import { reportsOf } from './reports.js';
 import { inWaves, type PlanState, groupOf, phaseOf, unmarkedOf, type PhaseEntry } from './state.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import type { FileStatus, StepResult, StepStatus } from '../../shared/run.js';
@@ -52,6 +53,7 @@ export const progressOfPlan = (state: PlanState): PlanProgress => {
       wallClock_s: state.limits?.wallClock_s ?? null,
     },
     ...state.controls,
+    reports: reportsOf(state),
   };
 };
 

@@ -8,12 +8,13 @@ import { boundsOf } from '../../shared/rules.js';
 import type { PlanInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
 import { within, type FrameEffect, type Machine } from '../frame/machine.js';
-import { drift, PLAN_CONTROLS } from '../frame/names.js';
+import { PLAN_CONTROLS, PLAN_REPORTS } from '../frame/names.js';
 import { runMachine } from '../frame/run.js';
 import { checkpointOf } from './checkpoint.js';
 import { nextPlanEffect, type PlanEffect } from './effects.js';
 import { cancelPhase, childId, endRuns, runPhases } from './phase-child.js';
 import { reducePlan, type PlanFact, type PlanRun } from './reduce.js';
+import { reportsOf } from './reports.js';
 import { revise, score } from './revise.js';
 import { initialPlan, markerOf, phaseOf, type PlanState } from './state.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
@@ -42,15 +43,13 @@ const machine: Machine<PlanState, PlanFact, OwnEffect, PhaseId | null> = {
   },
   abortsBetweenEffects: true,
   signals: [
-    {
-      signal: drift,
-      description:
-        'Work that the plan does not hold: {"text": "<what>", "by": "<name>"}; taken up before the next phase',
-      read: (state, body) => {
+    ...PLAN_REPORTS.map(([trigger, signal, description]) => ({
+      ...{ signal, description },
+      read: (state: PlanState, body: unknown): PlanFact | null => {
         const text = wordOf(body, 'text').trim().slice(0, boundsOf(state).reason_chars);
-        return text === '' ? null : { type: 'drift', text, by: senderOf(body) };
+        return text === '' ? null : { type: 'reported', report: { trigger, text, by: senderOf(body) } };
       },
-    },
+    })),
     ...PLAN_CONTROLS.map(([control, signal, description]) => ({
       ...{ signal, description },
       read: (_: PlanState, body: unknown): PlanFact => ({ type: 'control_received', control, by: senderOf(body) }),
@@ -263,7 +262,7 @@ function mark(run: PlanRun, id: PhaseId): Promise<void> {
   );
 }
 
-/** A plan that is ended leaves no worktree behind; one that cannot be removed is told. An aborted one leaves what it knew. */
+/** A plan that is ended leaves no worktree behind; one that cannot be removed is told. One that is aborted, or leaves a report, leaves what it knew. */
 async function cleanUp(run: PlanRun): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     const { state } = run;
@@ -274,6 +273,7 @@ async function cleanUp(run: PlanRun): Promise<void> {
     }
     const open = await endRuns(run);
     for (const name of run.state.worktrees.made) if (!open.includes(name)) await clean(run, name);
-    if (run.state.abortedBy !== null && run.state.reading.plan !== null) await checkpoint(run);
+    const { abortedBy, reading } = run.state;
+    if ((abortedBy !== null || reportsOf(run.state).length > 0) && reading.plan !== null) await checkpoint(run);
   });
 }

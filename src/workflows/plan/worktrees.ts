@@ -47,7 +47,7 @@ export function onGroupVerified(state: PlanState, base: boolean, result: VerifyO
   if (base) {
     if (passed(result)) return { ...within(state, 'group', { baseTested: true }), stage: { at: 'jobs' } };
     const first = groupOf(state)[0]?.id ?? null;
-    return askAbout(state, first, 'engine_failed', `the tests fail before the phases begin: ${result.summary}`);
+    return askAbout(state, first, 'tests_failed', `the tests fail before the phases begin: ${result.summary}`);
   }
   const { outcome, summary } = result;
   const told = emit(state, now, { type: 'merged_tested', outcome, summary: cut(state, summary) });

@@ -91,9 +91,19 @@ describe('add_phase', () => {
     expect(made.files.get(file)).toBe(tree.files.get(file)?.replace('Phase 1\n', '[1, 4]\n'));
     expect(made.files.get('010_demo/010_demo.md')).toContain(NEW_DECLARED);
   });
-  test('is refused for a phase that is done, and for one that is not there', () => {
-    expect(replan(planOf(PLAN), { ...ADD, phase: 1 })).toMatchObject({ ok: false });
+  test('after a phase that is done: it is not done any earlier, and waits for that phase', () => {
+    expect(textAfter(PLAN, { ...ADD, phase: 1 })).toBe(PLAN.replace('### Phase 2', `${NEW}### Phase 2`));
+    expect(textAfter(DECLARED, { ...ADD, phase: 1 })).toBe(
+      DECLARED.replace('### Phase 2', `${NEW_DECLARED}### Phase 2`),
+    );
+    const all = PLAN.replace('Phase 3: Third', 'Phase 3: Third [COMPLETED]');
+    expect(textAfter(all, { ...ADD, phase: 3 })).toBe(all.replace('## After', `${NEW}## After`));
+    const last = '# Plan\n\n### Phase 1: Only [SKIPPED]\n- [ ] a';
+    expect(textAfter(last, { ...ADD, phase: 1 })).toBe(`${last}\n\n${NEW.replace('Phase 4', 'Phase 2')}`);
+  });
+  test('is refused for a phase that is not there; what is done takes nothing else', () => {
     expect(replan(planOf(PLAN), { ...ADD, phase: 9 })).toMatchObject({ ok: false });
+    expect(replan(planOf(PLAN), { action: 'update_tasks', phase: 1, add: ['x'] })).toMatchObject({ ok: false });
   });
 });
 

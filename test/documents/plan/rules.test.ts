@@ -139,7 +139,7 @@ describe('a replan as a model answers it', () => {
     objective: 'o',
     tasks: ['- [ ] one', 'two'],
   };
-  const check = (value: unknown) => checkReplan(value, ACTIONS.test_failure_pattern, 2);
+  const check = (value: unknown) => checkReplan(value, ACTIONS.test_failure_pattern, [2]);
 
   test('is taken as data, bullets of tasks left out', () => {
     expect(check(good)).toEqual({ ok: true, replan: { ...good, tasks: ['one', 'two'] } });
