@@ -164,7 +164,15 @@ test('HEAD moved while tests ran: rebase commits on top, take_theirs rolls back,
 });
 
 test('a commit hook refuses, or changes what was approved: asked, and each answer does what it says', async () => {
-  const s = await scenery(['retried.js', 'dropped.js', 'handed.js', 'mended.js', 'undone.js', 'styled.js']);
+  const s = await scenery([
+    'retried.js',
+    'dropped.js',
+    'handed.js',
+    'mended.js',
+    'undone.js',
+    'renewed.js',
+    'styled.js',
+  ]);
   const hook = (body: string) => {
     s.write('.git/hooks/pre-commit', `#!/bin/sh\n${body}\n`);
     chmodSync(join(s.repo, '.git/hooks/pre-commit'), 0o755);
@@ -210,6 +218,11 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
   await s.answer(unfinished.run, 'take_theirs');
   expect(await s.end(unfinished.run)).toMatchObject({ outcome: 'skipped', files: [] });
   expect([s.read('undone.js'), ...subjects(s, 1)]).toEqual([one(1), 'Change mended.js']);
+
+  const renewed = await paused('renewed.js', 'hook_changed', 'extra.txt');
+  hook('exit 0');
+  await s.answer(renewed.run, 'regenerate');
+  expect(await s.end(renewed.run)).toMatchObject({ outcome: 'committed', files: ['renewed.js'], usage: { calls: 2 } });
 
   // A formatter, as hooks mostly are: it changes the file and what is to be committed, every time.
   hook("sed -i 's/ *;$/ ;/' styled.js && git add styled.js");

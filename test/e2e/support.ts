@@ -22,6 +22,7 @@ import {
 } from '../../src/client/index.js';
 import { openDecision } from '../../src/client/runs/decide.js';
 import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
+import { answerByFace } from './faces.js';
 import { homesOf, noteShares } from './homes.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
 
@@ -203,6 +204,10 @@ export async function scene(
       await sleep(100);
     }
   };
+  const openPoint = async (run: ResolvedRun, id: string) => {
+    const { source, status } = await showRun(emend, run, { full: false });
+    return source === 'run' && status.decision?.id === id ? status.decision : null;
+  };
   return {
     home,
     store: emend.store,
@@ -219,6 +224,10 @@ export async function scene(
       const answer = written as 'approve';
       const open = more2.decision ?? (await openDecision(emend, run, { answer, files: more2.files ?? [] }));
       const decision = open === null || typeof open === 'string' ? open : open.id;
+      const point = typeof open === 'string' ? await openPoint(run, open) : open;
+      // What is to be refused, and by whom, is the library's own.
+      if (point?.accepts.includes(answer) === true && (written !== 'revise' || more2.note !== undefined))
+        return answerByFace({ emend, env, repo }, run, point, { answer, ...more2 });
       const by = { name: 'tester', from: 'cli' };
       return decide(emend, run, { answer, by, ...more2, ...(decision === null ? {} : { decision }) });
     },

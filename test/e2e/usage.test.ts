@@ -29,6 +29,8 @@ const PATHS = [
   'picked.js',
   'c.js',
   'd.js',
+  'dear.js',
+  'cheap.js',
 ];
 
 let s: Scene;
@@ -36,6 +38,7 @@ beforeAll(async () => {
   const priced = 'models:\n  rehearsal:\n    input_usd: 1000\n    output_usd: 1000\n';
   s = await scene({ ...Object.fromEntries(PATHS.map((path) => [path, one(1)])), 'emend.yaml': priced }, [
     { ...good('held.js'), fault: { kind: 'hold' as const, after_bytes: 400 } },
+    { ...good('dear.js'), usage: { input_tokens: 60_000 } },
     { name: 'long', match: { contains: '- long.js', times: 1 }, answer: 'x'.repeat(5000) },
     { ...good('mute.js'), fault: { kind: 'hold' as const } },
     { ...cut(1, '- lost.js'), name: 'lost', fault: { kind: 'drop' as const } },
@@ -123,6 +126,15 @@ describe('calls of which no activity told', () => {
     await s.answer(run, 'retry');
     expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['cut.js', 'next.js'] });
   });
+});
+
+test('budget_usd is asked about before the next call, and raised by the answer', async () => {
+  const keys = ['target_files: [cheap.js, dear.js]', 'model: rehearsal', 'approval: auto', 'limits: { budget_usd: 50 }'];
+  const run = await s.start('money.md', job(...keys));
+  const { decision } = (await s.settle(run)).status;
+  expect(decision).toMatchObject({ reason: 'budget', subject: 'budget_usd' });
+  await s.answer(run, 'retry', { set: { budget_usd: 500 } });
+  expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['cheap.js', 'dear.js'] });
 });
 
 describe('limits that a decision raised', () => {
