@@ -129,7 +129,12 @@ describe('calls of which no activity told', () => {
 });
 
 test('budget_usd is asked about before the next call, and raised by the answer', async () => {
-  const keys = ['target_files: [cheap.js, dear.js]', 'model: rehearsal', 'approval: auto', 'limits: { budget_usd: 50 }'];
+  const keys = [
+    'target_files: [cheap.js, dear.js]',
+    'model: rehearsal',
+    'approval: auto',
+    'limits: { budget_usd: 50 }',
+  ];
   const run = await s.start('money.md', job(...keys));
   const { decision } = (await s.settle(run)).status;
   expect(decision).toMatchObject({ reason: 'budget', subject: 'budget_usd' });

@@ -1,6 +1,7 @@
 /** docs/recovery.md, SECURITY.md, docs/adversary.md and docs/coverage.md promise a test for each row; each state that is tested has its row. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import { ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
 
 const DOC = readFileSync('docs/recovery.md', 'utf8');
 
@@ -110,4 +111,14 @@ describe('docs/coverage.md', () => {
     ]);
     expect(rowsOf(head)).toEqual(counted);
   });
+});
+
+test('each reason to pause is met by an end-to-end test that answers it', () => {
+  const tests = readdirSync('test/e2e').filter((name) => name.endsWith('.test.ts'));
+  const texts = tests
+    .map((name) => readFileSync(`test/e2e/${name}`, 'utf8'))
+    .filter((text) => text.includes('.answer('));
+  expect(
+    Object.keys(ANSWERS_BY_REASON).filter((reason) => !texts.some((text) => text.includes(`'${reason}'`))),
+  ).toEqual([]);
 });
