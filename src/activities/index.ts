@@ -24,6 +24,7 @@ export { archiveSink } from './frame/ports.js';
 export type { ActivityPorts } from './frame/ports.js';
 export { withPlanLog } from './plan/plan-log.js';
 export { createEditRunner } from './frame/edit-worker.js';
+export { preflight, readPlan };
 
 /** One for each row: one that is missing or too many does not compile. */
 const WORK: { readonly [N in ActivityName]: (ports: ActivityPorts) => Work<InputOf<N>, ResultOf<N>> } = {

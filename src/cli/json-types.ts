@@ -24,6 +24,7 @@ import type { RunState, StepStatus } from '../shared/run.js';
 import type { StepUsage } from '../shared/usage.js';
 import type { ProposalSummary } from '../shared/proposal-activities.js';
 import type { RecoveredTransaction, FileConflict } from '../workspace/ports.js';
+import type { Estimated } from '../worker/index.js';
 import type { FollowedPlan } from './follow-plan.js';
 import type { WrittenFile } from './commands/plan-files.js';
 
@@ -106,6 +107,8 @@ export interface JsonOutputs {
     readonly exit: ExitCode;
   };
   readonly run: Begun & RunOutcome;
+  /** Of a plan, too. */
+  readonly 'run --estimate': Estimated & { readonly v: 1; readonly path: string; readonly exit: ExitCode };
   readonly list: RunList & Recovered;
   readonly show: ShownRun;
   /** Null: the run has no proposal. */

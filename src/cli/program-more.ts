@@ -60,6 +60,7 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
     .command('run')
     .argument('<plan>', PLAN)
     .description('carry a plan out, phase by phase, or join its open run')
+    .option('--estimate', 'only say how many calls, tokens and US dollars it is expected to take; starts nothing')
     .option('--phase <n>', 'begin with this phase; those before it are taken as done')
     .addOption(
       new Option('--sequential', 'one phase after the other, whatever the dependencies allow').conflicts('waves'),

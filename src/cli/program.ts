@@ -52,6 +52,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .option('--push <branch>', 'push the commit to this branch of the remote')
     .option('--remote <name>', 'the remote to push to', 'origin')
     .option('--draft-pr', 'open a draft pull request for the branch, with gh')
+    .option('--estimate', 'only say how many calls, tokens and US dollars it is expected to take; starts nothing')
     .option('--again', 'start another run beside an open one of the same job')
     .addOption(live())
     .option('--set <limit=value>', 'a limit, or `requireCompleteSentinel`, for this run (repeatable)', collect, [])

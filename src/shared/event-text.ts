@@ -4,7 +4,7 @@ import { clockTime } from './outage.js';
 import { count } from './text.js';
 import type { LedgerRow, StepStatus } from './run.js';
 import type { PhaseEstimate } from './plan.js';
-import { NO_USAGE, usageText } from './usage.js';
+import { expectedText, NO_USAGE, usageText } from './usage.js';
 import { shownKey } from './ids.js';
 
 export function estimateText(
@@ -80,6 +80,7 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   activity_failed: ({ activity, message }) => `${activity} failed: ${message}`,
   abort_requested: ({ by }) => `abort asked by ${by}`,
   step_finished: ({ outcome }) => `finished: ${outcome}`,
+  estimated: (event) => `estimate: ${expectedText(event)}`,
   plan_estimated: (event) => `estimate for ${estimateText(event.phases, event, event.most ?? null, event.over)}`,
   plan_started: ({ phases, done, mode, waves }) =>
     `plan of ${count(phases, 'phase')}, ${done} done, ${mode}: ${waves.map((wave) => wave.join(', ')).join(' | ')}`,
@@ -153,9 +154,17 @@ export const attemptsText = ({
 }: Pick<LedgerRow, 'attempts' | 'attemptsLeft' | 'callsLeft'>): string =>
   attemptsLeft === undefined ? `${attempts || ''}` : `${attempts} (${attemptsLeft} and ${callsLeft ?? 0} left)`;
 
-/** What it paid for so far, and how many edit calls `maxTotalChunks` still allows. */
-export const soFarText = ({ usage, chunksLeft }: Pick<StepStatus, 'usage' | 'chunksLeft'>): string =>
-  `${usageText(usage)}${chunksLeft === undefined ? '' : `; ${count(chunksLeft, 'edit call')} left`}`;
+/** What it paid for so far, how many edit calls `maxTotalChunks` still allows, and what it was expected to take. */
+export const soFarText = ({
+  usage,
+  chunksLeft,
+  estimate,
+}: Pick<StepStatus, 'usage' | 'chunksLeft' | 'estimate'>): string =>
+  [
+    usageText(usage),
+    ...(chunksLeft === undefined ? [] : [`${count(chunksLeft, 'edit call')} left`]),
+    ...(estimate === undefined ? [] : [`expected: ${expectedText(estimate)}`]),
+  ].join('; ');
 
 // The four questions that are asked of a plan's events: `emend events --kind`. Pure.
 

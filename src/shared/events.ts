@@ -2,7 +2,7 @@
 import type { PauseReason } from './decisions.js';
 import type { Bucket, Format } from './formats.js';
 import type { PhaseEstimate, PhaseMarker, PlanOutcome } from './plan.js';
-import type { StepUsage } from './usage.js';
+import type { StepEstimate, StepUsage } from './usage.js';
 
 export interface Progress {
   readonly done: number;
@@ -18,6 +18,8 @@ export interface JobEvents {
     targetFileCount: number;
     estimatedComplexity: 'low' | 'medium' | 'high';
   };
+  /** Before the first call. */
+  estimated: StepEstimate;
   truncation_detected: { file: string; reason: string; partialLength: number; stopReason: string | null };
   edit_split_triggered: { reason: string; file_count: number };
   edit_chunk_started: { file: string; chunk_index: number; total_chunks: number };

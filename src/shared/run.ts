@@ -4,7 +4,7 @@
  */
 import type { StepKey, BlobRef } from './ids.js';
 import type { PlanProgress } from './plan.js';
-import type { StepUsage } from './usage.js';
+import type { StepEstimate, StepUsage } from './usage.js';
 import type { Rules } from './rules.js';
 import type { DecisionPoint } from './decisions.js';
 import type { Target } from './step-activities.js';
@@ -161,6 +161,8 @@ export interface StepStatus {
   readonly outage?: Outage;
   readonly proposalId: string | null;
   readonly usage: StepUsage;
+  /** Said before the first call; of a plan: of the phases still to be done. Absent: not known. */
+  readonly estimate?: StepEstimate;
   readonly wasSplit: boolean;
   /** Edit calls that `maxTotalChunks` still allows; absent: not known, or none comes. */
   readonly chunksLeft?: number;

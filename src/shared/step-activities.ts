@@ -2,7 +2,7 @@
  * Everything that crosses the boundary between client, workflow and activities: names, types, versions.
  * ◆ Every input carries `v`. File contents and answers travel as blob references only.
  */
-import type { StepUsage } from './usage.js';
+import type { StepEstimate, StepUsage } from './usage.js';
 import type { DecisionRequest, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
 import type { Bucket, Format } from './formats.js';
@@ -78,7 +78,7 @@ export type PreflightResult =
       readonly test: TestPlan;
       /** Commit message without trailer; null: no commit asked. */
       readonly commitMessage: string | null;
-      readonly estimate: { readonly chunks: number } & Pick<StepUsage, 'input_tokens' | 'output_tokens' | 'usd'>;
+      readonly estimate: StepEstimate;
       /** Said before paying; not empty: the step asks (`estimate`). */
       readonly overEstimate: readonly string[];
       readonly warnings: readonly string[];
@@ -87,7 +87,7 @@ export type PreflightResult =
       /** Why there is no sandbox for the step's commands; absent: there is one, or none is wanted, or no command will run. */
       readonly noSandbox?: string;
     }
-  | { readonly outcome: 'pick'; readonly snapshot: BlobRef }
+  | { readonly outcome: 'pick'; readonly snapshot: BlobRef; readonly estimate: StepEstimate }
   | { readonly outcome: 'refused'; readonly problem: Problem };
 
 export interface PickInput extends ActivityBase {

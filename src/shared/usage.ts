@@ -46,6 +46,23 @@ export const sumEstimates = (parts: readonly Partial<PhaseEstimate>[]): PhaseEst
   return { calls, input_tokens, output_tokens, usd };
 };
 
+/** Where prices are from, and of which day (YYYY-MM-DD; null: not said). */
+export interface Priced {
+  readonly source: string;
+  readonly date: string | null;
+}
+/** If no answer fails. `model`: which is asked first, by whose prices; absent: several, or none is known. */
+export interface StepEstimate extends PhaseEstimate {
+  readonly model?: string;
+  readonly priced?: Priced | null;
+}
+/** For people: `about 2 model calls, 3,000 tokens in, 500 out, $0.0110 (genai-prices 0.2.3 (PyPI), 2026-11-10), if no answer fails`. */
+export const expectedText = ({ model, priced, ...expected }: StepEstimate): string => {
+  const whose =
+    priced == null ? model : `${model ?? ''}, ${priced.source}${priced.date === null ? '' : ` of ${priced.date}`}`;
+  return `about ${usageText({ ...NO_USAGE, ...expected })}${whose === undefined ? '' : ` (${whose})`}, if no answer fails`;
+};
+
 /** What the model read: from its cache or not. */
 export const tokensIn = ({ input_tokens, cacheRead_tokens, cacheWrite_tokens }: CountedTokens): number =>
   input_tokens + cacheRead_tokens + cacheWrite_tokens;

@@ -24,6 +24,8 @@ import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
 import { connectWorker, runWorkers } from './run-workers.js';
 
+export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
+
 const STOP_FORCE_MS = 10_000; // bound: Past the grace time activities are told to stop; those that do not listen are waited for this long,
 const STOP_END_MS = 5_000; // bound: and the end of worker and connection after that.
 

@@ -6,7 +6,7 @@ import { resolveLimits } from '../../src/documents/job/limits.js';
 
 const ASKED = { calls: 2, input_tokens: 4_000, output_tokens: 1_000, usd: 0.1 };
 
-const most = (replanLimit: number, yaml = '') => {
+const most = (replanLimit: number, yaml = 'model: unheard-of') => {
   const config = parseConfig(yaml, 'emend.yaml');
   if (!config.ok) throw new Error('the configuration is wrong');
   const limits = resolveLimits(config.value, { limits: {} }, {});
@@ -24,7 +24,6 @@ test.each([
   expect(estimate.calls).toBe(calls);
   // Whatever comes after a failure is shown its output.
   expect(estimate.input_tokens).toBeGreaterThan((replanLimit + 1) * 3 * ASKED.input_tokens);
-  // The default model's price is not known.
   expect(estimate.usd).toBeNull();
 });
 

@@ -122,6 +122,7 @@ inBrowser()('the review page', () => {
       await page.getByText(/approve by ada \(web\)/).waitFor();
       await page.getByRole('link', { name: 'What became of it' }).click();
       await page.getByText('committed', { exact: true }).first().waitFor();
+      await page.getByText(/; expected: about 1 model call, .* tokens in, .* out, \$0\.\d{4} \(claude-/).waitFor();
       await picture(page, 'run-light');
       expect(await violations(page)).toEqual([]);
     });

@@ -3,6 +3,7 @@
  * person raises reach every call from then on.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { exitOfResult } from '../../src/cli/errors.js';
 import { scene, whole, type Scene } from './support.js';
 
 const one = (n: number): string => `const one = ${n};\n`;
@@ -23,6 +24,7 @@ const PATHS = [
   'long.js',
   'cut.js',
   'next.js',
+  'told.js',
   'mute.js',
   'lost.js',
   'after.js',
@@ -56,6 +58,27 @@ afterAll(async () => {
 });
 const asked = (...rules: string[]): number =>
   s.rehearsal.requests().filter(({ rule }) => rules.includes(rule ?? '')).length;
+
+test('budget_usd with a model whose price is not known is refused before the first call', async () => {
+  const run = await s.start('unpriced.md', job('target_files: [held.js]', 'model: unheard-of', 'budget_usd: 1'));
+  const result = await s.end(run);
+  expect(result).toMatchObject({ outcome: 'refused', problem: { code: 'config_invalid' }, usage: { calls: 0 } });
+  expect(result.problem?.next).toContain('`models:`');
+  expect(exitOfResult(result)).toBe(2);
+  expect(s.rehearsal.requests()).toEqual([]);
+});
+
+test('what it is expected to take is in the status and the events before the first call', async () => {
+  const run = await s.start('told.md', job('target_files: [told.js]', 'model: rehearsal'));
+  await s.settle(run);
+  const told = (await s.events(run)).map(({ type }) => type);
+  expect(told.indexOf('estimated')).toBeGreaterThan(-1);
+  expect(told.indexOf('estimated')).toBeLessThan(told.indexOf('edit_chunk_started'));
+  const { estimate } = (await s.show(run)).status;
+  expect(estimate).toMatchObject({ calls: 1, model: 'rehearsal', priced: { source: 'emend.yaml', date: null } });
+  expect(estimate?.usd).toBeCloseTo(((estimate?.input_tokens ?? 0) + (estimate?.output_tokens ?? 0)) / 1000);
+  await s.answer(run, 'abort');
+});
 
 describe('calls of which no activity told', () => {
   test('a call that an abort cuts off is counted, priced and shown', async () => {

@@ -102,7 +102,8 @@ export class World {
 
   // ---------------------------------------------------------------------------------------------------------------- up to the proposal
   preflight(word: string, state: StepState): PreflightResult {
-    if (word === 'pick') return { outcome: 'pick', snapshot: blob('file list') };
+    const estimate = { calls: 2, input_tokens: 100, output_tokens: 100, usd: 0.01, model: 'm', priced: null };
+    if (word === 'pick') return { outcome: 'pick', snapshot: blob('file list'), estimate };
     if (word.startsWith('refused'))
       return { outcome: 'refused', problem: problem('target_missing', 'a.ts is not there') };
     const { number, ready, picked } = state.base;
@@ -139,7 +140,7 @@ export class World {
       briefWanted: false,
       test: { commands: [], found: null },
       commitMessage: 'Grow',
-      estimate: { chunks: chosen.length, input_tokens: 100, output_tokens: 100, usd: 0.01 },
+      estimate,
       overEstimate: [],
       warnings: [],
       ...this.wanted.ready,

@@ -11,7 +11,7 @@ import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { sentence, type ActivityScope, stoodStill } from './activity.js';
 import type { ActivityPorts } from './ports.js';
 import { maskRequest, restoreAnswer, type SecretPlaces, type ShownFiles } from './secrets.js';
-import type { ProjectConfig } from '../../documents/job/index.js';
+import { modelEntry, type ProjectConfig } from '../../documents/job/index.js';
 
 const WAKE_MS = 60_000; // bound: After a machine slept its network comes back within this: a model that is not reached then is waited for.
 
@@ -143,7 +143,7 @@ export async function callModel(
       stoodStill: () => stoodStill.times,
       ...(limits.maxAnswer_bytes === null ? {} : { maxAnswer_bytes: limits.maxAnswer_bytes }),
       ...(limits.maxCallLog_bytes === null ? {} : { maxCallLog_bytes: limits.maxCallLog_bytes }),
-      price: priceBy(snapshot.config.models),
+      price: priceBy({ [wanted.model]: modelEntry(snapshot.config, wanted.model) }),
       signal: scope.signal,
     })
     .catch((error: unknown) => unavailable(error, limits, ports.timings));

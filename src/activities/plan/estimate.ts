@@ -17,7 +17,7 @@ import type { PhaseEstimate, PhaseCategory } from '../../shared/plan.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Limits } from '../../shared/limits.js';
 import { sumEstimates } from '../../shared/usage.js';
-import { estimateEdits, priceOf, tokensOfBytes } from '../step/estimate.js';
+import { estimateEdits, priceOf, refuseUnpriced, SMALL_CALL, tokensOfBytes, UNNAMED_bytes } from '../step/estimate.js';
 import { readGiven } from '../../system/given-file.js';
 
 // bound: So many attempts in a row fail at most before a phase is replanned (src/documents/plan/triggers.ts).
@@ -37,12 +37,9 @@ export function effortText(score: number): string {
     : 'Think harder than usual before you answer: this phase is complex.';
 }
 
-/** A call that picks files, agrees on names, or scores a phase: prompt and answer. */
-const SMALL_CALL = { input_tokens: 1_500, output_tokens: 500 } as const;
-/** Where no file is named: one of this size is edited. */
-const UNNAMED_bytes = 8_192;
-
 export interface PhaseToEstimate {
+  /** For messages. */
+  readonly name: string;
   readonly files: { readonly there: readonly string[]; readonly fresh: readonly string[] };
   readonly text: string;
   readonly category: PhaseCategory;
@@ -58,16 +55,11 @@ export async function estimatePhase(
   phase: PhaseToEstimate,
 ): Promise<PhaseEstimate> {
   const { named, model, files, split } = await editsOf(workspace, config, limits, phase);
-  const edits = estimateEdits(config, model, files, split);
   const small = [!named, split && files.length > 1, phase.second].filter(Boolean).length;
-  // Each call is told what the phase asks for.
-  const asked = { input_tokens: edits.chunks * tokensOfBytes(Buffer.byteLength(phase.text)), output_tokens: 0 };
-  const parts = [
-    { calls: edits.chunks, ...edits },
-    { calls: 0, ...asked, usd: priceOf(config, model, asked) },
-    ...Array.from({ length: small }, () => ({ calls: 1, ...SMALL_CALL, usd: priceOf(config, model, SMALL_CALL) })),
-  ];
-  return sumEstimates(parts);
+  const told = { split, text_bytes: Buffer.byteLength(phase.text), small };
+  const { calls, input_tokens, output_tokens, usd } = estimateEdits(config, model, files, told);
+  refuseUnpriced(limits, { usd }, phase.name);
+  return { calls, input_tokens, output_tokens, usd };
 }
 
 /**

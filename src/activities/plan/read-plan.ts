@@ -153,7 +153,8 @@ async function estimated(
     const { files: named = [], text = '' } = texts.phases[phase.id] ?? {};
     const files = await filesOf(workspace, named, text, own);
     const { category, second, score } = phase;
-    const wanted = { files, text, category, second, score: score.score };
+    const name = `Phase ${phase.number}: ${phase.name}`;
+    const wanted = { name, files, text, category, second, score: score.score };
     const estimate = await estimatePhase(workspace, config, limits, wanted);
     const { replanLimit } = plan.thresholds.values;
     const most = isTested ? { most: mostOfPhase({ config, limits }, wanted, estimate, replanLimit) } : {};

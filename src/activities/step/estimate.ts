@@ -1,10 +1,12 @@
 /** What edits are expected to take: said before anything is paid for, and so on the high side. */
 import { priceBy } from '../../model/tokens.js';
-import type { ProjectConfig } from '../../documents/job/index.js';
+import { modelEntry, type ProjectConfig } from '../../documents/job/index.js';
 import type { Format } from '../../shared/formats.js';
 import type { JournaledAttempt } from '../../model/ports.js';
 import type { CountUsageInput, CountUsageResult } from '../../shared/step-activities.js';
-import { sumUsage } from '../../shared/usage.js';
+import { sumUsage, type StepEstimate } from '../../shared/usage.js';
+import { fail } from '../../shared/problems.js';
+import type { Limits } from '../../shared/limits.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 
@@ -12,42 +14,62 @@ const PROMPT_tokens = 1_500;
 /** What an answer costs per file where only the change is said, or where the file is made. */
 const CHANGE_tokens = 1_500;
 const BYTES_PER_TOKEN = 3.5;
+/** A call that picks files, agrees on names, or scores a phase: prompt and answer. */
+export const SMALL_CALL = { input_tokens: 1_500, output_tokens: 500 } as const;
+/** Where no file is named: one of this size is edited. */
+export const UNNAMED_bytes = 8_192;
 
 export interface EstimatedFile {
   readonly bytes: number;
   readonly isNew: boolean;
   readonly format: Format;
 }
-export interface Estimate {
-  readonly chunks: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  /** Null: the price of the model is not known. */
-  readonly usd: number | null;
-}
-
 export const tokensOfBytes = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
 
 export const priceOf = (
-  { models }: Pick<ProjectConfig, 'models'>,
+  config: Pick<ProjectConfig, 'models'>,
   model: string,
-  { input_tokens, output_tokens }: Pick<Estimate, 'input_tokens' | 'output_tokens'>,
-): number | null => priceBy(models)(model, { input: input_tokens, output: output_tokens, cacheRead: 0, cacheWrite: 0 });
+  { input_tokens, output_tokens }: Pick<StepEstimate, 'input_tokens' | 'output_tokens'>,
+): number | null => {
+  const price = priceBy({ [model]: modelEntry(config, model) });
+  return price(model, { input: input_tokens, output: output_tokens, cacheRead: 0, cacheWrite: 0 });
+};
 
-/** `split`: one call a file; else one for all of them. */
+interface Expected {
+  /** One call a file; else one for all of them. */
+  readonly split: boolean;
+  /** What each call is told beside its files. */
+  readonly text_bytes: number;
+  /** Calls that pick files, agree on names or score a phase. */
+  readonly small: number;
+}
+
 export function estimateEdits(
   config: Pick<ProjectConfig, 'models'>,
   model: string,
   files: readonly EstimatedFile[],
-  split: boolean,
-): Estimate {
+  { split, text_bytes, small }: Expected,
+): StepEstimate {
   const chunks = split ? files.length : Math.min(files.length, 1);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const whole = files.filter(({ format, isNew }) => format === 'whole-file' && !isNew);
   const rewritten = whole.reduce((sum, file) => sum + file.bytes, 0);
-  const input_tokens = chunks * PROMPT_tokens + tokensOfBytes(bytes);
-  const output_tokens = tokensOfBytes(rewritten) + (files.length - whole.length) * CHANGE_tokens;
-  return { chunks, input_tokens, output_tokens, usd: priceOf(config, model, { input_tokens, output_tokens }) };
+  const told = chunks * (PROMPT_tokens + tokensOfBytes(text_bytes));
+  const input_tokens = told + tokensOfBytes(bytes) + small * SMALL_CALL.input_tokens;
+  const said = tokensOfBytes(rewritten) + (files.length - whole.length) * CHANGE_tokens;
+  const tokens = { input_tokens, output_tokens: said + small * SMALL_CALL.output_tokens };
+  const { priced } = modelEntry(config, model);
+  return { calls: chunks + small, ...tokens, usd: priceOf(config, model, tokens), model, priced };
+}
+
+/** A person who sets a limit in money is told beforehand where it could not count. Throws ProblemError `config_invalid`. */
+export function refuseUnpriced({ budget_usd }: Limits, { usd }: Pick<StepEstimate, 'usd'>, what: string): void {
+  if (budget_usd !== null && usd === null)
+    fail(
+      'config_invalid',
+      `${what}: budget_usd is ${budget_usd}, and what its model costs is not known.`,
+      'Give input_usd and output_usd of the model under `models:` in emend.yaml, or leave budget_usd out.',
+    );
 }
 
 // What a step has used so far, by its journal: every call that may have been paid for, whatever became of the activity that made it.

@@ -24,6 +24,7 @@ import {
   type ProjectConfig,
 } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
+import type { StepEstimate } from '../../shared/usage.js';
 import { ProblemsError, fail, problem, type Problem } from '../../shared/problems.js';
 import type { PreflightInput, PreflightResult, TestPlan } from '../../shared/step-activities.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
@@ -32,7 +33,7 @@ import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { approversOf } from './approvers.js';
-import { estimateEdits, type Estimate } from './estimate.js';
+import { estimateEdits, refuseUnpriced, UNNAMED_bytes } from './estimate.js';
 import {
   readTextFile,
   snapshotTarget,
@@ -105,6 +106,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     hints: [...config.hints, ...input.hints],
     finalNewline: job.finalNewline,
   };
+  const text_bytes = Buffer.byteLength(job.instructions);
   const chosen = await chooseTargets({
     workspace: root,
     job,
@@ -123,7 +125,10 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     const limits = fitLimits(asked, modelEntry(config, model));
     const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
     const snapshot: Snapshot = { ...base, ...empty, model, limits, fileList: chosen.files };
-    return { outcome: 'pick', snapshot: await putJson(blobs, snapshot) };
+    const unknown = [{ bytes: UNNAMED_bytes, isNew: false, format: 'whole-file' }] as const;
+    const estimate = estimateEdits(config, model, unknown, { split: false, text_bytes, small: 1 });
+    refuseUnpriced(limits, estimate, input.jobPath);
+    return { outcome: 'pick', snapshot: await putJson(blobs, snapshot), estimate };
   }
 
   const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
@@ -163,6 +168,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const asking = edited(targets);
   const split = splitDecision({ mode, complexity: level, formats: asking.map((target) => target.format), limits });
   const named = await scriptFiles(root, await siblings());
+  const texts = (paths: readonly string[], jobPath: string | null) =>
+    textRefs({ ports, workspace: root, paths, limits, jobPath, signal });
   const snapshot: Snapshot = {
     ...base,
     config: { ...base.config, protected: [...named, ...base.config.protected] },
@@ -170,22 +177,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     complexity: level,
     routedAs,
     limits,
-    context: await textRefs({
-      ports,
-      workspace: root,
-      paths: job.contextFiles,
-      limits,
-      jobPath: input.jobPath,
-      signal,
-    }),
-    rules: await textRefs({
-      ports,
-      workspace: root,
-      paths: ['CLAUDE.md', 'AGENTS.md', ...config.rules],
-      limits,
-      jobPath: null,
-      signal,
-    }),
+    context: await texts(job.contextFiles, input.jobPath),
+    rules: await texts(['CLAUDE.md', 'AGENTS.md', ...config.rules], null),
     targets: [...kept.filter((target) => !wanted.includes(target.path)), ...targets],
     fileList: [],
     names: await putText(blobs, (await siblings()).join('\n')),
@@ -196,12 +189,20 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     snapshot.config.sandbox !== 'off' && (runs || (commitMessage !== null && config.hooks))
       ? await ports.commands.withoutSandbox()
       : null;
+  // Files that are written one after the other see each other; only an edit of existing files needs names agreed on beforehand.
+  const briefWanted = split.shouldSplit && asking.length > 1 && mode !== 'sequential';
+  const small = briefWanted ? 1 : 0;
   const estimate = estimateEdits(
     config,
     model,
     asking.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
-    split.shouldSplit,
+    {
+      split: split.shouldSplit,
+      text_bytes: [...snapshot.context, ...snapshot.rules].reduce((sum, text) => sum + (text.bytes ?? 0), text_bytes),
+      small,
+    },
   );
+  if (input.snapshotNumber === 1 || input.picked !== null) refuseUnpriced(limits, estimate, input.jobPath);
   return {
     outcome: 'ready',
     snapshot: await putJson(blobs, snapshot),
@@ -228,12 +229,11 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
       split.shouldSplit || asking.length < 2
         ? null
         : { format: asking[0]?.format ?? 'whole-file', outputBudget_tokens },
-    // Files that are written one after the other see each other; only an edit of existing files needs names agreed on beforehand.
-    briefWanted: split.shouldSplit && asking.length > 1 && mode !== 'sequential',
+    briefWanted,
     test: tests,
     commitMessage,
     estimate,
-    overEstimate: overEstimate(estimate, limits, asking.length),
+    overEstimate: overEstimate(estimate, limits, { chunks: estimate.calls - small, files: asking.length }),
     warnings: [
       ...(requireMarker ? [] : [NO_SENTINEL]),
       ...(approvers !== null && policy === 'auto' ? [NO_POLICY] : []),
@@ -271,12 +271,16 @@ async function earlierTargets(ports: ActivityPorts, input: PreflightInput): Prom
   return [];
 }
 
-function overEstimate(estimate: Estimate, limits: Limits, files: number): string[] {
+function overEstimate(
+  estimate: StepEstimate,
+  limits: Limits,
+  { chunks, files }: { readonly chunks: number; readonly files: number },
+): string[] {
   const over: string[] = [];
-  const chunks = totalChunks(limits, files);
-  if (estimate.chunks > chunks) over.push(`${estimate.chunks} edit calls are planned; maxTotalChunks is ${chunks}`);
-  if (limits.budget_calls !== null && estimate.chunks > limits.budget_calls)
-    over.push(`${estimate.chunks} edit calls are planned; budget_calls is ${limits.budget_calls}`);
+  const most = totalChunks(limits, files);
+  if (chunks > most) over.push(`${chunks} edit calls are planned; maxTotalChunks is ${most}`);
+  if (limits.budget_calls !== null && estimate.calls > limits.budget_calls)
+    over.push(`${estimate.calls} calls are planned; budget_calls is ${limits.budget_calls}`);
   const tokens = estimate.input_tokens + estimate.output_tokens;
   if (limits.budget_tokens !== null && tokens > limits.budget_tokens)
     over.push(`about ${tokens} tokens are expected; budget_tokens is ${limits.budget_tokens}`);

@@ -31,6 +31,7 @@ export interface SnapshotTarget {
 export interface TextRef {
   readonly path: string;
   readonly ref: BlobRef;
+  readonly bytes?: number;
 }
 export interface Snapshot {
   readonly stepKey: StepKey;
@@ -165,7 +166,7 @@ export async function textRefs(options: {
     const bytes = await readGiven(found.value.realPath);
     const { binary } = await ports.edits.run('describe', { path, bytes, encoding: null }, signal);
     if (binary) fail('target_binary', `${path} is a binary file: it cannot be shown to a model`);
-    refs.push({ path, ref: await ports.blobs.put(bytes) });
+    refs.push({ path, ref: await ports.blobs.put(bytes), bytes: bytes.length });
   }
   return refs;
 }

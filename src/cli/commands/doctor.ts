@@ -2,6 +2,7 @@ import { EXIT, type ExitCode, ProblemError } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { plain, table } from '../render/text.js';
+import { PRICES } from '../../documents/job/index.js';
 import { queueNames, queuePrefix } from '../../shared/names.js';
 import { hostId, resolveHome } from '../../stores/home.js';
 import { resolveStore } from '../../stores/location.js';
@@ -43,6 +44,7 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
       ['worker', () => working],
       ['model', async () => model(env, await working)],
+      ['prices', () => prices(Date.now())],
     ];
     return await Promise.all(
       checks.map(async ([name, check]) => {
@@ -152,6 +154,15 @@ const model = (env: Environment, worker: Finding): Finding => {
   return good(
     `${key === undefined ? 'no key' : `${key} is set`}, ${baseUrl === '' ? 'api.anthropic.com' : hostOf(baseUrl)}`,
   );
+};
+
+const PRICES_OLD_DAYS = 90; // bound: Prices that were published longer ago may have changed.
+/** Old prices hold up nothing. */
+export const prices = (now_ms: number): Finding => {
+  const days = Math.floor((now_ms - Date.parse(PRICES.date)) / 86_400_000);
+  const found = good(`${PRICES.source} of ${PRICES.date}, ${days} days old`);
+  const mend = "Compare them with your provider's list; `models:` in emend.yaml has the last word.";
+  return days > PRICES_OLD_DAYS ? { ...found, mend } : found;
 };
 
 /** A base URL may carry a user and password. */

@@ -16,6 +16,7 @@ import { refuseHalfDone } from './plan-files.js';
 import { type Io, type JsonFlag, type QuietFlag, foldOf, asides } from '../io.js';
 import { printJson } from '../json.js';
 import { viewLines } from '../render/run.js';
+import { tellEstimate } from './run.js';
 import { runOverrides, withEmend } from '../session.js';
 import { withRunning } from '../services.js';
 import { shellWord } from '../../system/environment.js';
@@ -31,6 +32,7 @@ export interface PlanRunFlags extends BeginFlags {
   readonly forceReplan?: true;
   readonly reportScopeDrift?: string;
   readonly restart?: true;
+  readonly estimate?: true;
   readonly set: readonly string[];
   readonly hint: readonly string[];
 }
@@ -40,6 +42,8 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
   const phase = flags.phase === undefined ? null : phaseNumber(flags.phase, '--phase');
   await refuseHalfDone(io, path);
   const plan = await planOfPath(io.cwd, path);
+  if (flags.estimate === true)
+    return tellEstimate(io, { workspace: plan.workspace, path: plan.planPath, overrides }, flags);
   return withRunning(io, flags, async (session, signal) => {
     const step = await startPlan(session.emend, {
       plan,

@@ -1,11 +1,15 @@
 /** `emend run`: starts a job (or joins its open run), shows it, asks, and says how it ended. */
 import { readJobFile } from '../../workspace/documents/index.js';
 import { startStep } from '../../client/runs/start.js';
-import { fail, type ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { estimateText } from '../../shared/event-text.js';
+import { expectedText } from '../../shared/usage.js';
+import type { ToEstimate } from '../../worker/index.js';
+import { plain } from '../render/text.js';
 import { begin, tellEnd, type BeginFlags } from '../follow-plan.js';
 import { exitOfFollowed, explain } from '../errors.js';
 import { followRun, type Followed } from '../follow-run.js';
-import type { Io } from '../io.js';
+import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import type { RunOutcome } from '../json-types.js';
 import { withRunning } from '../services.js';
@@ -33,6 +37,7 @@ export interface RunFlags extends BeginFlags {
   readonly push?: string;
   readonly remote: string;
   readonly draftPr?: true;
+  readonly estimate?: true;
 }
 
 export const run = async (io: Io, jobPath: string, flags: RunFlags): Promise<ExitCode> => {
@@ -59,6 +64,8 @@ const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: bool
       `${job.jobPath} does not say what should change: below its heading is still what Emend wrote there.`,
       `Write what you want in its place, then: emend run ${jobPath}`,
     );
+  if (flags.estimate === true)
+    return tellEstimate(io, { workspace: job.workspace, path: job.jobPath, job: job.bytes, overrides }, flags);
   return withRunning(io, flags, async (session, signal) => {
     const { emend } = session;
     const step = await startStep(emend, { job, overrides, hints: flags.hint, again: flags.again === true });
@@ -82,6 +89,18 @@ const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: bool
       await publish(io, result, publishing, { workspace: job.workspace, title, run: shown });
     return exit;
   });
+};
+
+/** `--estimate`, of a job or a plan: what it would take. Starts nothing. Throws ProblemError as the run would be refused. */
+export const tellEstimate = async (io: Io, asked: ToEstimate, { json }: JsonFlag): Promise<ExitCode> => {
+  // The worker's libraries are large.
+  const [{ estimateOnly }, { pino }] = await Promise.all([import('../../worker/index.js'), import('pino')]);
+  const found = await estimateOnly(asked, io.env, pino({ level: 'silent' }));
+  const { estimate, phases, most = null, over } = found;
+  if (json === true) printJson(io, 'run --estimate', { v: 1, path: asked.path, ...found, exit: EXIT.done });
+  else if (phases !== undefined) io.out(`${plain(asked.path)}: ${estimateText(phases, estimate, most, over)}`);
+  else for (const text of [expectedText(estimate), ...over]) io.out(`${plain(asked.path)}: ${plain(text)}`);
+  return EXIT.done;
 };
 
 const publishingOf = async (io: Io, { push, remote, draftPr }: RunFlags): Promise<Publishing | null> => {

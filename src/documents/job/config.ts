@@ -49,9 +49,10 @@ const modelMap = z.strictObject(
     cacheWrite_usd: price.optional(),
     context_tokens: size.optional(),
     maxOutput_tokens: size.optional(),
+    thinking: oneOf(['none', 'budget', 'effort']).optional(),
     formats: z.array(format, { error: FORMAT_LIST }).min(1, { error: FORMAT_LIST }).optional(),
   },
-  { error: 'a map of prices, sizes and formats' },
+  { error: 'a map of prices, sizes, thinking and formats' },
 );
 const modelName = text('the name of a model');
 const route = z.strictObject(
@@ -204,7 +205,9 @@ function allModels(written: NonNullable<Settings['models']>): Readonly<Record<st
   const models: Record<string, ModelEntry> = { ...DEFAULT_MODELS };
   for (const [name, entry] of Object.entries(written)) {
     const before = Object.hasOwn(models, name) ? models[name] : undefined;
-    models[name] = { ...UNKNOWN_MODEL, ...before, ...withoutUndefined(entry) };
+    const own = Object.keys(withoutUndefined(entry)).some((key) => key.endsWith('_usd'));
+    const priced = own ? { priced: { source: 'emend.yaml', date: null } } : {};
+    models[name] = { ...UNKNOWN_MODEL, ...before, ...withoutUndefined(entry), ...priced };
   }
   return models;
 }

@@ -3,42 +3,50 @@ import { FORMATS, type Format } from '../../shared/formats.js';
 import { type Limits, LIMITS, type LimitName } from '../../shared/limits.js';
 import type { Complexity, ModelEntry, ProjectConfig } from './types.js';
 
-/** The model that the pinned SDK's own examples use; its price is not known here, so costs say `unknown` until `emend.yaml` names it. */
+/** The model that the pinned SDK's own examples use. */
 export const DEFAULT_MODEL = 'claude-sonnet-5-5';
 
-/** By Anthropic's list: reading a cached prompt costs a tenth of the input price, writing it (5 minutes) a quarter more than it. */
-const priced = (input_usd: number, output_usd: number, maxOutput_tokens: number): ModelEntry => ({
-  input_usd,
-  output_usd,
-  cacheRead_usd: rounded(input_usd * 0.1),
-  cacheWrite_usd: rounded(input_usd * 1.25),
-  context_tokens: 200_000,
-  maxOutput_tokens,
+/** Where the prices below are from, and the day it was published. It names https://www.anthropic.com/pricing#api as theirs. */
+export const PRICES = { source: 'genai-prices 0.2.3 (PyPI)', date: '2026-11-10' } as const;
+
+/** US dollars per million tokens; writing a prompt to the cache (5 minutes) costs a quarter more than reading it as new. */
+const priced = (
+  [input_usd, output_usd, cacheRead_usd]: readonly [number, number, number],
+  thinking: ModelEntry['thinking'],
+  maxOutput_tokens = 64_000,
+): ModelEntry => ({
+  ...{ input_usd, output_usd, cacheRead_usd, cacheWrite_usd: input_usd * 1.25, priced: PRICES },
+  ...{ context_tokens: 200_000, maxOutput_tokens, thinking },
 });
-const rounded = (usd: number): number => Math.round(usd * 1e6) / 1e6;
 
 /**
  * For models that nobody described: no price (costs are shown as unknown), and sizes that most servers take. A model that takes less
  * wants an entry of its own.
  */
 export const UNKNOWN_MODEL: ModelEntry = {
-  input_usd: null,
-  output_usd: null,
-  cacheRead_usd: null,
-  cacheWrite_usd: null,
-  context_tokens: 200_000,
-  maxOutput_tokens: 65_536,
+  ...{ input_usd: null, output_usd: null, cacheRead_usd: null, cacheWrite_usd: null, priced: null },
+  ...{ context_tokens: 200_000, maxOutput_tokens: 65_536, thinking: 'none' },
 };
 
-/** US dollars per million tokens. Later models are left to `emend.yaml`: a price that is not known must not be made up. */
+/**
+ * What is not in the source, or whose price depends on a prompt's size (claude-haiku-5-5), is left to `emend.yaml`: a price that is not
+ * known must not be made up. `thinking` by @anthropic-ai/sdk 1.12.0 and litellm 1.110.2 (PyPI, `supports_adaptive_thinking`).
+ */
 export const DEFAULT_MODELS: Readonly<Record<string, ModelEntry>> = {
-  'claude-sonnet-5-5': { ...UNKNOWN_MODEL, maxOutput_tokens: 64_000 },
-  'claude-sonnet-4-5': priced(3, 15, 64_000),
-  'claude-haiku-4-5': priced(1, 5, 64_000),
-  'claude-opus-4-5': priced(5, 25, 64_000),
-  'claude-opus-4-1': priced(15, 75, 32_000),
-  'claude-sonnet-4-6': { ...UNKNOWN_MODEL, maxOutput_tokens: 64_000 },
-  'claude-opus-4-6': { ...UNKNOWN_MODEL, maxOutput_tokens: 64_000 },
+  'claude-sonnet-5-5': priced([2, 10, 0.1], 'effort'),
+  'claude-opus-5-5': priced([4, 20, 0.2], 'effort'),
+  'claude-fable-5-1': priced([10, 50, 0.25], 'effort'),
+  'claude-sonnet-5': priced([2, 10, 0.2], 'effort'),
+  'claude-opus-5': priced([5, 25, 0.5], 'effort'),
+  'claude-fable-5': priced([10, 50, 1], 'effort'),
+  'claude-opus-4-8': priced([5, 25, 0.5], 'effort'),
+  'claude-opus-4-7': priced([5, 25, 0.5], 'effort'),
+  'claude-sonnet-4-6': priced([3, 15, 0.3], 'budget'),
+  'claude-opus-4-6': priced([5, 25, 0.5], 'budget'),
+  'claude-sonnet-4-5': priced([3, 15, 0.3], 'budget'),
+  'claude-haiku-4-5': priced([1, 5, 0.1], 'budget'),
+  'claude-opus-4-5': priced([5, 25, 0.5], 'budget'),
+  'claude-opus-4-1': priced([15, 75, 1.5], 'budget', 32_000),
 };
 
 /** A model's entry; a dated name (`claude-sonnet-4-5-20250929`) or `-latest` is found by the name without its end. */

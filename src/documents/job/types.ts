@@ -1,6 +1,7 @@
 /** What a job file and `emend.yaml` say, checked. Pure: text in, values or problems with `file:line` out. */
 import type { Format, GuardSettings, ToleranceSettings } from '../../shared/formats.js';
 import type { LimitName } from '../../shared/limits.js';
+import type { Priced } from '../../shared/usage.js';
 import type { Problem } from '../../shared/problems.js';
 import type { SandboxSettings } from '../source/schemas.js';
 
@@ -55,6 +56,10 @@ export interface ModelEntry {
   readonly output_usd: number | null;
   readonly cacheRead_usd: number | null;
   readonly cacheWrite_usd: number | null;
+  /** Where the prices are from, and of which day (YYYY-MM-DD; null: not said). Null: there are none. */
+  readonly priced: Priced | null;
+  /** `budget`: a budget of tokens; `effort`: a level, of which the model makes its own budget; `none`: neither is sent. */
+  readonly thinking: 'none' | 'budget' | 'effort';
   readonly context_tokens: number;
   readonly maxOutput_tokens: number;
   /** Formats that the model answers well in; absent: all. */

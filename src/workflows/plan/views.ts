@@ -2,6 +2,7 @@
 import type { PhaseId, PlanProgress, PhaseStatus } from '../../shared/plan.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { phaseKey } from '../../shared/ids.js';
+import { estimateOfPlan } from './budget.js';
 import { addUsage, NO_USAGE, tokensOf, type StepUsage } from '../../shared/usage.js';
 import { reportsOf } from './reports.js';
 import { inWaves, type PlanState, groupOf, phaseOf, unmarkedOf, type PhaseEntry } from './state.js';
@@ -127,6 +128,7 @@ export function statusOfPlan(state: PlanState): StepStatus {
     ...(isWaiting(state) ? { outage: state.outage } : {}),
     proposalId: null,
     wasSplit: false,
+    ...(state.phases.length === 0 || state.stage.at === 'closed' ? {} : { estimate: estimateOfPlan(state) }),
     result: state.stage.at === 'closed' ? resultOfPlan(state) : null,
     plan: progressOfPlan(state),
   };

@@ -1,7 +1,9 @@
 /** What preflight found: the files, and how each is asked for first. */
 import type { PreflightResult } from '../../shared/step-activities.js';
+import type { StepEstimate } from '../../shared/usage.js';
 import type { CallProgress, FileEntry, StepState } from './state.js';
 import { approversFirst, asking } from '../frame/decision-state.js';
+import { within } from '../frame/machine.js';
 import { emit } from '../frame/log.js';
 import { splitByFile } from './reduce-propose.js';
 import { endAfterRollback, FRESH } from './transitions.js';
@@ -18,10 +20,19 @@ const untried = (regeneration: number): Omit<CallProgress, 'format' | 'outputBud
   linesAsked: null,
 });
 
+/** Said once, before the first call. */
+const estimated = (state: StepState, estimate: StepEstimate, now: number): StepState =>
+  state.base.estimate === undefined && isWhole(estimate)
+    ? emit(within(state, 'base', { estimate }), now, { type: 'estimated', ...estimate })
+    : state;
+/** Not of a run that an older build looked at. */
+const isWhole = (estimate: Partial<StepEstimate> | undefined): boolean => estimate?.calls !== undefined;
+
 export function onPreflight(state: StepState, result: PreflightResult, now: number): StepState {
   if (result.outcome === 'refused') return endAfterRollback(state, now, 'refused', result.problem);
   if (result.outcome === 'pick') {
-    if (state.base.picked === null) return { ...state, stage: { at: 'pick', snapshot: result.snapshot } };
+    if (state.base.picked === null)
+      return { ...estimated(state, result.estimate, now), stage: { at: 'pick', snapshot: result.snapshot } };
     // Asked for once: paths that lead nowhere must not be picked for ever.
     return asking(state, 'engine_failed', 'preflight asks for files although they were picked');
   }
@@ -76,6 +87,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
     targetFileCount: result.targets.length,
     estimatedComplexity: result.complexity,
   });
+  next = estimated(next, result.estimate, now);
   for (const target of result.targets)
     next = emit(next, now, {
       type: 'format_chosen',

@@ -14,6 +14,7 @@ import type {
 } from '../../shared/proposal-activities.js';
 import { defaultChunks } from '../../shared/rules.js';
 import type { EditStepInput, FileStatus, StepOutcome } from '../../shared/run.js';
+import type { StepEstimate } from '../../shared/usage.js';
 import type { LinesAsked, PreflightResult, RegionPart } from '../../shared/step-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
 
@@ -124,6 +125,8 @@ interface Base {
   readonly pickRegeneration: number;
   readonly picked: Paths | null;
   readonly ready: ReadyPreflight | null;
+  /** As it was said before the first call; absent: nothing was looked at yet. */
+  readonly estimate?: StepEstimate;
   readonly limits: Limits | null;
   /** Limits that people set before preflight had resolved any (while files were picked). */
   readonly early: Partial<Limits>;

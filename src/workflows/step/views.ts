@@ -128,6 +128,7 @@ export const statusOf = (state: StepState): StepStatus => ({
   ...shownOutage(outageOf(state)),
   proposalId: state.proposal?.id ?? null,
   wasSplit: state.edits.split,
+  ...(state.base.estimate === undefined ? {} : { estimate: state.base.estimate }),
   ...(state.edits.files.length === 0 || state.stage.at === 'closed' ? {} : { chunksLeft: chunksLeft(state) }),
   result: state.stage.at === 'closed' ? resultOf(state) : null,
 });

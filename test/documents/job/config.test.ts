@@ -42,8 +42,10 @@ describe('emend.yaml', () => {
       output_usd: 15,
       cacheRead_usd: 0.3,
       cacheWrite_usd: 3.75,
+      priced: { source: 'genai-prices 0.2.3 (PyPI)', date: '2026-11-10' },
       context_tokens: 200_000,
       maxOutput_tokens: 64_000,
+      thinking: 'budget',
     });
     for (const pattern of ['.github/', '.husky/', 'package.json', 'Makefile*', 'jest.config.*', 'package-lock.json'])
       expect(guarded).toContain(pattern);
@@ -84,6 +86,8 @@ describe('emend.yaml', () => {
       output_usd: 0,
       cacheRead_usd: null,
       cacheWrite_usd: null,
+      priced: { source: 'emend.yaml', date: null },
+      thinking: 'none',
       context_tokens: 8192,
       maxOutput_tokens: 4096,
     });

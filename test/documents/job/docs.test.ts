@@ -39,9 +39,15 @@ describe('the docs say what the code does', () => {
   });
 
   test.each(Object.entries(DEFAULT_MODELS))('model %s with prices and sizes', (name, entry) => {
-    const { input_usd, output_usd, cacheRead_usd, cacheWrite_usd, context_tokens, maxOutput_tokens } = entry;
-    const wanted = [input_usd, output_usd, cacheRead_usd, cacheWrite_usd, context_tokens, maxOutput_tokens].map(String);
+    const { input_usd, output_usd, cacheRead_usd, cacheWrite_usd } = entry;
+    const { context_tokens, maxOutput_tokens, thinking } = entry;
+    const prices = [input_usd, output_usd, cacheRead_usd, cacheWrite_usd];
+    const wanted = [...prices, context_tokens, maxOutput_tokens, thinking].map(String);
     expect(row(configuration, name)).toEqual(wanted);
+    for (const { source, date } of entry.priced === null ? [] : [entry.priced]) {
+      expect(configuration).toContain(source.replace(' (PyPI)', ''));
+      expect(configuration).toContain(date);
+    }
   });
 
   test.each(JOB_KEYS)('job key %s with type, default and example', (key) => {

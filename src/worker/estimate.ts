@@ -1,0 +1,69 @@
+/**
+ * What a job or a plan is expected to take, and whether a run of it would be refused: by the activity that its run begins with, in stores
+ * of their own that are gone afterwards. Nothing is started, and no model is asked.
+ */
+import type { Logger } from 'pino';
+import { preflight, readPlan, type ActivityPorts } from '../activities/index.js';
+import type { Overrides } from '../shared/limits.js';
+import { ProblemError } from '../shared/problems.js';
+import { sumEstimates, type PhaseEstimate, type StepEstimate } from '../shared/usage.js';
+import { resolveStore } from '../stores/location.js';
+import { withScratch } from '../system/scratch.js';
+import { createPorts, type PortsOptions } from './adapters.js';
+
+export interface ToEstimate {
+  readonly workspace: string;
+  /** A job's, or a plan's without its level. */
+  readonly path: string;
+  /** The job file; absent: it is a plan. */
+  readonly job?: Uint8Array;
+  readonly overrides: Overrides;
+}
+export interface Estimated {
+  readonly estimate: StepEstimate;
+  /** Of a plan: its phases that are not done, and what they take at most where their tests fail. */
+  readonly phases?: number;
+  readonly most?: PhaseEstimate;
+  /** Limits that it is over, in words. */
+  readonly over: readonly string[];
+}
+
+/** Throws ProblemError as the run would be refused. */
+export const estimateOnly = (asked: ToEstimate, env: PortsOptions['env'], logger: Logger): Promise<Estimated> =>
+  withScratch('estimate', async (home) => {
+    const alone = { ...env, EMEND_STORE: '' };
+    const ports = await createPorts({ env: alone, home, logger }, await resolveStore(alone, home), NOBODY);
+    // Whether commands could run is none of this question.
+    const commands = { ...ports.commands, withoutSandbox: () => Promise.resolve(null) };
+    return (asked.job === undefined ? ofPlan : ofJob)({ ...ports, commands }, asked);
+  });
+
+const never = () => Promise.reject(new Error('an estimate asks about no run'));
+const NOBODY = { stateOfHolder: never, endOf: never };
+const LOOK = { stepKey: '0'.repeat(32), log: [], approval: null } as const;
+
+async function ofJob(
+  ports: ActivityPorts,
+  { workspace, path: jobPath, job, overrides }: ToEstimate,
+): Promise<Estimated> {
+  const input = { ...LOOK, workspace, jobPath, job: await ports.blobs.put(job ?? new Uint8Array()), overrides };
+  const { signal } = new AbortController();
+  const all = { ...input, snapshotNumber: 1, hints: [], picked: null, only: null };
+  const looked = await preflight(ports)(all, { signal });
+  if (looked.outcome === 'refused') throw new ProblemError(looked.problem);
+  return { estimate: looked.estimate, over: looked.outcome === 'ready' ? looked.overEstimate : [] };
+}
+
+async function ofPlan(ports: ActivityPorts, { workspace, path: planPath, overrides }: ToEstimate): Promise<Estimated> {
+  const read = await readPlan(ports)({ ...LOOK, workspace, planPath, reading: 1, known: [], overrides });
+  if (read.outcome === 'refused') throw new ProblemError(read.problem);
+  if (read.outcome === 'same') throw new Error('a first reading that is the same');
+  const open = read.phases.filter(({ marker }) => marker !== 'completed' && marker !== 'skipped');
+  const most = open.flatMap((phase) => phase.most ?? []);
+  return {
+    estimate: sumEstimates(open.map(({ estimate }) => estimate ?? {})),
+    phases: open.length,
+    ...(most.length < open.length || open.length === 0 ? {} : { most: sumEstimates(most) }),
+    over: [],
+  };
+}

@@ -1,0 +1,117 @@
+/** What a run would take, before anything is started: no server, no home, no model. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { prices } from '../../src/cli/commands/doctor.js';
+import { main } from '../../src/cli/main.js';
+import { PRICES } from '../../src/documents/job/index.js';
+import { fakeIo } from './io.js';
+
+const repositoryWith = (files: Readonly<Record<string, string>>): string => {
+  const cwd = mkdtempSync(join(tmpdir(), 'emend-estimate-test-'));
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    writeFileSync(join(cwd, path), content);
+  }
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', cwd, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args]);
+  git('init', '-q');
+  git('add', '.');
+  git('commit', '-qm', 'base');
+  return cwd;
+};
+const emend = async (cwd: string, ...args: readonly string[]) => {
+  const io = fakeIo({
+    cwd,
+    env: { EMEND_HOME: join(cwd, 'no-home'), PATH: process.env.PATH, TEMPORAL_ADDRESS: '127.0.0.1:1' },
+  });
+  const exit = await main(args, io);
+  expect(existsSync(join(cwd, 'no-home'))).toBe(false);
+  return { exit, ...io.printed };
+};
+const job = (front: string): string => `---\n${front}\n---\n# Grow\n\nMake it larger.\n`;
+const TEXT = 'x'.repeat(3_500);
+const scratch = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('emend-estimate.'));
+
+test('a job: calls, tokens and money with the prices of its model, and nothing is left behind', async () => {
+  const cwd = repositoryWith({ 'job.md': job('target_files: [a.txt]\nmodel: claude-sonnet-5-5'), 'a.txt': TEXT });
+  const { exit, out, err } = await emend(cwd, 'run', 'job.md', '--estimate');
+  expect([exit, err]).toEqual([0, '']);
+  // 1,500 for the prompt, 7 for what it asks and its title, 1,000 for the file; and the file again in the answer.
+  expect(out).toBe(
+    'job.md: about 1 model call, 2,507 tokens in, 1,000 out, $0.0150 (claude-sonnet-5-5, genai-prices 0.2.3 (PyPI) of 2026-11-10), if no answer fails\n',
+  );
+  const json = JSON.parse((await emend(cwd, 'run', 'job.md', '--estimate', '--json')).out) as object;
+  expect(json).toEqual({
+    v: 1,
+    path: 'job.md',
+    estimate: {
+      ...{ calls: 1, input_tokens: 2_507, output_tokens: 1_000, usd: (2_507 * 2 + 1_000 * 10) / 1e6 },
+      ...{ model: 'claude-sonnet-5-5', priced: PRICES },
+    },
+    over: [],
+    exit: 0,
+  });
+  expect(scratch()).toEqual([]);
+});
+
+test('a limit that it is over is said; a job that names no file is asked for which', async () => {
+  const cwd = repositoryWith({
+    'over.md': job('target_files: [a.txt]\nmodel: claude-sonnet-5-5\nbudget_usd: 0.001'),
+    'pick.md': job('model: claude-haiku-4-5'),
+    'a.txt': TEXT,
+  });
+  const over = await emend(cwd, 'run', 'over.md', '--estimate');
+  expect([over.exit, over.out]).toEqual([
+    0,
+    expect.stringContaining('0.0150 US dollars are expected; budget_usd is 0.001'),
+  ]);
+  const pick = await emend(cwd, 'run', 'pick.md', '--estimate');
+  expect([pick.exit, pick.out]).toEqual([0, expect.stringMatching(/^pick\.md: about 2 model calls, /)]);
+});
+
+test('budget_usd with a model whose price is not known is refused, and `models:` is named', async () => {
+  const cwd = repositoryWith({
+    'job.md': job('target_files: [a.txt]\nmodel: unheard-of\nbudget_usd: 1'),
+    'a.txt': TEXT,
+  });
+  const refused = await emend(cwd, 'run', 'job.md', '--estimate');
+  expect(refused.exit).toBe(2);
+  expect(refused.err).toContain('job.md: budget_usd is 1, and what its model costs is not known.');
+  expect(refused.err).toContain('under `models:` in emend.yaml');
+  writeFileSync(join(cwd, 'emend.yaml'), 'models: {unheard-of: {input_usd: 0, output_usd: 0}}\n');
+  const priced = await emend(cwd, 'run', 'job.md', '--estimate');
+  expect([priced.exit, priced.out]).toEqual([0, expect.stringContaining('$0.0000 (unheard-of, emend.yaml)')]);
+});
+
+test('a plan: the sum of its open phases; refused as its run would be', async () => {
+  const phase = (n: number, mark = '') => `### Phase ${n}: P${n}${mark}\n\nTasks:\n- [ ] Change \`a.txt\`\n\n`;
+  const text = `# Two\n\n## Implementation Phases\n\n${phase(1, ' [COMPLETED]')}${phase(2)}${phase(3)}`;
+  const cwd = repositoryWith({ 'plans/001_two.md': text, 'a.txt': TEXT, 'emend.yaml': 'model: claude-sonnet-5-5\n' });
+  const { exit, out, err } = await emend(cwd, 'plan', 'run', 'plans/001_two.md', '--estimate');
+  expect([exit, err]).toEqual([0, '']);
+  expect(out).toMatch(
+    /^plans\/001_two: 2 phases: about 2 model calls, [\d,]+ tokens in, 2,000 out, \$0\.03\d\d, if none fails\n$/,
+  );
+  const unpriced = await emend(cwd, 'plan', 'run', 'plans/001_two.md', '--estimate', '--set', 'budget_usd=1');
+  expect(unpriced.exit).toBe(0);
+  writeFileSync(join(cwd, 'emend.yaml'), 'model: unheard-of\n');
+  const refused = await emend(cwd, 'plan', 'run', 'plans/001_two.md', '--estimate', '--set', 'budget_usd=1');
+  expect([refused.exit, refused.err]).toEqual([2, expect.stringContaining('Phase 1: P1: budget_usd is 1')]);
+});
+
+test('doctor says when the prices are older than 90 days, and they hold up nothing', () => {
+  const published = Date.parse(PRICES.date);
+  const day = 86_400_000;
+  expect(prices(published + 90 * day)).toEqual({
+    ok: true,
+    found: 'genai-prices 0.2.3 (PyPI) of 2026-11-10, 90 days old',
+    mend: null,
+  });
+  expect(prices(published + 91 * day)).toMatchObject({
+    ok: true,
+    mend: expect.stringContaining('`models:` in emend.yaml'),
+  });
+});
