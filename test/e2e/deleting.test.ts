@@ -62,7 +62,7 @@ test('the others are asked for with what goes before them, a secret aside; a per
       { path: 'legacy.js', status: 'done', deletes: true },
       { path: '.env', deletes: true },
       { path: 'logo.bin', deletes: true },
-      { path: 'index.js', status: 'done', attempts: 0 },
+      { path: 'index.js', status: 'done', attempts: 1 },
     ],
   });
   expect(['legacy.js', '.env', 'logo.bin'].filter(there)).toHaveLength(3);
