@@ -101,14 +101,8 @@ export interface PlanEvents {
     spent?: StepUsage;
   };
   // step 1: read and scored, before the phase begins
-  phase_started: {
-    phase: number;
-    total: number;
-    name: string;
-    tasks: number;
-    /** Their texts, the first of them, each cut short; absent: told by an earlier Emend, or too long. */
-    list?: readonly string[];
-  };
+  /** `list`: their texts, the first of them, each cut short; absent: one holds a secret, or an earlier Emend told it. */
+  phase_started: { phase: number; total: number; name: string; tasks: number; list?: readonly string[] };
   complexity_checked: {
     phase: number;
     score: number;

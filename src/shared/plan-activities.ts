@@ -126,6 +126,10 @@ export interface MarkPhaseInput extends PhaseWriteInput {
   readonly commit: string | null;
   /** Paths that the commit leaves out, as they were skipped. */
   readonly skipped: readonly string[];
+  /** Written before and in no commit: this one's commit takes them along. */
+  readonly marks: readonly BlobRef[];
+  /** Written and not committed: the next phase's commit takes it along. */
+  readonly hold: boolean;
   readonly why: string | null;
   readonly verification: string | null;
   /** What the phases ask for, as they were read; null: the plan was not read. */
@@ -134,14 +138,20 @@ export interface MarkPhaseInput extends PhaseWriteInput {
   readonly done: number;
   readonly total: number;
 }
+/** `marks`: they went into the commit. Null: there was nothing to commit. */
+export interface Landed {
+  readonly commit: string | null;
+  readonly marks?: boolean;
+}
 export type MarkPhaseResult =
-  | {
+  | ({
       readonly outcome: 'marked';
-      readonly commit: string | null;
       readonly files: readonly string[];
+      /** What is written and not committed (JSON blob, a proposal). */
+      readonly held?: BlobRef | null;
       /** Tasks that are not done, by which the phase is incomplete; absent: none is known. */
       readonly unfinished?: readonly { readonly text: string; readonly why: string }[];
-    }
+    } & Landed)
   | { readonly outcome: 'busy'; readonly holder: string }
   | { readonly outcome: 'conflict'; readonly why: string };
 

@@ -38,6 +38,12 @@ export interface PlanProgress {
   /** What people reported and the plan has not taken up; absent: told by an earlier Emend. */
   readonly reports?: readonly Report[];
 }
+/** What a run has not come to. Absent: nothing. */
+interface LeftOpen {
+  readonly reports?: readonly Report[];
+  /** Marks that are in the documents and in no commit (JSON blobs, proposals). */
+  readonly marks?: readonly BlobRef[];
+}
 /** A person's words: work out of the plan's scope, or how it is to be revised. */
 export interface Report {
   readonly trigger: 'scope_drift' | 'person';
@@ -97,7 +103,7 @@ export interface KeptRef {
 export type PlanOutcome = 'completed' | 'incomplete' | 'stopped' | 'aborted' | 'refused' | 'failed';
 
 /** Its field names are read by programs and by later runs, so they stay; a file in the archive (`checkpoint-NNNNNN.json` beside the plan's log). */
-export interface PlanCheckpoint {
+export interface PlanCheckpoint extends LeftOpen {
   readonly workflow_description: 'plan';
   readonly plan_path: string;
   /** `NNN_` of the file's name; null: it has none. */
@@ -127,8 +133,6 @@ export interface PlanCheckpoint {
   readonly phases: readonly (Pick<PhaseReading, 'id' | 'number' | 'name' | 'text'> & {
     readonly force_spent: boolean;
   })[];
-  /** Not taken up yet; absent: none. */
-  readonly reports?: readonly Report[];
 }
 
 // ----------------------------------------------------------------------------------------------------------------------- reading
@@ -163,7 +167,7 @@ export interface PlanSpent {
   readonly time_ms: number;
 }
 /** What earlier runs left that the documents do not say. */
-export interface ResumePoint {
+export interface ResumePoint extends LeftOpen {
   /** The run whose checkpoint it is; null: it comes from commits alone. */
   readonly run: StepKey | null;
   /** Why a person is asked whether it counts; empty: it counts. */
@@ -172,8 +176,6 @@ export interface ResumePoint {
   readonly failures: readonly PhaseFailure[];
   readonly replans: readonly ReplanRecord[];
   readonly commits: readonly string[];
-  /** Absent: none. */
-  readonly reports?: readonly Report[];
   /** By the checkpoint's run and those that it went on from; absent: by none that is known. */
   readonly spent?: PlanSpent;
 }

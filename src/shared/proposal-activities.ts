@@ -259,11 +259,13 @@ export interface CommitInput extends ActivityBase {
   /** Decision number of a `rebase` onto the current HEAD; null: HEAD must be where it was. */
   readonly ontoCurrent: number | null;
   readonly sandbox?: SandboxChoice;
+  /** Of a plan's phase: marks that are to go along (JSON blobs, proposals of their own). */
+  readonly marks?: readonly BlobRef[];
 }
 export type CommitResult =
   | NoSandbox
   | SandboxBlocks
-  | { readonly outcome: 'committed'; readonly commit: string; readonly note: string | null }
+  | { readonly outcome: 'committed'; readonly commit: string; readonly note: string | null; readonly marks?: boolean }
   | { readonly outcome: 'nothing' }
   | {
       readonly outcome: 'conflict';

@@ -10,7 +10,7 @@ import type {
   ReplanMeasures,
   ReplanTrigger,
 } from './plan.js';
-import type { PhaseWriteInput } from './plan-activities.js';
+import type { Landed, PhaseWriteInput } from './plan-activities.js';
 import type { ActivityBase } from './proposal-activities.js';
 
 export interface PlanCallInput extends ActivityBase {
@@ -120,6 +120,8 @@ export interface EvaluateTriggersResult {
 // --------------------------------------------------------------------------------------------------------------------- carried out
 export interface ApplyReplanInput extends PhaseWriteInput {
   readonly settings: BlobRef;
+  /** As those of a mark. */
+  readonly marks: readonly BlobRef[];
   /** Counts the replans of the run: records and commit are named after it. */
   readonly number: number;
   readonly trigger: ReplanTrigger;
@@ -132,7 +134,7 @@ export interface ApplyReplanInput extends PhaseWriteInput {
   readonly at: number;
 }
 export type ApplyReplanResult =
-  | ({ readonly outcome: 'replanned'; readonly action: ReplanAction; readonly commit: string | null } & ReplanMeasures)
+  | ({ readonly outcome: 'replanned'; readonly action: ReplanAction } & Landed & ReplanMeasures)
   | { readonly outcome: 'busy'; readonly holder: string }
   /** The documents do not take it. Nothing was changed. */
   | { readonly outcome: 'refused'; readonly why: string }

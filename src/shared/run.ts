@@ -71,6 +71,8 @@ export interface EditStepInput extends RunInput {
   readonly jobPath: string;
   /** `return`: a failed verification ends the step once it is rolled back (`tests_failed`), and whoever started it says what comes next. */
   readonly testsFailed?: 'return';
+  /** Of a phase: marks of those before it, which its commit takes along. */
+  readonly marks?: readonly BlobRef[];
   /** Of a phase: earlier ones have committed what a model wrote. */
   readonly modelBase?: true;
   /** Of a phase: a person's consent for an earlier one, for the rest of the plan. */
@@ -116,6 +118,8 @@ export interface StepResult {
   readonly plan?: PlanProgress;
   /** Time that it waited for people. */
   readonly pausedFor_ms: number;
+  /** Its commit holds the marks that its input named. */
+  readonly marks?: true;
   /** With `tests_failed`. */
   readonly failure?: VerificationFailure;
   /** A person's consent, for the rest of its plan: its commands run without a sandbox. */

@@ -168,6 +168,8 @@ export interface CommitRequest {
   /** First base and last result of every applied file, in path order. */
   readonly files: readonly ProposalFile[];
   readonly renames: readonly { readonly from: string; readonly to: string }[];
+  /** Marks of a plan, applied before and in no commit, in order: they go along, named by the message, where nothing speaks against it. */
+  readonly marks?: readonly Proposal[];
   readonly message: string;
   /** Parent and branch when the lock was taken. */
   readonly lock: WorkspaceLock;
@@ -193,8 +195,14 @@ export interface StagedFile {
 export type CommitOutcome =
   /** Hooks would run, and there is nothing to shut them in with. */
   | { readonly outcome: 'no_sandbox'; readonly why: string }
-  /** `note`: what a person should know, for example that their index was locked and could not be brought up to date. */
-  | { readonly outcome: 'committed'; readonly commit: string; readonly ref: string | null; readonly note?: string }
+  /** `marks`: they went along. `note`: what a person should know, for example that their index was locked and could not be brought up to date. */
+  | {
+      readonly outcome: 'committed';
+      readonly commit: string;
+      readonly ref: string | null;
+      readonly note?: string;
+      readonly marks: boolean;
+    }
   | { readonly outcome: 'nothing' }
   /** HEAD is elsewhere than when the lock was taken, or a file's committed bytes changed. */
   | { readonly outcome: 'conflict'; readonly why: string }

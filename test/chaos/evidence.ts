@@ -116,7 +116,7 @@ export interface FoundPlan {
 }
 export interface FoundCommit {
   readonly id: string;
-  /** Values of the trailer Emend-Step. */
+  /** Values of the trailers Emend-Step and Emend-Mark. */
   readonly steps: readonly string[];
   /** Contents of the changed paths. */
   readonly changed: Readonly<Record<string, string>>;

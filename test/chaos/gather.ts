@@ -27,7 +27,7 @@ const commitsOf = (workspace: string): FoundCommit[] =>
   lines(git(workspace, 'rev-list', '--reverse', 'HEAD'))
     .slice(1)
     .map((id) => {
-      const trailers = git(workspace, 'log', '-1', '--format=%(trailers:key=Emend-Step,valueonly)', id);
+      const trailers = git(workspace, 'log', '-1', '--format=%(trailers:key=Emend-Step,key=Emend-Mark,valueonly)', id);
       const paths = lines(git(workspace, 'diff-tree', '-r', '--no-commit-id', '--name-only', '--diff-filter=d', id));
       return {
         id,

@@ -111,6 +111,31 @@ test('one new commit takes back files, marks and boxes; what a person has beside
   expect(existsSync(join(cwd, 'src/one.js'))).toBe(false);
 }, 60_000);
 
+test('a commit that holds the mark of the phase before it: that mark stays, and so does a file in another place', async () => {
+  git('reset', '-q', '--hard', 'HEAD~3');
+  put('src/one.js', 'one\n');
+  phase(1, 'One');
+  const [before = '', after = ''] = PLAN.split('### Phase 2: Two [COMPLETED]');
+  put(
+    'plans/010_demo.md',
+    `${before}### Phase 2: Two${after.replaceAll('[x]', '[ ]').replace('Phase 2 - Two', 'Phase 1 - One')}`,
+  );
+  put('summaries/010_partial.md', '# Partial summary\n\n- Phase 1 (One): completed\n');
+  put('src/two.js', 'two\n');
+  phase(2, 'Two');
+  put('plans/010_demo.md', PLAN);
+  commit('Mark Phase 2 of plans/010_demo as completed (2/2)');
+  const { exit, err } = await emend('rollback', 'plans/010_demo.md', '2');
+  expect([exit, err]).toEqual([0, '']);
+  expect(existsSync(join(cwd, 'src/two.js'))).toBe(false);
+  expect(read('src/one.js')).toBe('one\n');
+  const document = read('plans/010_demo.md');
+  expect(document).toContain('### Phase 1: One [COMPLETED]\n**Dependencies**: []\n\n- [x] Create `src/one.js`\n');
+  expect(document).toContain('### Phase 2: Two\n**Dependencies**: []\n\n- [ ] Create `src/two.js`\n- [ ] Say so');
+  expect(read('summaries/010_partial.md')).toContain('- Phase 1 (One): completed\n');
+  expect(git('status', '--porcelain')).toBe('');
+}, 60_000);
+
 test('signed where git is told so, or emend.yaml says it', async () => {
   const key = join(home, 'key');
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ada', '-f', key]);
@@ -192,7 +217,14 @@ test('killed once its files are there and before its commit: typed again, it goe
   const { blobs } = await openStores(home, await resolveStore({ EMEND_HOME: home }, home));
   const engine = createApplyEngine({ home, blobs });
   const holder = localHolder(await hostId(home), { ...(await ownProcess(realSys)), pid: 999_999_999, started: 'gone' });
-  const wanted = { workspace: cwd, commits: [two], message: 'Take back Phase 2: Two', holder, sign: false };
+  const wanted = {
+    workspace: cwd,
+    commits: [two],
+    isKept: () => false,
+    message: 'Take back Phase 2: Two',
+    holder,
+    sign: false,
+  };
   const dies = {
     ...engine,
     apply: async (...args: Parameters<typeof engine.apply>) => {

@@ -95,12 +95,22 @@ describe('a plan, end to end', () => {
       expect(log).toEqual([
         'base',
         'Phase 1: Foundation',
-        'Mark Phase 1 of plans/010_demo as completed (1/3)',
         'Phase 2: Core logic',
-        'Mark Phase 2 of plans/010_demo as completed (2/3)',
         'Phase 3: Documentation',
         'Mark Phase 3 of plans/010_demo as completed (3/3)',
       ]);
+      // Each phase's commit has the mark of the one before it, and says so; `Commit:` names the phase's own.
+      const [, one = '', two = '', three = ''] = s.git('log', '--reverse', '--format=%H').trim().split('\n');
+      const changed = (commit: string) => s.git('show', '--format=', '--name-only', commit).trim().split('\n');
+      expect([one, two, three].map(changed)).toEqual([
+        ['src/one.js'],
+        ['plans/010_demo.md', 'src/two.js', 'summaries/010_partial.md'],
+        ['docs/three.md', 'plans/010_demo.md', 'summaries/010_partial.md'],
+      ]);
+      expect(s.git('log', '-1', '--format=%(trailers:key=Emend-Mark,valueonly)', two).trim()).toBe(
+        `${run.stepKey}-p1-m1`,
+      );
+      expect(s.git('show', `${two}:plans/010_demo.md`)).toContain(`**Commit**: ${one.slice(0, 12)}`);
       const expected = planText(PHASES)
         .replaceAll('- [ ]', '- [x]')
         .replace(/^### Phase .*$/gm, '$& [COMPLETED]');
@@ -183,7 +193,7 @@ describe('a plan, end to end', () => {
     expect(await signalPlan(s.emend, plan, 'pause', { by: 'tester' })).toBe(true);
     await s.answer(one, 'approve');
     await s.end(one);
-    await s.until(() => s.git('log', '--format=%s').includes('Mark Phase 1'));
+    await s.until(() => s.read('plans/010_demo.md').includes('[COMPLETED]'));
     for (let state = ''; state !== 'waiting';) state = (await showRun(s.emend, run)).status.state;
     expect((await showRun(s.emend, run)).status.doing).toContain('paused by tester');
     await check(s, run.live!.workflowId, 'plan-paused-by-a-person');

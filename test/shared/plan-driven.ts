@@ -97,9 +97,9 @@ export class Driven {
     }
     throw new Error(`does not come to ${kinds.join()}: ${this.state.stage.at}`);
   }
-  ends(id: string, how: 'committed' | 'cancelled' | 'failed'): void {
+  ends(id: string, how: 'committed' | 'cancelled' | 'failed', marks?: true): void {
     const cancelled = how === 'cancelled';
-    const result = how === 'committed' ? committed(id) : null;
+    const result = how === 'committed' ? { ...committed(id), ...(marks === undefined ? {} : { marks }) } : null;
     this.dispatch({ type: 'phase_ended', ended: { phase: id, result, how, cancelled } });
   }
   asked() {
@@ -117,3 +117,14 @@ export class Driven {
     this.dispatch({ type: 'activity_failed', activity, phase, reason, message: 'm' });
   }
 }
+
+/** One phase after the other. */
+export const alone = (ids: readonly string[]): Driven => {
+  const plan = new Driven(ids);
+  const { plan: read } = plan.state.reading;
+  plan.state = {
+    ...plan.state,
+    reading: { ...plan.state.reading, plan: { ...read!, waves: ids.map((id) => [[id]]) } },
+  };
+  return plan;
+};

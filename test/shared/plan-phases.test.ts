@@ -2,8 +2,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { progressOfPlan } from '../../src/workflows/plan/views.js';
 import { worktreeName } from '../../src/workflows/plan/worktrees.js';
-import { phaseOf } from '../../src/workflows/plan/state.js';
-import { Driven, reading } from './plan-driven.js';
+import { isHeld, phaseOf } from '../../src/workflows/plan/state.js';
+import { blob } from './world.js';
+import { alone, Driven, reading } from './plan-driven.js';
 
 describe('a cancelled run', () => {
   test('is asked about once those beside it have ended; each of several by itself, before any runs again', () => {
@@ -116,4 +117,63 @@ test('commits of a removed worktree are named by what the plan says of itself, w
   plan.dispatch({ type: 'worktree_removed', name: 'p2-1', result: { dropped: 'abc', kept } });
   expect(progressOfPlan(plan.state).kept).toEqual([{ phase: 2, name: 'p2-1', ref: kept, commit: 'abc' }]);
   expect(plan.state.events.at(-1)).toMatchObject({ type: 'worktree_removed', name: 'p2-1', dropped: 'abc', kept });
+});
+
+describe('which commit a mark goes into', () => {
+  const mark = (
+    plan: Driven,
+    id: string,
+    result: { commit: string | null; held?: ReturnType<typeof blob>; marks?: boolean },
+  ) => plan.dispatch({ type: 'phase_marked', phase: id, result: { outcome: 'marked', files: [], ...result } });
+  const next = (plan: Driven, ids: readonly string[], done: readonly string[]): void => {
+    plan.until('read');
+    plan.dispatch({ type: 'plan_read', result: { ...reading(ids, done), outcome: 'same' } as never });
+  };
+
+  test('phases one after the other: the next one takes it along; the last is one commit, with what was left', () => {
+    const ids = ['p1', 'p2', 'p3'];
+    const plan = alone(ids);
+    const run = (id: string, marks?: true): boolean => {
+      plan.until('run');
+      plan.until();
+      plan.ends(id, 'committed', marks);
+      expect(plan.until('mark')).toEqual({ kind: 'mark', phase: id });
+      return isHeld(plan.state, id);
+    };
+    expect(run('p1')).toBe(true);
+    mark(plan, 'p1', { commit: null, held: blob('m1') });
+    next(plan, ids, ['p1']);
+    // Its commit could not take it along: it waits on.
+    expect(run('p2')).toBe(true);
+    mark(plan, 'p2', { commit: null, held: blob('m2') });
+    expect(plan.state.marks).toEqual([blob('m1'), blob('m2')]);
+    next(plan, ids, ['p1', 'p2']);
+    expect(run('p3', true)).toBe(false);
+    expect(plan.state.marks).toEqual([]);
+    mark(plan, 'p3', { commit: 'c', marks: false });
+    next(plan, ids, ids);
+    expect(plan.until('close')).toMatchObject({ outcome: 'completed' });
+  });
+
+  test('a plan that is to stop commits it at once, and so does the last of a wave', () => {
+    const plan = alone(['p1', 'p2']);
+    plan.until('run');
+    plan.until();
+    plan.dispatch({ type: 'control_received', control: 'stop', by: 'ann' });
+    plan.ends('p1', 'committed');
+    plan.until('mark');
+    expect(isHeld(plan.state, 'p1')).toBe(false);
+
+    const wave = new Driven(['p1', 'p2', 'p3']);
+    wave.until('run');
+    wave.until();
+    for (const id of ['p1', 'p2', 'p3']) wave.ends(id, 'committed');
+    wave.until('mark');
+    expect(isHeld(wave.state, 'p1')).toBe(true);
+    mark(wave, 'p1', { commit: null, held: blob('m1') });
+    mark(wave, 'p2', { commit: null, held: blob('m2') });
+    expect(isHeld(wave.state, 'p3')).toBe(false);
+    mark(wave, 'p3', { commit: 'c', marks: true });
+    expect(wave.state.marks).toEqual([]);
+  });
 });

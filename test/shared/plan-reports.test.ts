@@ -10,7 +10,7 @@ import { phaseOf, type Revising } from '../../src/workflows/plan/state.js';
 import { progressOfPlan } from '../../src/workflows/plan/views.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
-import { Driven, reading } from './plan-driven.js';
+import { alone, Driven, reading } from './plan-driven.js';
 
 const drift = { trigger: 'scope_drift', text: 'a migration is needed', by: 'ann' } as const;
 const revise = { trigger: 'person', text: 'say it in French', by: 'ann' } as const;
@@ -43,16 +43,6 @@ const proposed = (plan: Driven, phase: string) => {
   const result = { outcome: 'proposed', replan: blob('x'), action: 'add_phase', phase, why: 'w', usage: NO_USAGE };
   plan.dispatch({ type: 'proposed', revising, result } as never);
 };
-const alone = (ids: readonly string[]): Driven => {
-  const plan = new Driven(ids);
-  const { plan: read } = plan.state.reading;
-  plan.state = {
-    ...plan.state,
-    reading: { ...plan.state.reading, plan: { ...read!, waves: ids.map((id) => [[id]]) } },
-  };
-  return plan;
-};
-
 describe('a report', () => {
   test('made while a phase runs waits, is shown, and is in the checkpoint; the next group begins after it', async () => {
     const plan = alone(['p1', 'p2', 'p3']);

@@ -13,7 +13,7 @@ import { nextPlanEffect, type PlanEffect } from '../../src/workflows/plan/effect
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { within } from '../../src/workflows/frame/machine.js';
 import { lacksWorktree, worktreeName } from '../../src/workflows/plan/worktrees.js';
-import { initialPlan, phaseOf, type PlanState, type Revising } from '../../src/workflows/plan/state.js';
+import { initialPlan, isHeld, phaseOf, type PlanState, type Revising } from '../../src/workflows/plan/state.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
 import type { PlanInput, PlanOptions, StepResult } from '../../src/shared/run.js';
 import { detailsOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';
@@ -427,7 +427,10 @@ export class PlanWalk {
     this.dispatch({
       type: 'phase_marked',
       phase: id,
-      result: { outcome: 'marked', commit: 'k', files: [], ...unfinished },
+      result: {
+        ...{ outcome: 'marked', files: [], ...unfinished },
+        ...(isHeld(this.state, id) ? { commit: null, held: blob('m') } : { commit: 'k', marks: chosen !== 4 }),
+      },
     });
   }
 

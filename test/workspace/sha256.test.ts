@@ -131,7 +131,7 @@ test('worktree: made at its base, merged with a deletion, taken back, removed', 
   expect(await keeper.remove(STEP, 'p1-1')).toMatchObject({ dropped: null });
 
   await repo.git('reset', '-q', '--hard', theirs);
-  const request = { ...common, commits: [theirs], message: 'Take back' };
+  const request = { ...common, isKept: () => false, commits: [theirs], message: 'Take back' };
   const back = await takeBack(
     parts,
     request,

@@ -55,13 +55,14 @@ async function isMissing(root: string, path: string): Promise<boolean> {
 export const markPhase =
   (ports: ActivityPorts) =>
   async (input: MarkPhaseInput, scope: ActivityScope): Promise<MarkPhaseResult> => {
-    const { workspace, workflowId, namespace, phase, planPath, settings } = input;
+    const { workspace, workflowId, namespace, phase, planPath, settings, marks, hold } = input;
     const wanted = await withUnfinished(ports, input);
     const { marker, done, total } = wanted;
     const written = await writePlan(
       ports,
       {
-        ...{ workspace, workflowId, namespace, name: 'mark', ...(settings === undefined ? {} : { settings }) },
+        ...{ workspace, workflowId, namespace, name: 'mark', marks, hold },
+        ...(settings === undefined ? {} : { settings }),
         stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
         message: `Mark Phase ${phase.number} of ${planPath} as ${marker} (${done}/${total})`,
       },
@@ -71,8 +72,8 @@ export const markPhase =
     if (written.outcome !== 'written') return { ...written };
     // Of a mark that was begun before, what was found then.
     const unfinished = (written.data as readonly UnfinishedTask[] | undefined) ?? [];
-    const { commit, files } = written;
-    return { outcome: 'marked', commit, files, ...(unfinished.length === 0 ? {} : { unfinished }) };
+    const { commit, files, held, marks: along } = written;
+    return { outcome: 'marked', commit, files, held, marks: along, ...(unfinished.length === 0 ? {} : { unfinished }) };
   };
 
 type Wanted = MarkPhaseInput & { readonly unfinished: readonly UnfinishedTask[] };

@@ -76,12 +76,10 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     report.phases.map(({ number, dependencies }) => ({ number, on: dependencies })),
     (index) => ids[index] ?? '',
   );
-  const read: PhaseReading[] = [];
-  for (const [index, phase] of report.phases.entries()) {
-    const known = { id: ids[index] ?? '', dependsOn: before[index] ?? [] };
-    const reading = phaseReading(phase, plan.tree.phases[index], known, texts);
-    read.push({ ...reading, tasks: { ...reading.tasks, ...(await shownTasks(phase)) } });
-  }
+  const read = report.phases.map((phase, index) => {
+    const id = ids[index] ?? '';
+    return phaseReading(phase, plan.tree.phases[index], { id, dependsOn: before[index] ?? [] }, texts);
+  });
   // Told in full there: all before a phase without a line of its own.
   const asked = read.map(({ id, text, dependsOn }, index) => [
     id,
@@ -93,10 +91,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   if (input.hash === hash)
     return {
       ...{ outcome: 'same' as const, hash, level },
-      phases: read.map(({ id, number, marker, expanded, tasks: { total, done } }) => ({
-        ...{ id, number, marker, expanded },
-        tasks: { total, done },
-      })),
+      phases: read.map(({ id, number, marker, expanded, tasks }) => ({ id, number, marker, expanded, tasks })),
     };
   const front = plan.tree.main.settings;
   const { requireCompleteSentinel } = input.overrides;
@@ -106,8 +101,9 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const test = await testPlan(ports, workspace, config.value.test ?? 'auto');
   const isTested = test.commands.length > 0 || test.found !== null;
   // Said before anything is paid for, so with the first reading.
-  const phases =
-    input.reading > 1 ? read : await estimated(plan, root, { config: config.value, limits, isTested }, { read, texts });
+  const listed = await Promise.all(read.map((phase) => withTasks(phase, texts)));
+  const about = { config: config.value, limits, isTested };
+  const phases = input.reading > 1 ? listed : await estimated(plan, root, about, { read: listed, texts });
   const left =
     input.resume === undefined ? null : await findResumePoint(ports, input, checkpoint, { phases, hash, limits });
   return {
@@ -134,11 +130,12 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   };
 }
 
-/** The event goes into the history, which holds no secret. */
-async function shownTasks({ tasks }: PhaseReport): Promise<Pick<PhaseReading['tasks'], 'shown'>> {
-  const shown = tasks.slice(0, TASKS_SHOWN).map(({ text }) => short(text, TASK_SHOWN_CHARS));
-  const secrets = await findSecrets(tasks.map(({ text }) => text).join('\n'));
-  return shown.length === 0 || secrets.length > 0 ? {} : { shown };
+/** With the texts of its tasks, which go into the history: none where one holds a secret. */
+async function withTasks(phase: PhaseReading, texts: PhaseTexts): Promise<PhaseReading> {
+  const tasks = texts.phases[phase.id]?.tasks.map(({ text }) => text) ?? [];
+  if ((await findSecrets(tasks.join('\n'))).length > 0) return phase;
+  const shown = tasks.slice(0, TASKS_SHOWN).map((text) => short(text, TASK_SHOWN_CHARS));
+  return { ...phase, tasks: { ...phase.tasks, shown } };
 }
 
 async function estimated(

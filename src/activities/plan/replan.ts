@@ -125,13 +125,13 @@ async function othersShown({ blobs }: ActivityPorts, texts: BlobRef, named: read
 export const applyReplan =
   (ports: ActivityPorts) =>
   async (input: ApplyReplanInput, scope: ActivityScope): Promise<ApplyReplanResult> => {
-    const { workspace, workflowId, namespace, phase, planPath, settings } = input;
+    const { workspace, workflowId, namespace, phase, planPath, settings, marks } = input;
     const action = input.action as ReplanAction;
     try {
       const written = await writePlan(
         ports,
         {
-          ...{ workspace, workflowId, namespace, settings, name: 'replan' },
+          ...{ workspace, workflowId, namespace, settings, marks, name: 'replan' },
           stepKey: `${input.stepKey}-${phase.id}-r${input.number}`,
           message: `Revise ${planPath}: ${action} of Phase ${phase.number} (${input.trigger})`,
         },
@@ -139,7 +139,8 @@ export const applyReplan =
         scope,
       );
       if (written.outcome !== 'written') return { ...written };
-      return { outcome: 'replanned', action, ...(written.data as ReplanMeasures), commit: written.commit };
+      const { commit, marks: along } = written;
+      return { outcome: 'replanned', action, ...(written.data as ReplanMeasures), commit, marks: along };
     } catch (error) {
       if (error instanceof ProblemError && error.problem.code === 'plan_invalid')
         return { outcome: 'refused', why: error.problem.message };

@@ -20,6 +20,7 @@ import { recordOnce } from '../frame/recorded.js';
 import { noSandboxFor } from '../step/sandbox.js';
 import { projectConfig } from '../step/snapshot.js';
 import { applyOrTakeOver } from '../step/apply.js';
+import { marksIn } from '../step/commit.js';
 
 /** ◆ What one try is to write; null: nothing is to be changed. `data`: what else the change came to. */
 interface WriteRecord {
@@ -29,6 +30,10 @@ interface WriteRecord {
 /** `stepKey`: of this write alone; lock, records and commit have it. */
 export interface PlanWrite extends Pick<PhaseWriteInput, 'stepKey' | 'workspace' | 'workflowId' | 'namespace'> {
   readonly settings?: BlobRef;
+  /** Written before and in no commit: committed along with this. */
+  readonly marks?: readonly BlobRef[];
+  /** Not to be committed: a later commit takes it along. */
+  readonly hold?: boolean;
   readonly message: string;
   /** Name of the records. */
   readonly name: string;
@@ -51,6 +56,10 @@ interface Written {
   readonly outcome: 'written';
   readonly commit: string | null;
   readonly files: readonly string[];
+  /** The proposal of what was not committed. */
+  readonly held: BlobRef | null;
+  /** The marks went along. */
+  readonly marks: boolean;
 }
 type NotWritten =
   { readonly outcome: 'busy'; readonly holder: string } | { readonly outcome: 'conflict'; readonly why: string };
@@ -67,7 +76,7 @@ export async function writePlan(
     const key = `steps/${wanted.stepKey}/${wanted.name}-${number}`;
     const plan = async (): Promise<WriteRecord> => recordOf(ports, wanted, await change());
     const { proposal, data } = await recordOnce(ports.records, key, plan);
-    if (proposal === null) return { outcome: 'written', commit: null, files: [], data };
+    if (proposal === null) return { outcome: 'written', commit: null, files: [], held: null, marks: false, data };
     const done = await write(ports, wanted, { ref: proposal, decision: number }, scope);
     if (done !== 'base_changed') return done.outcome === 'written' ? { ...done, data } : done;
   }
@@ -76,15 +85,16 @@ export async function writePlan(
 
 async function recordOf(
   ports: ActivityPorts,
-  { stepKey, workspace }: PlanWrite,
+  { stepKey, workspace, marks = [], hold = false }: PlanWrite,
   texts: PlanTexts | null,
 ): Promise<WriteRecord> {
-  if (texts === null) return { proposal: null };
-  const { before, after, data } = texts;
+  const alone = marks.length > 0 && !hold;
+  if (texts === null && !alone) return { proposal: null };
+  const { before, after, data } = texts ?? { before: new Map<string, string>(), after: new Map<string, string>() };
   const paths = [...new Set([...before.keys(), ...after.keys()])].filter(
     (path) => before.get(path) !== after.get(path),
   );
-  if (paths.length === 0) return { proposal: null, data };
+  if (paths.length === 0 && !alone) return { proposal: null, data };
   const root = await ports.workspace.root(workspace);
   const files: ProposalFile[] = [];
   for (const path of paths.sort()) {
@@ -125,6 +135,11 @@ async function write(
       return 'base_changed';
     }
     case 'applied': {
+      if (wanted.hold === true) {
+        await ports.workspace.releaseLock(workspace, stepKey, outcome.lock.token);
+        await dropFolders(await ports.workspace.root(workspace), proposal);
+        return { outcome: 'written', commit: null, files, held: ref, marks: false };
+      }
       const committed = await land(ports, wanted, { ...request, lock: outcome.lock }, scope);
       if (committed.outcome === 'written') await dropFolders(await ports.workspace.root(workspace), proposal);
       return committed;
@@ -134,7 +149,7 @@ async function write(
 
 async function land(
   ports: ActivityPorts,
-  { workspace, message, settings }: PlanWrite,
+  { workspace, message, settings, marks }: PlanWrite,
   { lock, ...request }: ApplyRequest & { readonly lock: WorkspaceLock },
   scope: ActivityScope,
 ): Promise<Written | NotWritten> {
@@ -144,11 +159,7 @@ async function land(
   const committed = await ports.repository.commit(
     {
       ...{ stepKey, workspace, files: proposal.files, renames: [], lock, date: lock.takenAt },
-      message,
-      hooks,
-      env,
-      sign,
-      sandbox,
+      ...{ message, hooks, env, sign, sandbox, marks: await marksIn(ports, marks) },
       records: [recordName(stepKey, request.proposalId, request.decision)],
       mayMove: async () => {
         scope.assertCurrent();
@@ -160,8 +171,8 @@ async function land(
   scope.assertCurrent();
   if (committed.outcome === 'committed' || committed.outcome === 'nothing') {
     await release();
-    const commit = committed.outcome === 'committed' ? committed.commit : null;
-    return { outcome: 'written', commit, files: request.files };
+    const { commit, marks: along } = { commit: null, marks: false, ...committed };
+    return { outcome: 'written', commit, files: request.files, held: null, marks: along };
   }
   if (committed.outcome === 'failed' && ['aborted', 'busy'].includes(committed.problem.code))
     throw new ProblemError(committed.problem);

@@ -2,6 +2,7 @@
 import { getJson, putJson } from '../../stores/ports.js';
 import { unfinishedText } from '../../documents/plan/index.js';
 import { fail, ProblemError } from '../../shared/problems.js';
+import type { BlobRef } from '../../shared/ids.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import type { CommitOutcome, WorkspaceLock, StagedFile } from '../../workspace/ports.js';
@@ -19,15 +20,14 @@ export const commit =
     const { hooks, env, sign, sandbox } = await commandConfig(ports, input, files);
     const words = unfinished === '' ? input.message : `${input.message}\n\n${unfinished}`;
     const { message } = await maskWords(ports, input, { message: words }, scope.signal);
+    const marks = await marksIn(ports, input.marks);
     const hold = await placeOf(ports, input, scope);
     try {
       const outcome = await ports.repository.commit(
         {
           stepKey: input.stepKey,
           workspace: input.workspace,
-          files,
-          renames,
-          message,
+          ...{ files, renames, marks, message },
           lock: hold.lock,
           date: input.lock.takenAt,
           ...{ hooks, env, sign, sandbox },
@@ -67,7 +67,12 @@ async function keepStaged({ blobs, workspace }: ActivityPorts, name: string, sta
 function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>): CommitResult {
   switch (outcome.outcome) {
     case 'committed':
-      return { outcome: 'committed', commit: outcome.commit, note: outcome.note ?? null };
+      return {
+        outcome: 'committed',
+        commit: outcome.commit,
+        note: outcome.note ?? null,
+        marks: outcome.marks,
+      };
     case 'nothing':
     case 'no_sandbox':
       return outcome;
@@ -80,6 +85,9 @@ function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>):
       return { outcome: 'failed', problem: outcome.problem };
   }
 }
+
+export const marksIn = ({ blobs }: Pick<ActivityPorts, 'blobs'>, marks: readonly BlobRef[] = []): Promise<Proposal[]> =>
+  Promise.all(marks.map((mark) => getJson<Proposal>(blobs, mark, 'mark')));
 
 /** First base and last result of every file over all applications of the step. */
 export async function appliedFiles(

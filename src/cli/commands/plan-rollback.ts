@@ -26,7 +26,11 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   const commits = await commitsOf(plan, phase);
   const { engine, blobs, holder } = local;
   const { sign } = read;
-  const wanted = { workspace: plan.workspace, commits, message: messageOf(plan, phase, commits), holder, sign };
+  const { workspace, planPath } = plan;
+  // Marks of other phases stay: the plan's documents are only changed by what takes this one's mark out.
+  const isKept = (file: string): boolean =>
+    file === `${planPath}.md` || file.startsWith(`${planPath}/`) || file === summaryFile(planPath);
+  const wanted = { workspace, commits, isKept, message: messageOf(plan, phase, commits), holder, sign };
   const done = await takeBack(
     { engine, blobs },
     wanted,

@@ -101,12 +101,8 @@ const control =
     });
 
 const noneOpen = ({ planPath }: PlanFile, text: string | undefined, more = ''): never => {
-  const takes = text === undefined ? '' : ` --report-scope-drift ${shellWord(text)}`;
-  return fail(
-    'run_unknown',
-    `No run of ${planPath} is open${more}.`,
-    `Start one with: emend plan run ${planPath}${takes}`,
-  );
+  const next = `emend plan run ${planPath}${text === undefined ? '' : ` --report-scope-drift ${shellWord(text)}`}`;
+  return fail('run_unknown', `No run of ${planPath} is open${more}.`, `Start one with: ${next}`);
 };
 
 const tell = (
@@ -145,13 +141,11 @@ const report =
   (name: 'drift' | 'revise', expected: string) =>
   (io: Io, path: string, text: string, flags: Flags): Promise<ExitCode> => {
     const { length } = text.trim();
-    if (length > 0 && length <= BOUNDS.reason_chars)
+    const most = BOUNDS.reason_chars;
+    if (length > 0 && length <= most)
       return control(name, { what: 'is taken up before the next phase' }, text)(io, path, flags);
     const received = length === 0 ? 'nothing' : `${length} characters`;
-    return fail(
-      'usage',
-      `${name}: expected ${expected} in at most ${BOUNDS.reason_chars} characters, received ${received}.`,
-    );
+    return fail('usage', `${name}: expected ${expected} in at most ${most} characters, received ${received}.`);
   };
 export const drift = report('drift', 'what the plan does not hold');
 export const revise = report('revise', 'how the plan is to be revised');

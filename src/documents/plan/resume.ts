@@ -76,7 +76,8 @@ export function resumePointOf({
   const spent = checkpoint === null ? null : facts.spent;
   const reports = checkpoint?.reports ?? [];
   const isNew = !counts && committed.length === 0 && reports.length === 0;
-  if (isNew && !(facts.bounded && spent !== null)) return null;
+  const marks = checkpoint?.marks ?? [];
+  if (isNew && marks.length === 0 && !(facts.bounded && spent !== null)) return null;
   const doubts = committed.flatMap(({ doubt }) => (doubt === null ? [] : [doubt]));
   return {
     run: checkpoint?.step_key ?? null,
@@ -86,6 +87,7 @@ export function resumePointOf({
     replans: kept?.replans ?? [],
     commits: checkpoint?.commit_history ?? [],
     ...(reports.length === 0 ? {} : { reports }),
+    ...(marks.length === 0 ? {} : { marks }),
     ...(spent === null ? {} : { spent }),
   };
 }

@@ -134,8 +134,9 @@ const FORMS: Readonly<Record<string, string>> = {
     '{"action": "update_tasks", "phase": N, "why", "add": ["..."], "change": [{"task": number, "text"}], "remove": [numbers]}: other tasks for phase N.',
 };
 
-const replanSystem = (actions: readonly string[], phase: number, others: readonly number[]): string =>
-  `You revise an implementation plan while it is carried out. ${others.length === 0 ? `Something happened in phase ${phase} (N = ${phase})` : `A person reports something; N is the phase that has to change for it, one of ${[phase, ...others].join(', ')}`}; answer with one of these objects:
+/** `phases`: the one that it is about, and others that may change instead. */
+const replanSystem = (actions: readonly string[], [phase, ...others]: readonly number[]): string =>
+  `You revise an implementation plan while it is carried out. ${others.length === 0 ? `Something happened in phase ${phase ?? 0} (N = ${phase ?? 0})` : `A person reports something; N is the phase that has to change for it, one of ${[phase, ...others].join(', ')}`}; answer with one of these objects:
 ${actions.map((action) => `- ${FORMS[action] ?? action}`).join('\n')}
 - "why": one sentence. Names, objectives and tasks are single lines of plain text without markers, headings and code fences.
 - Change as little as resolves what happened. Phases that are done are not changed. Ask for nothing that needs a person or another machine.`;
@@ -158,31 +159,22 @@ export const buildReplanRequest = (
     readonly failures: readonly FailureShown[];
     readonly report: string;
     /** Phases that may be changed instead. */
-    readonly others: readonly {
-      readonly number: number;
-      readonly name: string;
-      readonly tasks: readonly TaskShown[];
-    }[];
+    readonly others: readonly (Pick<PhaseShown, 'number' | 'name'> & { readonly tasks: readonly TaskShown[] })[];
   },
 ): BuiltRequest => {
   const tasks = tasksText(input.tasks);
-  const others = input.others.map(({ number, name, tasks: of }) => `Phase ${number}: ${name}\n${tasksText(of)}`);
+  const others = input.others
+    .map((other) => `Phase ${other.number}: ${other.name}\n${tasksText(other.tasks)}`)
+    .join('\n\n');
   return buildJsonRequest({
     ...input,
-    system: replanSystem(
-      input.actions,
-      input.context.phase,
-      input.others.map(({ number }) => number),
-    ),
+    system: replanSystem(input.actions, [input.context.phase, ...input.others.map(({ number }) => number)]),
     parts: [
       ['What happened', fenced(JSON.stringify(input.context, null, 2))],
       ['All phases', fenced(bounded(input.outline.join('\n'), PHASE_TEXT_BYTES))],
       phasePart(input.phase),
       ['Tasks of the phase, by number', tasks === '' ? '' : fenced(bounded(tasks, PHASE_TEXT_BYTES))],
-      [
-        'Other phases that may change, with their tasks',
-        others.length === 0 ? '' : fenced(bounded(others.join('\n\n'), PHASE_TEXT_BYTES)),
-      ],
+      ['Other phases that may change', others === '' ? '' : fenced(bounded(others, PHASE_TEXT_BYTES))],
       ...input.failures.map((failure) => failurePart('Failed attempt', failure)),
       ['Report on the failures', input.report === '' ? '' : fenced(bounded(input.report, PHASE_OUTPUT_BYTES))],
     ],

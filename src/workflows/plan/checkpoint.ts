@@ -66,6 +66,7 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
       ...{ id, number, name, text },
       force_spent: forceSpent,
     })),
+    ...(state.marks === undefined ? {} : { marks: state.marks }),
     ...(reportsOf(state).length === 0 ? {} : { reports: reportsOf(state) }),
   };
 }

@@ -52,6 +52,7 @@ function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
     approval: reading.plan?.approval ?? 'ask',
     ...(state.records.commits.length === 0 ? {} : { modelBase: true }),
     ...(state.withoutSandbox === true ? { withoutSandbox: true } : {}),
+    ...(phase.worktree !== null || state.marks === undefined ? {} : { marks: state.marks }),
     // Once the tiers are spent the phase's run asks a person itself: revise, keep, manual or skip.
     ...(phase.asksItself ? {} : { testsFailed: 'return' as const }),
   };

@@ -47,6 +47,7 @@ export function onPhaseEnded(
       : {
           ...before,
           ...(result.withoutSandbox === true ? { withoutSandbox: true } : {}),
+          ...(result.marks === true ? { marks: [] } : {}),
           usage: addUsage(before.usage, result.usage),
           pausedFor_ms: pausedFor(before, result),
         };
@@ -145,10 +146,21 @@ function setAside(state: PlanState): PlanState {
   return groupEnded(within(aside, 'group', { ids }));
 }
 
+/** What is not committed waits; a commit of the last, or of a wave's, takes all along. */
+function marksAfter({ marks = [] }: PlanState, result: MarkPhaseResult): Pick<PlanState, 'marks'> {
+  if (result.outcome !== 'marked') return {};
+  return result.marks === true ? { marks: [] } : result.held == null ? {} : { marks: [...marks, result.held] };
+}
+
 /** What became of it is written into the document, or is not yet. */
 export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult, now: number): PlanState {
   const phase = phaseOf(state, id);
-  const free = { ...state, busy: FREE };
+  const free = { ...state, ...marksAfter(state, result), busy: FREE };
+  if (state.stage.at === 'closed') {
+    const why = result.outcome === 'conflict' ? `: ${result.why}` : '';
+    const message = cut(state, `marks of phases are in the plan's documents and in no commit${why}`);
+    return free.marks?.length === 0 ? free : emit(free, now, { type: 'warning', message });
+  }
   const marked = { marked: true, marks: phase.marks + 1 };
   switch (result.outcome) {
     case 'busy':

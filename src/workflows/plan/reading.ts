@@ -132,9 +132,9 @@ function takeResume(state: PlanState, left: ResumePoint, now: number): PlanState
     const { commit, tests } = committed;
     return { ...scored, status: 'completed', marked: false, commits: [commit], tests, failures: [] };
   });
-  const { failures, replans, commits, spent, reports = [] } = left;
+  const { failures, replans, commits, spent, reports = [], marks = [] } = left;
   const known = within(state, 'revision', { drifts: [...reports, ...state.revision.drifts] });
-  const taken = { ...known, phases, records: { failures, replans, commits }, spentBefore: spent ?? null };
+  const taken = { ...known, marks, phases, records: { failures, replans, commits }, spentBefore: spent ?? null };
   const told = emit(taken, now, {
     type: 'resumed_from',
     run: left.run === null ? null : shownKey(left.run, boundsOf(state).shownKey_chars),

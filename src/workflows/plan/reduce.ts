@@ -29,17 +29,7 @@ import type {
   ProposeReplanResult,
   ScorePhaseResult,
 } from '../../shared/replan-activities.js';
-import {
-  closePlan,
-  groupOf,
-  isDone,
-  phaseOf,
-  readAgain,
-  withPhase,
-  type PhaseEntry,
-  type PlanState,
-  type Revising,
-} from './state.js';
+import { closePlan, groupOf, isDone, phaseOf, readAgain, withPhase, type PlanState, type Revising } from './state.js';
 import { isReport, onReported, withoutCurrent } from './reports.js';
 import type {
   CheckpointResult,
@@ -86,20 +76,17 @@ export type PlanFact =
 /** What a plan's moves are performed with; each is about a phase, or about the plan as a whole. */
 export type PlanRun = RunIo<PlanState, PlanFact, PhaseId | null>;
 
-const TESTS_BEFORE: readonly Answer[] = ['revise', 'continue', 'manual', 'skip'];
-/** Something is left to do for it, its mark or its merge at least. */
-const isOpen = ({ stage }: PlanState, phase: PhaseEntry | null): boolean =>
-  phase !== null && (!isDone(phase) || stage.at === 'marking' || stage.at === 'merging');
-
 /** What may be said at a decision of a plan: without a phase there is nothing to skip or to have done by hand. */
 const answersOf = (state: PlanState, reason: PauseReason): readonly Answer[] => {
-  const asked = state.asked === null ? null : phaseOf(state, state.asked);
+  const { asked, stage } = state;
   // Before phases begin, or on the merged tree, where there is no last proposal: what is there stays, or a person mends it and the tests run again.
-  if (reason === 'tests_failed') return asked === null ? ['revise', 'keep', 'manual'] : TESTS_BEFORE;
+  if (reason === 'tests_failed')
+    return asked === null ? ['revise', 'keep', 'manual'] : ['revise', 'continue', 'manual', 'skip'];
   // Of a whole plan: the phases that are to be left out are said in its document.
   if (reason === 'estimate') return ['continue'];
+  const isDue = asked !== null && (!isDone(phaseOf(state, asked)) || stage.at === 'marking' || stage.at === 'merging');
   return answersTo(state, reason).filter(
-    (answer) => answer !== 'approve' && (answer === 'manual' || answer === 'skip' ? isOpen(state, asked) : true),
+    (answer) => answer !== 'approve' && (isDue || (answer !== 'manual' && answer !== 'skip')),
   );
 };
 

@@ -48,11 +48,7 @@ export function reportedFor(state: PlanState, group: readonly PhaseId[]): PhaseI
 }
 
 /** What may be proposed for a report: where all phases are done, a new one and nothing else. */
-export function choicesOf(
-  state: PlanState,
-  revising: Revising,
-): { readonly actions: readonly string[]; readonly others: readonly PhaseEntry[] } {
-  const { phase, actions } = revising;
+export function choicesOf(state: PlanState, { phase, trigger, actions }: Revising) {
   if (isDone(phaseOf(state, phase))) return { actions: ['add_phase'], others: [] };
-  return { actions, others: isReport(revising.trigger) ? changeable(state).filter(({ id }) => id !== phase) : [] };
+  return { actions, others: isReport(trigger) ? changeable(state).filter(({ id }) => id !== phase) : [] };
 }

@@ -69,6 +69,7 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
             workspace,
             planPath,
             settings: wanted(state).settings,
+            marks: state.marks ?? [],
             phase: about(phase),
             number: state.records.replans.length + 1,
             trigger,

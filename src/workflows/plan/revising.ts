@@ -244,6 +244,7 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
       return ask(revisingAs(free, { ...revising, step: 'asked' }), phase.id, 'expansion', message);
     }
     case 'replanned': {
+      const landed = result.marks === true ? { ...free, marks: [] } : free;
       const { action, oldStructure, newStructure, complexityBefore, complexityAfter } = result;
       const record: ReplanRecord = {
         ...{ phase: phase.id, trigger, action, oldStructure, newStructure, complexityBefore, complexityAfter },
@@ -258,7 +259,7 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
         ...(isDone(phase) ? {} : { ...afresh, why: null, job: null, status: 'pending' }),
         ...(trigger === 'complexity' ? { complexityEvaluated: true } : {}),
       };
-      const told = emit(withPhase(free, phase.id, changed), now, {
+      const told = emit(withPhase(landed, phase.id, changed), now, {
         type: 'replanned',
         ...{ phase: phase.number, trigger, action, oldStructure, newStructure, complexityBefore, complexityAfter },
         ...{ forced: beyondLimit, replans, commit: result.commit },

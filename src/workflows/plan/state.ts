@@ -96,6 +96,13 @@ export const closePlan = (
 export const unmarkedOf = (state: PlanState): readonly PhaseEntry[] =>
   state.phases.filter((phase) => isDone(phase) && !phase.marked);
 
+/** The next phase that runs alone takes the mark into its own commit; those of a wave are one commit, and so are the last. */
+export const isHeld = (state: PlanState, id: PhaseId): boolean => {
+  if (unmarkedOf(state).some((phase) => phase.id !== id)) return true;
+  const goesOn = state.controls.stopAfterPhase === null && state.phases.some((phase) => !isDone(phase));
+  return goesOn && state.worktrees.made.length === 0;
+};
+
 export interface PhaseEntry extends PhaseReading {
   readonly status: PhaseStatus;
   /** Children started for it; the stepKey of the n-th is `<plan's key>-<id>-<n>`. */
@@ -228,6 +235,8 @@ export interface PlanState extends RunState<PlanInput> {
     /** Of phases, in the order in which they landed. */
     readonly commits: readonly string[];
   };
+  /** Written and in no commit yet, oldest first; absent: none. */
+  readonly marks?: readonly BlobRef[];
   /** The estimate, in words, as long as a person is to be asked about it. */
   readonly estimateAsked: string | null;
   /** Counts against the budgets beside `usage`; null: nothing does. */

@@ -16,7 +16,7 @@ import { cancelPhase, childId, endRuns, runPhases } from './phase-child.js';
 import { reducePlan, type PlanFact, type PlanRun } from './reduce.js';
 import { reportsOf } from './reports.js';
 import { revise, score } from './revise.js';
-import { initialPlan, markerOf, phaseOf, type PlanState } from './state.js';
+import { initialPlan, isHeld, markerOf, phaseOf, type PlanState } from './state.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
 import { worktreeName } from './worktrees.js';
 
@@ -90,7 +90,7 @@ function perform(move: OwnEffect, run: PlanRun): Promise<void> | void {
     case 'clean':
       return clean(run, move.name);
     case 'mark':
-      return mark(run, move.phase);
+      return mark(run, move.phase, isHeld(run.state, move.phase));
     case 'checkpoint':
       return checkpoint(run);
     case 'await_resume':
@@ -235,7 +235,7 @@ function checkpoint(run: PlanRun): Promise<void> {
   );
 }
 
-function mark(run: PlanRun, id: PhaseId): Promise<void> {
+function mark(run: PlanRun, id: PhaseId, hold: boolean): Promise<void> {
   const { state } = run;
   const { phases } = state;
   const { plan: last } = state.reading;
@@ -252,6 +252,7 @@ function mark(run: PlanRun, id: PhaseId): Promise<void> {
       mark: phase.marks,
       commit: phase.commits.at(-1) ?? null,
       skipped: ended?.skipped ?? [],
+      ...{ hold, marks: state.marks ?? [] },
       why: phase.why,
       verification: ended?.verification ?? phase.tests,
       done: phases.filter(({ status }) => status === 'completed').length,
@@ -273,7 +274,9 @@ async function cleanUp(run: PlanRun): Promise<void> {
     }
     const open = await endRuns(run);
     for (const name of run.state.worktrees.made) if (!open.includes(name)) await clean(run, name);
-    const { abortedBy, reading } = run.state;
+    const { abortedBy, reading, marks = [] } = run.state;
+    const last = run.state.phases.findLast(({ marked }) => marked);
+    if (marks.length > 0 && last !== undefined) await mark(run, last.id, false);
     if ((abortedBy !== null || reportsOf(run.state).length > 0) && reading.plan !== null) await checkpoint(run);
   });
 }

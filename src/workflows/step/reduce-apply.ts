@@ -264,7 +264,8 @@ export function onCommitted(before: StepState, result: CommitResult, now: number
   const state = withoutOnce(before);
   switch (result.outcome) {
     case 'committed': {
-      const told = emit({ ...state, commit: result.commit }, now, {
+      const marks = result.marks === true ? ({ marks: true } as const) : {};
+      const told = emit({ ...state, ...marks, commit: result.commit }, now, {
         type: 'committed',
         commit: result.commit,
         note: result.note,

@@ -193,6 +193,8 @@ export interface StepState extends RunState<EditStepInput> {
   /** What a person said of secrets in requests; absent: nothing. */
   readonly secrets?: 'mask' | 'send';
   readonly commit: string | null;
+  /** It took the marks along. */
+  readonly marks?: true;
 }
 
 export const initialState = (input: EditStepInput, now: number): StepState => ({

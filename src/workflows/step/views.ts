@@ -116,6 +116,7 @@ export function resultOf(state: StepState): StepResult {
     proposalId: proposal?.id ?? null,
     verification: tests.last,
     ...(state.sandbox?.without === 'run' ? { withoutSandbox: true } : {}),
+    ...(state.marks === undefined ? {} : { marks: true }),
     ...(tests.failure === null || result.outcome !== 'tests_failed' ? {} : { failure: tests.failure }),
   };
 }

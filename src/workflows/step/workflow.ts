@@ -200,11 +200,14 @@ function commit(run: StepRun): Promise<void> {
   const snapshot = snapshotOf(run.state);
   if (lock === null || base.ready?.commitMessage == null) throw new Error('commit without a lock or a message');
   const message = incomplete ? `[INCOMPLETE] ${base.ready.commitMessage}` : base.ready.commitMessage;
-  const { workspace } = input;
+  const { workspace, marks } = input;
   return run.call(
     'commit',
     message.split('\n')[0] ?? '',
-    { workspace, snapshot, applications, message, lock, ontoCurrent, ...sandboxChoice(run.state) },
+    {
+      ...{ workspace, snapshot, applications, message, lock, ontoCurrent, ...sandboxChoice(run.state) },
+      ...(marks === undefined ? {} : { marks }),
+    },
     (result) => ({ type: 'committed', result }),
   );
 }

@@ -37,14 +37,13 @@ export async function planEntries(
   request: CommitRequest,
   blobs: BlobStore,
 ): Promise<CommitEntries> {
-  const changes = changesOf(request, prefix);
-  const paths = [...new Set(changes.flatMap(({ from, to }) => [from, to]))];
-  const parent = await treeEntries(root, request.lock.head, paths);
+  const sets = [...(request.marks ?? []), request].map((set) => changesOf(set, prefix));
+  const paths = [...new Set(sets.flat().flatMap(({ from, to }) => [from, to]))];
+  const parent = new Map(await treeEntries(root, request.lock.head, paths));
   const context: Context = { root, parent, blobs };
   const planned = new Map<string, Entry | null>();
   const conflicts: string[] = [];
-  const queue = changes.values();
-  const work = async (): Promise<void> => {
+  const work = async (queue: Iterable<Change>): Promise<void> => {
     for (const change of queue) {
       const plan = await planOne(context, change);
       if (plan === 'as_parent') continue;
@@ -55,12 +54,19 @@ export async function planEntries(
       }
     }
   };
-  await Promise.all(Array.from({ length: COMMIT_CONCURRENCY }, work));
+  for (const changes of sets) {
+    const queue = changes.values();
+    await Promise.all(Array.from({ length: COMMIT_CONCURRENCY }, () => work(queue)));
+    // Each set is planned on what the one before it made of the parent.
+    for (const [path, entry] of planned)
+      if (entry === null) parent.delete(path);
+      else parent.set(path, entry);
+  }
   return { changes: inPathOrder(planned), conflicts: conflicts.sort() };
 }
 
 /** A move is one change from the old path's base to the new path's result; the removal of the old path belongs to it. */
-function changesOf(request: CommitRequest, prefix: string): Change[] {
+function changesOf(request: Pick<CommitRequest, 'files' | 'renames'>, prefix: string): Change[] {
   const files = new Map(request.files.map((file) => [file.path, file]));
   const origin = new Map(
     request.renames

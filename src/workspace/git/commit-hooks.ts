@@ -6,7 +6,7 @@ import type { SandboxSettings } from '../../documents/job/index.js';
 import type { CommandRunner } from '../commands/index.js';
 import { ALWAYS, gitGroup, gitLine, NOBODY_THERE, valueOf, type GitRepository, fieldsOf, git } from './git.js';
 import { redact, shellWord } from '../../system/environment.js';
-import type { Result, Signing } from '../ports.js';
+import type { CommitRequest, Result, Signing } from '../ports.js';
 import { errnoOf } from '../../system/sys.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { readGiven } from '../../system/given-file.js';
@@ -135,8 +135,14 @@ export const stripSpace = (text: string): string => {
   return kept.map((line) => `${line}\n`).join('');
 };
 
-/** The message without stray blank lines, ending in the trailer `Emend-Step: <stepKey>`; the trailer is added once. */
-export async function withTrailer(root: string, message: string, stepKey: StepKey): Promise<string> {
+export const markTrailer = ({ stepKey }: Pick<CommitRequest, 'stepKey'>): string => `Emend-Mark: ${stepKey}`;
+
+/** The message without stray blank lines, ending in the trailers `Emend-Mark: <its key>` and `Emend-Step: <stepKey>`; each is added once. */
+export async function withTrailer(
+  root: string,
+  message: string,
+  { stepKey, marks = [] }: Pick<CommitRequest, 'stepKey' | 'marks'>,
+): Promise<string> {
   const tidy = stripSpace(message);
   const trailer = [
     '--if-exists',
@@ -145,8 +151,8 @@ export async function withTrailer(root: string, message: string, stepKey: StepKe
     'add',
     '--where',
     'end',
-    '--trailer',
-    `${TRAILER}: ${stepKey}`,
+    ...marks.flatMap((mark) => ['--trailer', markTrailer(mark)]),
+    ...['--trailer', `${TRAILER}: ${stepKey}`],
   ];
   // The repository's own trailer settings must not move or reword ours, nor run a command; `---` in a message is text, not the start of
   // a patch.

@@ -16,6 +16,7 @@ import {
   type HookSettings,
   commitSettings,
   makeCommit,
+  markTrailer,
   withTrailer,
 } from './commit-hooks.js';
 import { syncIndex, commitSince, moveRef, stateOfHolder } from './commit-branch.js';
@@ -86,7 +87,10 @@ async function commitIn(work: Work): Promise<CommitOutcome> {
   // An attempt that the server gave up too early may have committed and ended the hold while this one was at work: what kept this one
   // from it then (the hold is gone, the next step changes the files) is no conflict.
   const commit = await commitSince(work.request.workspace, work.request.lock);
-  return commit === null ? outcome : finish(work, commit);
+  if (commit !== null) return finish(work, commit);
+  // Marks hold nothing up: what they conflict with, or a hook says of them, is asked about where they are committed by themselves.
+  const { marks = [], ...request } = work.request;
+  return marks.length === 0 ? outcome : tryCommit({ ...work, request });
 }
 
 async function tryCommit(work: Work): Promise<CommitOutcome> {
@@ -102,7 +106,7 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   if ('outcome' in built) return built;
   if (await isEmpty(work, built)) return { outcome: 'nothing' };
 
-  let message = await withTrailer(root, request.message, request.stepKey);
+  let message = await withTrailer(root, request.message, request);
   const settings = await commitSettings(root);
   const dir = request.hooks ? await hooksDir(repository, settings) : null;
   if (dir !== null) {
@@ -115,7 +119,7 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
       runHooks({ ...work, hooks: { ...work.hooks, box } }, built.tree, message),
     );
     if ('outcome' in checked) return checked;
-    if (checked.message !== message) message = await withTrailer(root, checked.message, request.stepKey);
+    if (checked.message !== message) message = await withTrailer(root, checked.message, request);
   }
   const parents = request.lock.head === null ? [] : [request.lock.head];
   const { date, sign } = request;
@@ -238,7 +242,11 @@ async function finish(work: Work, commit: string): Promise<CommitOutcome> {
   const { repository, request, wait_ms } = work;
   const { root } = repository;
   const { head, headRef } = request.lock;
-  const committed = { outcome: 'committed', commit, ref: headRef } as const;
+  const said = ['log', '-1', '--format=%B', commit, '--'];
+  const [mark] = request.marks ?? [];
+  const marks =
+    mark !== undefined && valueOf(await git(said, { cwd: root, reading: true })).text.includes(markTrailer(mark));
+  const committed = { outcome: 'committed', commit, ref: headRef, marks } as const;
   const now = await repositoryOf(request.workspace);
   if (now?.head !== commit || now.headRef !== headRef) return committed;
   // The lock ends after the index followed: without it that was done, and what is staged now is the person's.

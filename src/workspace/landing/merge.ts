@@ -186,7 +186,7 @@ interface Made {
 async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made): Promise<MergeOutcome> {
   const { request, repository, lock, parts } = work;
   const { root } = repository;
-  const message = await withTrailer(root, request.message, request.stepKey);
+  const message = await withTrailer(root, request.message, { stepKey: request.stepKey });
   const made = await makeCommit(root, {
     tree,
     parents: request.plain === true ? [ours] : [ours, request.theirs],

@@ -4,10 +4,12 @@
  * is not committed, the branch moved last. A ref of this working tree names it until then: an attempt that died is gone on with.
  */
 
+import { join } from 'node:path';
+import { withScratch } from '../../system/scratch.js';
 import { fieldsOf, git, valueOf, gitLine, repositoryOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { commitSettings, makeCommit } from '../git/commit-hooks.js';
-import { blobId, sameEntry, treeEntries } from '../git/entries.js';
+import { blobId, indexInfo, sameEntry, treeEntries, type Entry } from '../git/entries.js';
 import { mergeInto, type MergeParts } from './merge.js';
 import { mergeTrees } from '../git/merge-tree.js';
 import type { WorkspaceLock, AssertCurrent } from '../ports.js';
@@ -18,6 +20,8 @@ const PLAN_COMMITS = 10_000; // bound: Commits of a plan's phases and marks that
 export interface TakeBack extends Pick<MergeRequest, 'workspace' | 'message' | 'holder' | 'sign'> {
   /** Newest first; all in the branch. */
   readonly commits: readonly string[];
+  /** Paths that stay as they are, though the commits changed them. */
+  readonly isKept: (path: string) => boolean;
 }
 export type TakenBack =
   | { readonly outcome: 'taken_back'; readonly commit: string; readonly files: readonly string[] }
@@ -32,7 +36,7 @@ const refOf = (key: string): string => `refs/worktree/emend/take-back/${key}`;
 /** `documents`: texts to write beside, by path from the top of the repository; asked for only where no attempt was begun before. */
 export async function takeBack(
   parts: MergeParts,
-  { workspace, commits, message, holder, sign }: TakeBack,
+  { workspace, commits, isKept, message, holder, sign }: TakeBack,
   documents: () => Promise<ReadonlyMap<string, string>>,
   assertCurrent: AssertCurrent,
 ): Promise<TakenBack> {
@@ -44,11 +48,16 @@ export async function takeBack(
   let theirs = begun.ok && held?.stepKey === stepKey ? begun.value : null;
   if (theirs === null) {
     const head = repository?.head ?? '';
-    const later = await laterCommits(root, commits, head);
+    const later = await laterCommits(root, { commits, isKept }, head);
     if (later.length > 0) return { outcome: 'later', commits: later };
-    const made = await treeWithout(root, head, commits);
+    const made = await treeWithout(root, head, { commits, isKept });
     if (typeof made !== 'string') return { ...made, ours: head };
-    const tree = await withDocuments(root, made, await documents());
+    const texts = new Map<string, Entry | null>();
+    for (const [path, text] of await documents()) {
+      const mode = (await treeEntries(root, head, [path])).get(path)?.mode ?? '100644';
+      texts.set(path, { mode, id: await blobId(root, new TextEncoder().encode(text), path, true) });
+    }
+    const tree = await treeWith(root, made, texts, head);
     theirs = await commitOf(root, tree, head, { message, dated: commits[0] ?? head });
     valueOf(await git(['update-ref', refOf(stepKey), theirs], { cwd: root }));
   }
@@ -68,11 +77,11 @@ async function filesOf(root: string, commit: string): Promise<readonly string[]>
 }
 
 /** Of others, since the oldest, on files that they changed: what stands on them is taken back first, by whoever made it. */
-async function laterCommits(root: string, commits: readonly string[], head: string) {
+async function laterCommits(root: string, { commits, isKept }: Pick<TakeBack, 'commits' | 'isKept'>, head: string) {
   const seen = new Set<string>();
   const files: string[] = [];
   for (const commit of commits) {
-    const paths = (await filesOf(root, commit)).filter((path) => !seen.has(path));
+    const paths = (await filesOf(root, commit)).filter((path) => !seen.has(path) && !isKept(path));
     const [then, now] = [await treeEntries(root, commit, paths), await treeEntries(root, head, paths)];
     for (const path of paths) {
       seen.add(path);
@@ -94,11 +103,15 @@ async function laterCommits(root: string, commits: readonly string[], head: stri
 async function treeWithout(
   root: string,
   head: string,
-  commits: readonly string[],
+  { commits, isKept }: Pick<TakeBack, 'commits' | 'isKept'>,
 ): Promise<string | Extract<Awaited<ReturnType<typeof mergeTrees>>, { outcome: 'conflict' }>> {
   let [onto, tree] = [head, `${head}^{tree}`];
   for (const commit of commits) {
-    const opposite = await commitOf(root, `${commit}~1^{tree}`, commit, { message: 'opposite', dated: commit });
+    const kept = (await filesOf(root, commit)).filter(isKept);
+    const entries = await treeEntries(root, commit, kept);
+    const asNow = new Map(kept.map((path) => [path, entries.get(path) ?? null]));
+    const before = await treeWith(root, `${commit}~1`, asNow, commit);
+    const opposite = await commitOf(root, before, commit, { message: 'opposite', dated: commit });
     const merged = await mergeTrees(root, onto, opposite);
     if (merged.outcome === 'conflict') return merged;
     tree = merged.tree;
@@ -121,29 +134,16 @@ async function commitOf(
   return valueOf(await makeCommit(root, { tree: id, parents: [parent], message, settings, date: at, sign: false }));
 }
 
-/** Beside the person's index: one tree after the other, a path at a time. */
-async function withDocuments(root: string, tree: string, documents: ReadonlyMap<string, string>): Promise<string> {
-  let made = valueOf(await gitLine(['rev-parse', '--verify', tree], { cwd: root, reading: true }));
-  for (const [path, text] of documents)
-    made = await putIn(root, made, path.split('/'), await blobId(root, new TextEncoder().encode(text), path, true));
-  return made;
-}
-
-async function putIn(
-  root: string,
-  tree: string | null,
-  [name = '', ...rest]: readonly string[],
-  blob: string,
-): Promise<string> {
-  const listed = tree === null ? null : await git(['ls-tree', '-z', tree], { cwd: root, reading: true });
-  const entries = listed === null ? [] : fieldsOf(valueOf(listed));
-  const old = entries.find((entry) => entry.slice(entry.indexOf('\t') + 1) === name);
-  const [mode = '100644', , id = null] = old?.slice(0, old.indexOf('\t')).split(' ') ?? [];
-  const now =
-    rest.length === 0 ? `${mode} blob ${blob}\t${name}` : `040000 tree ${await putIn(root, id, rest, blob)}\t${name}`;
-  const input = [...entries.filter((entry) => entry !== old), now].join('\0');
-  return valueOf(await gitLine(['mktree', '-z'], { cwd: root, input }));
-}
+/** A tree with other entries at some paths (null: none), made beside the person's index. */
+const treeWith = (root: string, tree: string, entries: ReadonlyMap<string, Entry | null>, like: string) =>
+  withScratch('commit', async (scratch) => {
+    const call = { cwd: root, env: { GIT_INDEX_FILE: join(scratch, 'index') } };
+    const plain = ['-c', 'core.splitIndex=false'];
+    valueOf(await git([...plain, 'read-tree', tree], call));
+    const input = indexInfo(entries, like);
+    valueOf(await git([...plain, 'update-index', '-z', '--index-info'], { ...call, input }));
+    return valueOf(await gitLine(['write-tree'], call));
+  });
 
 // What the log of a branch says of a plan: the commits of its phases and of their marks, by their trailers.
 
@@ -152,7 +152,7 @@ const REVERTS = /This reverts commit ([0-9a-f]{40,64})/g;
 
 /** Newest first, at most `PLAN_COMMITS`; `planPath` as the messages of phases and marks name it. */
 export async function planCommits(root: string, planPath: string): Promise<readonly PlanCommit[]> {
-  const wanted = ['%H', '%(trailers:key=Emend-Step,valueonly,separator=%x2C)', '%s', '%b'];
+  const wanted = ['%H', '%(trailers:key=Emend-Step,key=Emend-Mark,valueonly,separator=%x2C)', '%s', '%b'];
   const width = wanted.length;
   const format = `--format=${wanted.join('%x00')}`;
   const grep = [`--grep=Plan ${planPath}, phase `, `--grep= of ${planPath} as `, '--grep=This reverts commit '];
@@ -164,14 +164,12 @@ export async function planCommits(root: string, planPath: string): Promise<reado
   for (let at = 0; at + width <= fields.length; at += width) {
     const [commit = '', trailers = '', subject = '', body = ''] = fields.slice(at, at + width);
     for (const [, gone = ''] of body.matchAll(REVERTS)) reverted.add(gone);
-    const [, plan, phase, mark] =
-      trailers
-        .split(',')
-        .map((each) => TRAILER.exec(each.trim()) ?? [])
-        .find((each) => each.length > 0) ?? [];
-    if (plan === undefined || phase === undefined) continue;
-    const kind = mark === 'm' ? 'mark' : 'phase';
-    found.push({ commit, plan, phase, kind, subject, body, reverted: reverted.has(commit) });
+    for (const each of trailers.split(',')) {
+      const [, plan, phase, mark] = TRAILER.exec(each.trim()) ?? [];
+      const kind = mark === 'm' ? 'mark' : 'phase';
+      if (plan === undefined || phase === undefined) continue;
+      found.push({ commit, plan, phase, kind, subject, body, reverted: reverted.has(commit) });
+    }
   }
   return found;
 }

@@ -12,6 +12,8 @@ const MARKERS: Readonly<Record<string, string>> = {
 
 const commitsIn = ({ workspaces }: Evidence, plan: FoundPlan): readonly FoundCommit[] =>
   workspaces.find(({ path }) => path === plan.workspace)?.commits ?? [];
+const isDocument = ({ document }: FoundPlan, path: string): boolean =>
+  path === document || path.startsWith('summaries/');
 const documentIn = ({ workspaces }: Evidence, plan: FoundPlan): string =>
   workspaces.find(({ path }) => path === plan.workspace)?.files[plan.document] ?? '';
 
@@ -60,11 +62,12 @@ const violationsOf = (evidence: Evidence, plan: FoundPlan, phase: PlannedPhase):
     found.push(`${about}: ${written.done} of its tasks are ticked, ${written.open} are not`);
   return [
     ...found,
+    // Beside its own file it may hold marks of phases before it, in the plan's documents.
     ...code
-      .filter(({ changed }) => String(Object.keys(changed)) !== phase.path)
+      .filter(({ changed }) => String(Object.keys(changed).filter((path) => !isDocument(plan, path))) !== phase.path)
       .map(({ changed }) => `${about}: its commit changes ${Object.keys(changed).join(', ')}`),
     ...marks
-      .filter(({ changed }) => plan.phases.some(({ path }) => path in changed) || !(plan.document in changed))
+      .filter(({ id, changed }) => code.some((own) => own.id === id) || !(plan.document in changed))
       .map(({ changed }) => `${about}: its mark changes ${Object.keys(changed).join(', ')}`),
   ];
 };

@@ -1,11 +1,11 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { createCommitter } from '../../../src/workspace/git/commit.js';
 import type { CommitOutcome, CommitRequest } from '../../../src/workspace/ports.js';
-import type { ProposalFile } from '../../../src/workspace/proposal.js';
+import type { Proposal, ProposalFile } from '../../../src/workspace/proposal.js';
 import { Blobs, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
 
 isolateGit();
@@ -61,7 +61,7 @@ describe('a plain commit', () => {
       blobs.file('new/b.txt', null, 'b\n'),
     ]);
     const id = committed(outcome);
-    expect(outcome).toEqual({ outcome: 'committed', commit: id, ref: 'refs/heads/main' });
+    expect(outcome).toEqual({ outcome: 'committed', commit: id, ref: 'refs/heads/main', marks: false });
     expect(await repo.line('rev-parse', 'main')).toBe(id);
     expect(await repo.line('rev-parse', `${id}^`)).toBe(parent);
     expect(await repo.git('show', '--format=', '--name-status', '--no-renames', id)).toBe(
@@ -292,5 +292,66 @@ describe('again, and elsewhere', () => {
     expect(conflict(await commit(request))).toContain('refs/heads/elsewhere');
     expect(await repo.line('rev-parse', 'main')).toBe(parent);
     expect(await repo.line('rev-parse', 'elsewhere')).toBe(parent);
+  });
+});
+
+describe('marks of a plan that go along', () => {
+  const TEXT = 'a\n\n\n\nb\n\n\n\nc\n';
+  const key = (n: number): string => `${'feedc0de'.repeat(4)}-p${n}-m1`;
+  const mark = (n: number, base: string, result: string): Proposal => ({
+    ...{ stepKey: key(n), files: [blobs.file('plan.md', base, result)], renames: [] },
+  });
+  const own = () => [blobs.file('x.txt', 'x\n', 'y\n')];
+  const changedBy = async (id: string): Promise<string[]> =>
+    (await repo.git('show', '--format=', '--name-only', id)).trim().split('\n');
+  beforeEach(async () => {
+    await repo.write('plan.md', TEXT);
+    await repo.write('x.txt', 'x\n');
+    await repo.commitAll();
+  });
+
+  test('each onto what the one before made of it; what a person wrote in between stays out; a retry finds it done', async () => {
+    const one = TEXT.replace('a', 'a [x]');
+    const edited = one.replace('c', 'c, which is mine');
+    const two = edited.replace('b', 'b [x]');
+    await repo.write('plan.md', two);
+    const request = await requestFor(repo, own(), { marks: [mark(1, TEXT, one), mark(2, edited, two)] });
+    await apply(request);
+    const outcome = await commit(request);
+    const id = committed(outcome);
+    expect(outcome).toMatchObject({ marks: true });
+    expect(await changedBy(id)).toEqual(['plan.md', 'x.txt']);
+    expect(await repo.git('show', `${id}:plan.md`)).toBe('a [x]\n\n\n\nb [x]\n\n\n\nc\n');
+    expect((await repo.git('log', '-1', '--format=%(trailers)', id)).trim().split('\n')).toEqual([
+      ...[1, 2].map((n) => `Emend-Mark: ${key(n)}`),
+      `Emend-Step: ${STEP}`,
+    ]);
+    expect(await repo.status()).toBe(' M plan.md\n');
+    expect(await commit(request)).toEqual(outcome);
+    expect(await repo.line('rev-parse', 'HEAD')).toBe(id);
+  });
+
+  test.each([
+    [
+      'the parent holds other lines in their place',
+      () => Promise.resolve(),
+      (): Proposal => mark(1, 'a [ ]\n', 'a [x]\n'),
+    ],
+    [
+      'a hook refuses them',
+      async () => {
+        const hook = join(repo.dir, '.git/hooks/pre-commit');
+        await mkdir(join(hook, '..'), { recursive: true });
+        await writeFile(hook, '#!/bin/sh\n! git diff --cached --name-only | grep -q plan\n');
+        await chmod(hook, 0o755);
+      },
+      (): Proposal => mark(1, TEXT, TEXT.replace('a', 'a [x]')),
+    ],
+  ] as const)('are left out where %s: the change is committed all the same', async (_, before, of) => {
+    await before();
+    const outcome = await applyAndCommit(own(), { marks: [of()], hooks: true, sandbox: 'off' });
+    expect(outcome).toMatchObject({ outcome: 'committed', marks: false });
+    expect(await changedBy(committed(outcome))).toEqual(['x.txt']);
+    expect(await repo.git('log', '-1', '--format=%B')).not.toContain('Emend-Mark');
   });
 });

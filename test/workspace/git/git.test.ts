@@ -151,7 +151,7 @@ describe("no program of a repository's configuration is run", () => {
     const step = '00112233445566778899aabbccddeeff';
     await repo.git('config', 'trailer.x.key', 'X: ');
     await repo.git('config', 'trailer.x.command', await program('trailer', 'echo x'));
-    expect(await withTrailer(repo.dir, 'Change', step)).toBe(`Change\n\nEmend-Step: ${step}\n`);
+    expect(await withTrailer(repo.dir, 'Change', { stepKey: step })).toBe(`Change\n\nEmend-Step: ${step}\n`);
     expect(await ran()).toBe(false);
     await execa('git', ['interpret-trailers'], { cwd: repo.dir, input: 'Change\n' });
     expect(await ran()).toBe(true);
