@@ -67,7 +67,7 @@ const typedFor = (decision: DecisionPoint, { answer, files = [], note, set }: Gi
   const first = [letter, ...files].join(' ');
   const [setting, ...others] = Object.entries(set ?? {});
   if (answer === 'revise') return note === undefined ? null : [first, note];
-  if (answer === 'other') return set?.command === undefined ? null : [first, set.command];
+  if (answer === 'other') return set?.command === undefined ? null : [first, String(set.command)];
   if (answer !== 'retry') return note === undefined && setting === undefined ? [first] : null;
   if (others.length > 0 || (setting !== undefined && note !== undefined)) return null;
   return [first, note ?? (setting === undefined ? '' : `${setting[0]}=${String(setting[1])}`)];
