@@ -10,8 +10,8 @@ export interface ModelRequest {
   readonly max_tokens: number;
   readonly system: readonly TextBlock[];
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly TextBlock[] }[];
-  readonly temperature?: number;
-  readonly thinking?: { readonly type: 'enabled'; readonly budget_tokens: number };
+  readonly thinking?: { readonly type: 'enabled'; readonly budget_tokens: number } | { readonly type: 'adaptive' };
+  readonly output_config?: { readonly effort: string };
 }
 export interface TextBlock {
   readonly type: 'text';

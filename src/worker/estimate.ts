@@ -1,6 +1,6 @@
 /**
  * What a job or a plan is expected to take, and whether a run of it would be refused: by the activity that its run begins with, in stores
- * of their own that are gone afterwards. Nothing is started, and no model is asked.
+ * of their own that are gone afterwards. Nothing is started, and no model is asked. Throws ProblemError as the run would be refused.
  */
 import type { Logger } from 'pino';
 import { preflight, readPlan, type ActivityPorts } from '../activities/index.js';
@@ -28,7 +28,6 @@ export interface Estimated {
   readonly over: readonly string[];
 }
 
-/** Throws ProblemError as the run would be refused. */
 export const estimateOnly = (asked: ToEstimate, env: PortsOptions['env'], logger: Logger): Promise<Estimated> =>
   withScratch('estimate', async (home) => {
     const alone = { ...env, EMEND_STORE: '' };
@@ -47,9 +46,8 @@ async function ofJob(
   { workspace, path: jobPath, job, overrides }: ToEstimate,
 ): Promise<Estimated> {
   const input = { ...LOOK, workspace, jobPath, job: await ports.blobs.put(job ?? new Uint8Array()), overrides };
-  const { signal } = new AbortController();
   const all = { ...input, snapshotNumber: 1, hints: [], picked: null, only: null };
-  const looked = await preflight(ports)(all, { signal });
+  const looked = await preflight(ports)(all, { signal: new AbortController().signal });
   if (looked.outcome === 'refused') throw new ProblemError(looked.problem);
   return { estimate: looked.estimate, over: looked.outcome === 'ready' ? looked.overEstimate : [] };
 }

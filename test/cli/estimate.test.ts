@@ -57,6 +57,15 @@ test('a job: calls, tokens and money with the prices of its model, and nothing i
   expect(scratch()).toEqual([]);
 });
 
+test('what the model thinks counts in what it writes', async () => {
+  const cwd = repositoryWith({
+    'job.md': job('target_files: [a.txt]\nmodel: claude-sonnet-5-5\neffort: high'),
+    'a.txt': TEXT,
+  });
+  const { exit, out } = await emend(cwd, 'run', 'job.md', '--estimate');
+  expect([exit, out]).toEqual([0, expect.stringContaining(' 5,096 out, ')]);
+});
+
 test('a limit that it is over is said; a job that names no file is asked for which', async () => {
   const cwd = repositoryWith({
     'over.md': job('target_files: [a.txt]\nmodel: claude-sonnet-5-5\nbudget_usd: 0.001'),

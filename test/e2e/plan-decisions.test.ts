@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { check } from './check-history.js';
 import { answerFor, phaseRun, planText, startDemo, TWO_WAVES } from './plan-support.js';
-import { scene, type Scene } from './support.js';
+import { requestsIn, scene, type Scene } from './support.js';
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -62,13 +62,14 @@ test('test_command, tests_failed on the merged tree and engine_failed, each aske
   expect(s.git('status', '--porcelain')).toBe('');
 }, 400_000);
 
-test('the score of a phase chooses the model by the routes', async () => {
+test("the score of a phase chooses the model by the routes, and how hard it thinks by the API's own parameter", async () => {
   const two = TWO_WAVES.slice(0, 2).map(({ name, file }) => ({ name, file }));
   const hard = planText(two).replace('Write src/two.js', 'Write src/two.js: security, refactor');
   const s = (open = await scene(
     {
       'plans/010_demo.md': hard,
-      'emend.yaml': 'test: [node -e 0]\nmodel: plain\nroutes:\n  - { complexity: medium, model: larger }\n',
+      'emend.yaml':
+        'test: [node -e 0]\nmodel: plain\nroutes:\n  - { complexity: medium, model: larger }\nmodels: { larger: { thinking: budget } }\n',
     },
     two.map((phase) => answerFor(phase)),
   ));
@@ -79,4 +80,9 @@ test('the score of a phase chooses the model by the routes', async () => {
   if (first !== null) await s.answer(run, 'continue', { decision: first.id });
   expect(await s.end(run, 120)).toMatchObject({ outcome: 'completed' });
   expect(s.rehearsal.requests().map(({ model }) => model)).toEqual(['plain', 'larger']);
+  const sent = requestsIn(s.store);
+  expect(sent.find(({ model }) => model === 'plain')).not.toHaveProperty('thinking');
+  const larger = sent.find(({ model }) => model === 'larger');
+  expect(larger).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 4_096 } });
+  expect(larger?.max_tokens).toBe(16_384 + 4_096);
 }, 240_000);

@@ -1,7 +1,16 @@
 /** What end-to-end tests share: a home, a git workspace, the rehearsal server, worker processes that are really killed, the client. */
 import { spawn, execFileSync, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,6 +33,7 @@ import { openDecision } from '../../src/client/runs/decide.js';
 import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
 import { answerByFace } from './faces.js';
 import { homesOf, noteShares } from './homes.js';
+import type { ModelRequest } from '../../src/model/ports.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
 
 /** Time-outs and locks of seconds, as crash tests want them. */
@@ -88,6 +98,13 @@ export const whole = (files: Record<string, string>): string => {
 export const structured = (operations: readonly Record<string, unknown>[], reason?: string): string =>
   JSON.stringify({ summary: 'change', operations, reason, complete: true, nonce: '{{nonce}}' });
 export const numbered = (lines: number): string => Array.from({ length: lines }, (_, i) => `line ${i + 1}\n`).join('');
+
+/** The requests that a store's calls have recorded, as they were sent. */
+export const requestsIn = (store: string): readonly ModelRequest[] =>
+  readdirSync(join(store, 'calls'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('call.json'))
+    .map((path) => JSON.parse(readFileSync(join(store, 'calls', path), 'utf8')) as { readonly request: ModelRequest })
+    .map(({ request }) => request);
 
 export interface WorkerProcess {
   readonly pid: number;

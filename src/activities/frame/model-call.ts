@@ -11,7 +11,7 @@ import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { sentence, type ActivityScope, stoodStill } from './activity.js';
 import type { ActivityPorts } from './ports.js';
 import { maskRequest, restoreAnswer, type SecretPlaces, type ShownFiles } from './secrets.js';
-import { modelEntry, type ProjectConfig } from '../../documents/job/index.js';
+import { modelEntry, type ProjectConfig, type Thinking } from '../../documents/job/index.js';
 
 const WAKE_MS = 60_000; // bound: After a machine slept its network comes back within this: a model that is not reached then is waited for.
 
@@ -83,6 +83,8 @@ export interface CallWanted {
   readonly format: string;
   readonly model: string;
   readonly outputBudget_tokens: number;
+  /** Beside the answer; absent or null: the model thinks as it does by itself. */
+  readonly thinking?: Thinking | null;
   readonly notes: BlobRef | null;
   readonly refusal: BlobRef | null;
   /** Called only where the call is not recorded yet: later attempts send the stored request, whatever a deploy changed. */
@@ -134,7 +136,10 @@ export async function callModel(
       makeRequest: async (nonce) => {
         const built = await wanted.build();
         const word = nonce(built.haystack);
-        const request = await maskRequest(ports, hidden, { request: built.request(word), secrets }, scope.signal);
+        const plain = built.request(word);
+        const { keys, tokens } = wanted.thinking ?? { tokens: 0 };
+        const asked = { ...plain, ...keys, max_tokens: plain.max_tokens + tokens };
+        const request = await maskRequest(ports, hidden, { request: asked, secrets }, scope.signal);
         if (!('paths' in request)) return { request, nonce: word };
         places.push(request);
         return null;

@@ -11,6 +11,7 @@ import {
   formatsOf,
   modelEntry,
   route,
+  type Effort,
   type ProjectConfig,
 } from '../../documents/job/index.js';
 import type { PhaseEstimate, PhaseCategory } from '../../shared/plan.js';
@@ -28,17 +29,16 @@ export const PHASE_ATTEMPTS = 3;
 /** For `routes`; the steps at which the words begin. */
 export const levelOf = (score: number): Complexity => (score <= 5 ? 'low' : score <= 7 ? 'medium' : 'high');
 
-/** How hard to think; '' for nothing. */
-export function effortText(score: number): string {
-  if (score <= 5) return '';
-  if (score <= 7) return 'Think before you answer.';
-  return score <= 9
-    ? 'Think hard before you answer.'
-    : 'Think harder than usual before you answer: this phase is complex.';
-}
+/** How hard to think: for models that take it as a parameter, and in words; null: as they do by themselves. */
+export const effortOf = (score: number): Effort | null =>
+  score <= 5 ? null : score <= 7 ? 'high' : score <= 9 ? 'xhigh' : 'max';
+export const EFFORT_TEXTS: Readonly<Record<Effort, string>> = {
+  high: 'Think before you answer.',
+  xhigh: 'Think hard before you answer.',
+  max: 'Think harder than usual before you answer: this phase is complex.',
+};
 
 export interface PhaseToEstimate {
-  /** For messages. */
   readonly name: string;
   readonly files: { readonly there: readonly string[]; readonly fresh: readonly string[] };
   readonly text: string;
@@ -56,7 +56,7 @@ export async function estimatePhase(
 ): Promise<PhaseEstimate> {
   const { named, model, files, split } = await editsOf(workspace, config, limits, phase);
   const small = [!named, split && files.length > 1, phase.second].filter(Boolean).length;
-  const told = { split, text_bytes: Buffer.byteLength(phase.text), small };
+  const told = { split, text_bytes: Buffer.byteLength(phase.text), small, effort: effortOf(phase.score), limits };
   const { calls, input_tokens, output_tokens, usd } = estimateEdits(config, model, files, told);
   refuseUnpriced(limits, { usd }, phase.name);
   return { calls, input_tokens, output_tokens, usd };

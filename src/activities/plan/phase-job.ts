@@ -6,7 +6,7 @@ import { parseConfig, resolveLimits } from '../../documents/job/index.js';
 import { FORMATS, type Format } from '../../shared/formats.js';
 import type { PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan-activities.js';
 import { readTextFile, getText, putText } from '../step/snapshot.js';
-import { editsOf, type PhaseToEstimate, effortText, levelOf } from './estimate.js';
+import { editsOf, type PhaseToEstimate, EFFORT_TEXTS, effortOf, levelOf } from './estimate.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
 import { readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
@@ -98,6 +98,7 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
   const report = input.report === null ? null : await getText(blobs, input.report);
   const fallback = input.failure === null ? null : await fallbackOf(root, input, files);
   const failure = input.failure === null ? null : await failureText(ports, input.failure);
+  const effort = effortOf(input.score);
   const front = [
     '---',
     ...(files.there.length === 0 ? [] : [`target_files: ${JSON.stringify(files.there)}`]),
@@ -106,6 +107,7 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
     ...(fallback === null ? [] : [`${fallback.key}: ${JSON.stringify(fallback.value)}`]),
     ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
     ...(levelOf(input.score) === 'low' ? [] : [`complexity: ${levelOf(input.score)}`]),
+    ...(effort === null ? [] : [`effort: ${effort}`]),
     ...Object.entries(set).map(([key, value]) => `${key}: ${JSON.stringify(value)}`),
     `test: ${input.commands.length === 0 ? 'false' : JSON.stringify(input.commands)}`,
     `commit: ${JSON.stringify(commitMessage(title, input))}`,
@@ -114,7 +116,7 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
   const body = [
     `# ${title}`,
     ...(asked.objective === null ? [] : [`**Objective**: ${asked.objective}`]),
-    [PROMPTS[phase.category], effortText(input.score)].filter((words) => words !== '').join(' '),
+    [PROMPTS[phase.category], effort === null ? '' : EFFORT_TEXTS[effort]].filter((words) => words !== '').join(' '),
     ...(asked.prerequisites.length === 0 ? [] : [`Prerequisites, which are met: ${asked.prerequisites.join('; ')}`]),
     ...(asked.tasks.length === 0 ? [] : [`## Tasks\n\n${asked.tasks.map(taskLine).join('\n')}\n\n${UNFINISHED_ASKED}`]),
     `## The phase as the plan has it\n\n${asked.text === '' ? title : asked.text}`,

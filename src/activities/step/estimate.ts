@@ -1,6 +1,13 @@
 /** What edits are expected to take: said before anything is paid for, and so on the high side. */
 import { priceBy } from '../../model/tokens.js';
-import { modelEntry, type ProjectConfig } from '../../documents/job/index.js';
+import {
+  fitLimits,
+  modelEntry,
+  roomFor,
+  thinkingOf,
+  type Effort,
+  type ProjectConfig,
+} from '../../documents/job/index.js';
 import type { Format } from '../../shared/formats.js';
 import type { JournaledAttempt } from '../../model/ports.js';
 import type { CountUsageInput, CountUsageResult } from '../../shared/step-activities.js';
@@ -40,6 +47,8 @@ interface Expected {
   readonly split: boolean;
   /** What each call is told beside its files. */
   readonly text_bytes: number;
+  readonly effort: Effort | null;
+  readonly limits: Limits;
   /** Calls that pick files, agree on names or score a phase. */
   readonly small: number;
 }
@@ -48,18 +57,21 @@ export function estimateEdits(
   config: Pick<ProjectConfig, 'models'>,
   model: string,
   files: readonly EstimatedFile[],
-  { split, text_bytes, small }: Expected,
+  { split, text_bytes, small, effort, limits }: Expected,
 ): StepEstimate {
+  const entry = modelEntry(config, model);
+  const fitted = fitLimits(limits, entry);
+  const thinking = thinkingOf(entry, effort, roomFor(fitted, fitted.outputBudget_tokens));
   const chunks = split ? files.length : Math.min(files.length, 1);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const whole = files.filter(({ format, isNew }) => format === 'whole-file' && !isNew);
   const rewritten = whole.reduce((sum, file) => sum + file.bytes, 0);
   const told = chunks * (PROMPT_tokens + tokensOfBytes(text_bytes));
   const input_tokens = told + tokensOfBytes(bytes) + small * SMALL_CALL.input_tokens;
-  const said = tokensOfBytes(rewritten) + (files.length - whole.length) * CHANGE_tokens;
+  const said =
+    tokensOfBytes(rewritten) + (files.length - whole.length) * CHANGE_tokens + chunks * (thinking?.tokens ?? 0);
   const tokens = { input_tokens, output_tokens: said + small * SMALL_CALL.output_tokens };
-  const { priced } = modelEntry(config, model);
-  return { calls: chunks + small, ...tokens, usd: priceOf(config, model, tokens), model, priced };
+  return { calls: chunks + small, ...tokens, usd: priceOf(config, model, tokens), model, priced: entry.priced };
 }
 
 /** A person who sets a limit in money is told beforehand where it could not count. Throws ProblemError `config_invalid`. */

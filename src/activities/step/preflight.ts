@@ -96,6 +96,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     instructions: await putText(blobs, job.instructions),
     category: job.category,
     mode,
+    effort: job.effort,
     config: {
       ...config,
       repair: job.repair ?? config.repair,
@@ -106,7 +107,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     hints: [...config.hints, ...input.hints],
     finalNewline: job.finalNewline,
   };
-  const text_bytes = Buffer.byteLength(job.instructions);
+  const told = { text_bytes: Buffer.byteLength(job.instructions), effort: job.effort, limits: asked };
   const chosen = await chooseTargets({
     workspace: root,
     job,
@@ -126,7 +127,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
     const snapshot: Snapshot = { ...base, ...empty, model, limits, fileList: chosen.files };
     const unknown = [{ bytes: UNNAMED_bytes, isNew: false, format: 'whole-file' }] as const;
-    const estimate = estimateEdits(config, model, unknown, { split: false, text_bytes, small: 1 });
+    const estimate = estimateEdits(config, model, unknown, { ...told, split: false, small: 1 });
     refuseUnpriced(limits, estimate, input.jobPath);
     return { outcome: 'pick', snapshot: await putJson(blobs, snapshot), estimate };
   }
@@ -197,9 +198,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     model,
     asking.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
     {
-      split: split.shouldSplit,
-      text_bytes: [...snapshot.context, ...snapshot.rules].reduce((sum, text) => sum + (text.bytes ?? 0), text_bytes),
-      small,
+      ...{ ...told, split: split.shouldSplit, small },
+      text_bytes: [...snapshot.context, ...snapshot.rules].reduce((sum, { bytes = 0 }) => sum + bytes, told.text_bytes),
     },
   );
   if (input.snapshotNumber === 1 || input.picked !== null) refuseUnpriced(limits, estimate, input.jobPath);

@@ -3,7 +3,14 @@
  */
 import { renderReasons, type AnswerOutcome, type OfferedFile, type Reason } from '../../edits/index.js';
 import { joinOperations } from '../../edits/internal.js';
-import { formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../../documents/job/index.js';
+import {
+  formatsOf,
+  inputBudget,
+  modelEntry,
+  mostOutput_tokens,
+  roomFor,
+  thinkingOf,
+} from '../../documents/job/index.js';
 import { closeEditPrompt } from '../../model/prompts/index.js';
 import { claimedUnfinished } from '../../documents/plan/index.js';
 import { callKey } from '../../model/journal/index.js';
@@ -47,6 +54,8 @@ export const proposeEdit =
     if (targets.length === 0) return deletedByJob(ports, input, deleted(chosen));
     const region = await loadRegion(blobs, input);
     const model = input.model ?? snapshot.model;
+    const entry = modelEntry(snapshot.config, model);
+    const outputBudget_tokens = Math.min(input.outputBudget_tokens, entry.maxOutput_tokens);
     const wanted: Omit<CallWanted, 'build'> = {
       role: 'edit',
       file: input.file,
@@ -55,7 +64,8 @@ export const proposeEdit =
       bases: targets.map((target) => target.sha),
       format: input.format,
       model,
-      outputBudget_tokens: Math.min(input.outputBudget_tokens, modelEntry(snapshot.config, model).maxOutput_tokens),
+      outputBudget_tokens,
+      thinking: thinkingOf(entry, snapshot.effort ?? null, roomFor(snapshot.limits, outputBudget_tokens)),
       notes: input.note === null ? null : await putText(blobs, input.note),
       refusal: input.refusal,
     };
@@ -135,16 +145,14 @@ async function buildPrompt(
   const shown = await references(blobs, snapshot);
   const results = await acceptedResults(blobs, input.accepted, ACCEPTED_SHOWN_RESULTS);
   const paths = targets.map((target) => target.path);
+  const { outputBudget_tokens, thinking } = wanted;
+  const most_tokens = outputBudget_tokens + (thinking?.tokens ?? 0);
   const listed = {
     ...shown,
     model: wanted.model,
     format: input.format,
-    outputBudget_tokens: wanted.outputBudget_tokens,
-    inputBudget_tokens: inputBudget(
-      snapshot.limits,
-      modelEntry(snapshot.config, wanted.model),
-      wanted.outputBudget_tokens,
-    ),
+    outputBudget_tokens,
+    inputBudget_tokens: inputBudget(snapshot.limits, modelEntry(snapshot.config, wanted.model), most_tokens),
     files: targets.map(bytesOf),
     brief: input.brief === null ? null : await getText(blobs, input.brief),
     accepted: [
@@ -153,7 +161,7 @@ async function buildPrompt(
       ...(await acceptedDiffs(
         ports,
         results,
-        [...paths, ...deleted(snapshot.targets).map((target) => target.path)],
+        [...paths, ...deleted(snapshot.targets).map(({ path }) => path)],
         signal,
       )),
     ],
@@ -216,18 +224,11 @@ async function toResult(
     case 'edited':
     case 'unchanged': {
       const gone = input.file === '*' ? deleted(snapshot.targets) : [];
-      const accepted = await keepAccepted(
-        ports,
-        input,
-        { targets, gone },
-        {
-          result: outcome.outcome === 'edited' ? outcome : null,
-          unfinished: region === null ? claimedUnfinished(written) : unfinishedOfRegions(region, written),
-        },
-      );
-      const paths = gone.map(({ path }) => path);
-      const changed = outcome.outcome === 'edited' ? [...paths, ...outcome.files.keys()] : paths;
-      const repair = outcome.outcome === 'edited' ? await repairOf(blobs, snapshot, outcome, answer.text) : null;
+      const result = outcome.outcome === 'edited' ? outcome : null;
+      const unfinished = region === null ? claimedUnfinished(written) : unfinishedOfRegions(region, written);
+      const accepted = await keepAccepted(ports, input, { targets, gone }, { result, unfinished });
+      const changed = [...gone.map(({ path }) => path), ...(result?.files.keys() ?? [])];
+      const repair = result === null ? null : await repairOf(blobs, snapshot, result, answer.text);
       const reason = saidReason(outcome)?.slice(0, REFUSAL_CHARS);
       const told = { ...(repair === null ? {} : { repair }), ...(reason === undefined ? {} : { reason }) };
       return { usage, outcome: outcome.outcome, accepted, changed, ...told };
@@ -254,14 +255,8 @@ async function toResult(
           : await regionsNext(ports, only, { region, outputBudget_tokens: wanted.outputBudget_tokens }, signal);
       const next = cut ?? fallback;
       const reason = renderReasons(outcome.reasons);
-      return {
-        usage,
-        outcome: 'truncated',
-        reason,
-        stopReason: answer.stopReason,
-        partialLength: answer.text.length,
-        next,
-      };
+      const { stopReason, text } = answer;
+      return { usage, outcome: 'truncated', reason, stopReason, partialLength: text.length, next };
     }
     case 'needs_lines': {
       const next = outcome.needs === undefined ? null : await wantedNext(blobs, input, outcome.needs);
@@ -285,13 +280,8 @@ async function toResult(
         fitsNot && only !== undefined && others.length === 0 && region === null
           ? nextFormat({ snapshot, model: wanted.model }, only, input.format)
           : null;
-      return {
-        usage,
-        outcome: outcome.outcome,
-        ...said,
-        ...(repeated ? { repeated } : {}),
-        ...(next === null ? {} : { next }),
-      };
+      const more = { ...(repeated ? { repeated } : {}), ...(next === null ? {} : { next }) };
+      return { usage, outcome: outcome.outcome, ...said, ...more };
     }
     case 'declined':
       return { usage, outcome: 'declined', message: renderReasons(outcome.reasons).slice(0, REFUSAL_CHARS) };

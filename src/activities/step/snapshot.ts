@@ -1,6 +1,6 @@
 /** The full snapshot that preflight takes and every later activity reads: a JSON blob, never in history. */
 import { join } from 'node:path';
-import { encodingOf, parseConfig, type ProjectConfig, type JobMode } from '../../documents/job/index.js';
+import { encodingOf, parseConfig, type Effort, type ProjectConfig, type JobMode } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
 import { eolForNewFile, inspectTarget } from '../../workspace/files/index.js';
@@ -44,6 +44,7 @@ export interface Snapshot {
   readonly complexity: 'low' | 'medium' | 'high';
   /** What `routes` went by; absent: `complexity`. */
   readonly routedAs?: 'low' | 'medium' | 'high';
+  readonly effort?: Effort | null;
   readonly config: ProjectConfig;
   readonly limits: Limits;
   readonly hints: readonly string[];

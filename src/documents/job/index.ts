@@ -3,8 +3,19 @@ export { encodingOf, parseConfig } from './config.js';
 export { chooseFormat, complexity, harderOf, jobFormatPolicy, splitDecision } from './format-choice.js';
 export { effectiveMode, parseJob } from './job.js';
 export { parseLimitSetting, resolveLimits, totalChunks } from './limits.js';
-export { fitLimits, formatsOf, inputBudget, modelEntry, mostOutput_tokens, PRICES, route } from './models.js';
+export {
+  fitLimits,
+  formatsOf,
+  inputBudget,
+  modelEntry,
+  mostOutput_tokens,
+  PRICES,
+  roomFor,
+  route,
+  thinkingOf,
+} from './models.js';
 export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
 export { namedByScripts, whyProtected } from './protected-paths.js';
-export type { Complexity, Job, JobMode, ProjectConfig } from './types.js';
+export type { Thinking } from './models.js';
+export type { Complexity, Effort, Job, JobMode, ProjectConfig } from './types.js';
 export { SANDBOX_ON, type SandboxSettings } from '../source/schemas.js';

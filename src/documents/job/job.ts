@@ -24,7 +24,7 @@ import {
   test,
   text,
 } from '../source/schemas.js';
-import type { Checked, Job, JobMode } from './types.js';
+import { EFFORTS, type Checked, type Job, type JobMode } from './types.js';
 
 const KEYS = {
   mode: oneOf(['edit', 'standard', 'sequential']),
@@ -38,6 +38,7 @@ const KEYS = {
   format,
   category: text('a category, as text that is not empty'),
   complexity: oneOf(['low', 'medium', 'high']),
+  effort: oneOf(EFFORTS),
   test,
   commit,
   approval,
@@ -182,6 +183,7 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
     format: front.format ?? null,
     category: front.category ?? null,
     complexity: front.complexity ?? null,
+    effort: front.effort ?? null,
     test: front.test ?? null,
     commit: front.commit ?? null,
     approval: front.approval ?? null,

@@ -1,7 +1,7 @@
 /** The table of models: what each costs, takes and does well. `emend.yaml` adds to it and overrides it (`models:`). */
 import { FORMATS, type Format } from '../../shared/formats.js';
 import { type Limits, LIMITS, type LimitName } from '../../shared/limits.js';
-import type { Complexity, ModelEntry, ProjectConfig } from './types.js';
+import type { Complexity, Effort, ModelEntry, ProjectConfig } from './types.js';
 
 /** The model that the pinned SDK's own examples use. */
 export const DEFAULT_MODEL = 'claude-sonnet-5-5';
@@ -66,6 +66,27 @@ const ESTIMATE_SHARE = 0.75;
 /** What an answer of the model may be asked for at most. */
 export const mostOutput_tokens = ({ context_tokens, maxOutput_tokens }: ModelEntry): number =>
   Math.min(maxOutput_tokens, Math.floor(context_tokens * ANSWER_SHARE));
+
+// Thinking, as the Messages API takes it: a budget of at least 1,024 tokens that is below `max_tokens`, or a level.
+const THINKING_tokens: Readonly<Record<Effort, number>> = { high: 4_096, xhigh: 16_384, max: 32_000 };
+const LEAST_THINKING_tokens = 1_024; // bound: The API takes no smaller budget.
+
+/**
+ * `keys` of the request, and what counts in its `max_tokens` beside the answer. Null: nothing is asked for, the model takes nothing, or the
+ * answer's budget leaves no room for it (`room_tokens`).
+ */
+export const thinkingOf = ({ thinking }: ModelEntry, effort: Effort | null, room_tokens: number) => {
+  const tokens = effort === null ? 0 : Math.min(THINKING_tokens[effort], room_tokens);
+  if (effort === null || tokens < LEAST_THINKING_tokens || !['budget', 'effort'].includes(thinking)) return null;
+  const budget = { thinking: { type: 'enabled', budget_tokens: tokens } } as const;
+  return { tokens, keys: thinking === 'budget' ? budget : { ...ADAPTIVE, output_config: { effort } } };
+};
+export type Thinking = NonNullable<ReturnType<typeof thinkingOf>>;
+const ADAPTIVE = { thinking: { type: 'adaptive' } } as const;
+
+/** What a call's `max_tokens` may have beside its answer, by limits that fit the model. */
+export const roomFor = ({ maxOutputBudget_tokens }: Limits, outputBudget_tokens: number | null): number =>
+  (maxOutputBudget_tokens ?? 0) - (outputBudget_tokens ?? 0);
 
 /** Output limits that fit the model; the others as they are. */
 export function fitLimits(limits: Limits, entry: ModelEntry): Limits {

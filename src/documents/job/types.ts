@@ -34,6 +34,8 @@ export interface Job {
   readonly category: string | null;
   /** At least so, for `routes`; null: by its files alone. */
   readonly complexity: Complexity | null;
+  /** How hard the model is to think; null: as it does by itself. */
+  readonly effort: Effort | null;
   /** Commands; `auto`: look for one and ask; null: none said (emend.yaml decides). `[]`: none wanted (`test: false`). */
   readonly test: readonly string[] | 'auto' | null;
   /** false, true (message made from the title) or the message; null: not said. */
@@ -49,6 +51,10 @@ export interface Job {
   /** 1-based line of each front-matter key, for messages: `target_files`, `target_files.0`… */
   readonly lines: Readonly<Record<string, number>>;
 }
+
+/** The levels of the Messages API above its own default that a job may ask for. */
+export const EFFORTS = ['high', 'xhigh', 'max'] as const;
+export type Effort = (typeof EFFORTS)[number];
 
 export interface ModelEntry {
   /** US dollars per million tokens. */

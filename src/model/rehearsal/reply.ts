@@ -56,6 +56,9 @@ const bodySchema = z.looseObject({
   stream: z.boolean().optional(),
   system: content.optional(),
   messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content })).min(1),
+  temperature: z.number().optional(),
+  thinking: z.looseObject({ type: z.string(), budget_tokens: z.int().min(1024).optional() }).optional(),
+  output_config: z.looseObject({ effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional() }).optional(),
 });
 
 export interface AskedRequest {
@@ -78,7 +81,10 @@ export const readRequest = (body: string): AskedRequest | string => {
     const issue = checked.error.issues[0];
     return `${issue?.path.map(String).join('.') ?? 'body'}: ${issue?.message ?? 'not as expected'}`;
   }
-  const { model, max_tokens, stream, system, messages } = checked.data;
+  const { model, max_tokens, stream, system, messages, temperature = 1, thinking } = checked.data;
+  const { type = 'disabled', budget_tokens = Infinity } = thinking ?? {};
+  if (type === 'enabled' && budget_tokens >= max_tokens) return 'thinking.budget_tokens: must be less than max_tokens';
+  if (type !== 'disabled' && temperature !== 1) return 'temperature: may only be 1 where thinking is on';
   if (messages.at(-1)?.role !== 'user') return "messages: the last one must be the user's";
   const texts = messages.map(({ role, content: said }) => ({ role, text: textOf(said) }));
   return {

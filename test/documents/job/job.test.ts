@@ -83,6 +83,7 @@ describe('good job files', () => {
         'sandbox: off',
         'limits: {maxTotalChunks: 20}',
         'budget_usd: 1.5',
+        'effort: max',
       ].join('\n'),
       '\n# Add the flag ##\n\nText\r\n',
     );
@@ -102,6 +103,7 @@ describe('good job files', () => {
       format: 'unified-diff',
       category: 'refactor',
       complexity: 'high',
+      effort: 'max',
       test: ['npm test', 'npm run lint'],
       commit: 'Add a flag',
       approval: 'auto',

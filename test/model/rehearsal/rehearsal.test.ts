@@ -88,6 +88,26 @@ describe('answers', () => {
       expect(await said(client, asked)).toBe(expected);
     });
   });
+  test.each([
+    [{ thinking: { type: 'enabled', budget_tokens: 1_024 } }, ''],
+    [{ thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } }, ''],
+    [{ thinking: { type: 'enabled', budget_tokens: 1_023 } }, 'budget_tokens'],
+    [{ thinking: { type: 'enabled' } }, 'budget_tokens'],
+    [{ thinking: { type: 'enabled', budget_tokens: 2_000 } }, 'less than max_tokens'],
+    [{ thinking: { type: 'adaptive' }, temperature: 0 }, 'temperature'],
+    [{ output_config: { effort: 'most' } }, 'effort'],
+  ])('thinking %j is taken, or refused as the API does: %s', async (keys, refused) => {
+    await using(fill('x'), async (client) => {
+      const messages = [{ role: 'user' as const, content: 'q' }];
+      const body = { model: 'm', max_tokens: 2_000, messages, ...keys } as Anthropic.MessageCreateParamsNonStreaming;
+      const answer = await client.messages.create(body).then(
+        () => '',
+        (error: unknown) => (error instanceof Anthropic.BadRequestError ? error.message : String(error)),
+      );
+      if (refused === '') expect(answer).toBe('');
+      else expect(answer).toMatch(new RegExp(`^400 .*${refused}`));
+    });
+  });
   test('max_tokens is kept where the script says so', async () => {
     await using({ ...fill('x'.repeat(100)), enforce_max_tokens: true }, async (client) => {
       expect(await said(client, 'q')).toBe(`${'x'.repeat(20)}|max_tokens`);
