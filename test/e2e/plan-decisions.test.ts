@@ -41,7 +41,7 @@ test('test_command, tests_failed on the merged tree and engine_failed, each aske
     await s.answer(phase, 'approve');
   }
   const failed = (await s.settle(run, 200)).status.decision;
-  expect(failed).toMatchObject({ reason: 'tests_failed', accepts: ['keep', 'manual', 'abort'] });
+  expect(failed).toMatchObject({ reason: 'tests_failed', accepts: ['revise', 'keep', 'manual', 'abort'] });
   await check(s, workflowId, 'plan-paused-tests-failed');
   // A person mends it, and the tests are run again.
   s.write('both-are-meant', '');
