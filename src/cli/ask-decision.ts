@@ -43,6 +43,7 @@ const LETTER: Record<Answer, string> = {
   run_without: 'n',
   mask: 'm',
   send: 'o',
+  start: 's',
   abort: 'x',
 };
 
@@ -138,12 +139,7 @@ export const askDecision = async (
         continue;
       }
       if (reply.kind === 'answer') {
-        const asked = await answer(
-          session,
-          run,
-          { answer: reply.answer, files: reply.files, decision: decision.id },
-          until,
-        );
+        const asked = await answer(session, run, { answer: reply.answer, files: reply.files, decision }, until);
         if (asked !== null) return asked;
       }
     }
@@ -157,13 +153,13 @@ export const askDecision = async (
 const answer = async (
   { io, emend }: Session,
   run: ResolvedRun,
-  given: Required<Pick<DecideOptions, 'answer' | 'files' | 'decision'>>,
+  { decision, ...given }: Required<Pick<DecideOptions, 'answer' | 'files'>> & { readonly decision: DecisionPoint },
   signal: AbortSignal,
 ): Promise<Asked | null> => {
   try {
-    const details = await detailsFor(io, given.answer, signal);
+    const details = await detailsFor(io, given.answer, decision, signal);
     if (details === null) return null;
-    const result = await decide(emend, run, { ...given, ...details });
+    const result = await decide(emend, run, { ...given, decision: decision.id, ...details });
     io.out(plain(result.message));
     return result.outcome === 'recorded' ? 'again' : 'answered';
   } catch (error) {
@@ -177,8 +173,20 @@ const answer = async (
 const detailsFor = async (
   io: Io,
   wanted: Answer,
+  { parts = [] }: DecisionPoint,
   signal: AbortSignal,
 ): Promise<Pick<DecideOptions, 'note' | 'set'> | null> => {
+  if (wanted === 'start') {
+    const set: Record<string, string> = {};
+    for (const { name, accepts } of parts) {
+      const more = name === 'tests' ? ', or another command' : '';
+      const typed = await io.ask(`${name}: ${accepts.join(', ')}${more} (Enter: ${accepts[0] ?? ''}) `, signal);
+      if (typed === null) return null;
+      const said = typed.trim();
+      if (said !== '') set[name === 'tests' && !accepts.includes(said) ? 'command' : name] = said;
+    }
+    return { set };
+  }
   if (wanted === 'revise') {
     const note = await io.ask('What should change? ', signal);
     return note === null || note.trim() === '' ? null : { note };

@@ -17,6 +17,7 @@ import type { ShownRun } from '../client/runs/show.js';
 import type { StartedStep } from '../client/runs/start.js';
 import type { ClosedRun } from '../client/types.js';
 import type { PlanReport, PlanStats } from '../documents/plan/index.js';
+import type { PlanTest } from '../workspace/documents/index.js';
 import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { ExitCode, Problem } from '../shared/problems.js';
@@ -27,6 +28,9 @@ import type { RecoveredTransaction, FileConflict } from '../workspace/ports.js';
 import type { Estimated } from '../worker/index.js';
 import type { FollowedPlan } from './follow-plan.js';
 import type { WrittenFile } from './commands/plan-files.js';
+
+/** `tests`, phase null: of those that are not named. A command that was found and not configured is asked about before it runs. */
+export type CheckedPlan = PlanReport & { readonly tests: readonly Pick<PlanTest, 'phase' | 'commands' | 'source'>[] };
 
 /** The JSON of `emend undo --json`; docs/cli.md describes it. */
 export interface UndoReport {
@@ -151,7 +155,7 @@ export interface JsonOutputs {
   readonly 'recover --undo': { readonly v: 1; readonly stepKey: string; readonly workspace: string } & EndedLock;
   readonly gc: { readonly v: 1; readonly removed: boolean } & Removed & Unused;
   /** `plan score` and `plan show` too. */
-  readonly 'plan check': PlanReport;
+  readonly 'plan check': CheckedPlan;
   /** `plan collapse` too. */
   readonly 'plan expand': {
     readonly v: 1;

@@ -47,7 +47,7 @@ const settingsOf = (written: readonly string[]) =>
     return parsed.value;
   });
 
-/** For a decision: limits, `model` and `command`. Throws ProblemError `usage`. */
+/** For a decision: limits, `model`, `command`, and parts of `plan_start`. Throws ProblemError `usage`. */
 export const decisionSettings = (written: readonly string[]): NonNullable<DecisionRequest['set']> =>
   Object.fromEntries(
     settingsOf(written).map((setting) => {
@@ -56,14 +56,13 @@ export const decisionSettings = (written: readonly string[]): NonNullable<Decisi
     }),
   );
 
-const IN_FILES = { model: 'model', command: 'test' };
 /** For a run: limits and `requireCompleteSentinel`. Throws ProblemError `usage`. */
 export const runOverrides = (written: readonly string[]): Overrides =>
   Object.fromEntries(
     settingsOf(written).map((setting) => {
       const { kind, name, value } = setting;
       if (kind === 'text')
-        fail('usage', `--set ${name}=… is for decisions.`, `Write \`${IN_FILES[name]}:\` into the job or emend.yaml.`);
+        fail('usage', `--set ${name}=… is for decisions.`, 'Write `model:` or `test:` into the job or emend.yaml.');
       return [name, value];
     }),
   );

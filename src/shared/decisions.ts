@@ -8,7 +8,18 @@ export interface Pause {
   readonly files: readonly DecisionFile[];
   /** The limit that was reached, or the command that was found. */
   readonly subject: string | null;
+  /** Of `plan_start`; absent: there are none. */
+  readonly parts?: readonly StartPart[];
 }
+
+/** What `set` says by its name; several of them with commas between. */
+export interface StartPart {
+  readonly name: 'expand' | 'tests' | 'dirty' | 'estimate';
+  readonly message: string;
+  /** What may be said; the first holds where nothing is said. */
+  readonly accepts: readonly string[];
+}
+export const PART_NAMES: readonly StartPart['name'][] = ['expand', 'tests', 'dirty', 'estimate'];
 
 export const ANSWERS_BY_REASON = {
   approval: ['approve', 'skip', 'revise', 'select'],
@@ -40,6 +51,7 @@ export const ANSWERS_BY_REASON = {
   sandbox_blocks_tests: ['retry', 'run_once', 'run_without', 'skip'],
   tests_changed_files: ['retry', 'adopt', 'skip'],
   secret_found: ['mask', 'send', 'skip'],
+  plan_start: ['start'],
 } as const;
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
@@ -74,6 +86,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   run_without: 'run the commands of this run, and of what is left of its plan, without a sandbox',
   mask: 'send placeholders instead of secrets in this run; the files keep theirs',
   send: 'send the files of this run as they are, secrets and all',
+  start: 'begin; --set PART=ANSWER for each part, else the first of its answers holds',
   abort: 'end the run; what was applied and not committed is rolled back',
 };
 
@@ -97,6 +110,7 @@ export const WHOLE_ANSWERS: readonly Answer[] = [
   'adopt',
   'mask',
   'send',
+  'start',
 ];
 
 /** `approve` where files failed takes all that are done, which the decision does not list. */
@@ -128,6 +142,7 @@ export interface DecisionPoint {
   readonly openedAt: number;
   /** For `test_command`: the command that was found. For limits: the limit that was reached. */
   readonly subject: string | null;
+  readonly parts?: readonly StartPart[];
   /** `approvers` are set: an answer counts only where one of them signed it (those of `UNSIGNED_ANSWERS` apart). */
   readonly mustSign?: true;
 }
@@ -153,8 +168,8 @@ export interface DecisionRequest {
   /** Absent: all files of the decision that have no answer yet. */
   readonly files?: readonly string[];
   readonly note?: string;
-  /** Limits by name, `model` or `command`. */
-  readonly set?: Readonly<Partial<Record<LimitName | 'model' | 'command', number | string>>>;
+  /** Limits by name, `model` or `command`; with `start`, parts by name. */
+  readonly set?: Readonly<Partial<Record<LimitName | StartPart['name'] | 'model' | 'command', number | string>>>;
   /** With `select`, and only with it: the changes to take, by file; numbered from 1 as the proposal's diff has them (see ProposalFileSummary.changes). */
   readonly select?: Selection;
   /** Names this request through update, fall-back signal and retries: it counts once. */

@@ -1,9 +1,10 @@
 /** An event in one line, with the words that the documentation uses: for the terminal, the report and the page. Pure. */
 import type { EventOf, EventType, StepEvent } from './events.js';
+import type { StartPart } from './decisions.js';
 import { clockTime } from './outage.js';
 import { count } from './text.js';
 import type { LedgerRow, StepStatus } from './run.js';
-import type { PhaseEstimate } from './plan.js';
+import type { FoundTests, PhaseEstimate, PhaseReading } from './plan.js';
 import { expectedText, NO_USAGE, usageText } from './usage.js';
 import { shownKey } from './ids.js';
 
@@ -21,6 +22,18 @@ export function estimateText(
       : `from ${least}, to at most ${about(most)}, if each fails its tests up to its limit of replans`;
   return [`${count(phases, 'phase')}: ${range}`, ...over].join('; ');
 }
+
+/** `npm test (package.json)`: commands that were found, and where. */
+export const foundText = ({ commands, source }: Pick<FoundTests, 'commands' | 'source'>): string =>
+  `${commands.join(' && ') || '-'} (${source})`;
+
+/** `tests (run, none): test commands were found: …`, and how to name another. */
+export const partText = ({ name, message, accepts }: StartPart): string =>
+  `${name} (${accepts.join(', ')}${name === 'tests' ? ', or command=…' : ''}): ${message}`;
+
+/** That a phase, or each stage of an expanded one, should be expanded: why, and the command that does it. */
+export const expandText = (plan: string, { number, name, expanded }: PhaseReading, why: string): string =>
+  `Phase ${number} (${name}) should be expanded, ${why}: emend plan expand ${expanded ? 'stage' : 'phase'} ${plan}.md ${expanded ? '--auto' : number}`;
 
 /** Where a phase's score comes from. */
 const SCORED: Readonly<Record<string, string>> = {

@@ -70,7 +70,7 @@ export interface PhaseJobInput extends PlanActivityBase {
   readonly queues: Queues;
   readonly approval: 'ask' | 'auto';
   readonly commands: readonly string[];
-  readonly rememberTest: string | null;
+  readonly rememberTest: readonly string[] | null;
   readonly overrides: Overrides;
   readonly note: string | null;
   readonly report: BlobRef | null;

@@ -157,6 +157,10 @@ export interface PhaseReading {
   readonly most?: PhaseEstimate;
   /** A model's second score is wanted, by the rules of the build that read it. */
   readonly second: boolean;
+  /** Why its stages are to be expanded, where it is expanded itself; absent: they are not. */
+  readonly stages?: string;
+  /** Of the first reading: its files with changes that are not committed; absent: none. */
+  readonly dirty?: readonly string[];
   /** sha-256 of name and text without marks of tasks and markers, first 16 hex digits: changes when a person changes what is to be done. */
   readonly text: string;
 }
@@ -190,6 +194,28 @@ export interface ResumePhase {
   /** With a model's second score, which is not paid for again; null: there is none, or the phase reads otherwise now. */
   readonly complexity: ComplexityRecord | null;
 }
+export interface FoundTests {
+  readonly commands: readonly string[];
+  /** Where they were found, as a person is told. */
+  readonly source: string;
+  /** Name of the record that remembers a person's consent to them, as what defines them is now. */
+  readonly key: string;
+  /** A person confirmed them, or `test_discovery: trust` does. */
+  readonly confirmed: boolean;
+}
+export interface TestPlan {
+  readonly commands: readonly string[];
+  /** Commands found in the project that nobody approved yet: asked for once (`test_command`). */
+  readonly found: string | null;
+  /** Absent: they are configured, or there are none. */
+  readonly from?: FoundTests;
+}
+export interface PlanTests extends TestPlan {
+  /** Of phases whose own tasks name commands, by their ids: these run there. */
+  readonly phases?: Readonly<Record<PhaseId, FoundTests>>;
+  /** `test` is not configured, and for a phase that is still to be done nothing was found: a person is asked. */
+  readonly unset?: true;
+}
 export interface ReadyPlan {
   readonly outcome: 'ready';
   readonly title: string;
@@ -206,7 +232,7 @@ export interface ReadyPlan {
   /** As a step's preflight finds it. */
   readonly approvers?: BlobRef;
   readonly approval: 'ask' | 'auto';
-  readonly test: { readonly commands: readonly string[]; readonly found: string | null };
+  readonly test: PlanTests;
   /** What each phase asks for, as it was read (JSON blob, `PhaseTexts`). */
   readonly texts: BlobRef;
   /** How often a mark that is gone is written again before a person is asked; the first reading's counts. */

@@ -194,8 +194,8 @@ export interface VerifyInput extends ActivityBase {
   readonly files: readonly string[];
   /** No commit follows a pass: end the lock then. */
   readonly releaseOnPass: boolean;
-  /** The person approved this found command now: remember it. */
-  readonly remember: string | null;
+  /** Names of records (`FoundTests`): the person confirmed these now. */
+  readonly remember: readonly string[] | null;
   /** Fencing token of the lock to end; null: whichever the step holds. */
   readonly token: number | null;
   /** Of a step, whose configuration is in it; absent: `emend.yaml` as it is now. */

@@ -9,6 +9,7 @@ import type { Bucket, Format } from './formats.js';
 import type { Overrides, Limits } from './limits.js';
 import type { Problem } from './problems.js';
 import type { ModelDown } from './outage.js';
+import type { TestPlan } from './plan.js';
 import type { BlobRef, StepKey } from './ids.js';
 import type {
   ActivityBase,
@@ -54,11 +55,6 @@ export interface Target {
   readonly outputBudget_tokens: number;
   /** The job says that it goes: no call is made for it. */
   readonly deletes?: true;
-}
-export interface TestPlan {
-  readonly commands: readonly string[];
-  /** Commands found in the project that nobody approved yet: asked for once (`test_command`). */
-  readonly found: string | null;
 }
 export type PreflightResult =
   | {

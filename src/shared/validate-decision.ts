@@ -46,6 +46,13 @@ function validateSettings(state: DecisionContext, request: DecisionRequest): str
         return `set.${name} must be a text, got ${shown(state, value)}`;
       continue;
     }
+    const part = state.decision?.parts?.find((each) => each.name === name);
+    if (part !== undefined) {
+      const said = typeof value === 'string' ? value.split(',').map((word) => word.trim()) : [];
+      if (said.length === 0 || said.some((word) => !part.accepts.includes(word)))
+        return `set.${name} must be of ${part.accepts.join(', ')}, got ${shown(state, value)}`;
+      continue;
+    }
     if (!isLimitName(state, name))
       return `set.${shown(state, name)} is not a limit; limits are: ${Object.keys(limits).join(', ')}`;
     const { unit = '', min = 0, max = 0 } = limits[name] ?? {};

@@ -19,6 +19,8 @@ export interface Repository {
   head(workspace: string): Promise<Pick<WorkspaceLock, 'head' | 'headRef'> | null>;
   /** A file of the commit that HEAD names, by its path in the workspace, as UTF-8; null: there is none. */
   committed(workspace: string, path: string): Promise<string | null>;
+  /** Did a commit that is not ours bring the command, as code or a whole item, into these files? The oldest tells; false: none is known. */
+  isPersons(workspace: string, command: string, paths: readonly string[]): Promise<boolean>;
   /** The message of a commit. */
   message(workspace: string, commit: string): Promise<string>;
   /** Does the branch hold the commit? */

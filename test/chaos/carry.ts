@@ -59,6 +59,7 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   hook_changed: 'rebase',
   tests_failed: 'revise',
   test_command: 'run',
+  plan_start: 'start',
   prompt_cut: 'retry',
   model_unavailable: 'retry',
   engine_failed: 'retry',

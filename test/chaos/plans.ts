@@ -85,7 +85,7 @@ export const planCarrierOf = (
   const config = [
     'formats:',
     ...FORMATS.map((format) => `  ${format}: ${format === traits.format}`),
-    ...(test === null ? [] : [`test: ${JSON.stringify(test)}`]),
+    `test: ${JSON.stringify(test ?? false)}`,
     '',
   ].join('\n');
   return {

@@ -38,11 +38,33 @@ describe('emend plan check', () => {
       'Waves',
       '  1: 1',
       '  2: 2, 3',
+      'Tests',
+      '  - (none found, none configured)',
       'Notes',
       '  010_demo.md:53: Phase 3 has no **Objective**',
       '',
     ]);
     expect(readdirSync(cwd)).toEqual(['010_demo.md']);
+  });
+
+  test('test commands, each with its source; a configured one wins', async () => {
+    const files = {
+      '010_demo.md': '### Phase 1: A\n- [ ] Run `npm test -- auth`\n- [ ] Run `pytest x.py`\n### Phase 2: B\n- [ ] b\n',
+      'AGENTS.md': '## Testing Protocols\n- `make check`\n',
+    };
+    const { out } = await emend(folderWith(files), 'check', '010_demo.md');
+    expect(out).toContain(
+      'Tests\n  npm test -- auth && pytest x.py (tasks of Phase 1)\n  make check (AGENTS.md, Testing Protocols)\n',
+    );
+    const cwd = folderWith({ ...files, 'emend.yaml': 'test: [a, b]\n' });
+    expect((await emend(cwd, 'check', '010_demo.md')).out).toContain('Tests\n  a && b (emend.yaml)\n');
+    const json = await emend(folderWith(files), 'check', '010_demo.md', '--json');
+    expect(JSON.parse(json.out)).toMatchObject({
+      tests: [
+        { phase: 1, commands: ['npm test -- auth', 'pytest x.py'], source: 'tasks of Phase 1' },
+        { phase: null, commands: ['make check'], source: 'AGENTS.md, Testing Protocols' },
+      ],
+    });
   });
 
   test('--json', async () => {

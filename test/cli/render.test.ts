@@ -92,6 +92,30 @@ describe('a decision', () => {
     ]);
   });
 
+  test('of a question with parts each one, and the command that says the first answer of each', () => {
+    const parts = [
+      { name: 'expand', message: 'Phase 2', accepts: ['all', 'none', '2'] },
+      { name: 'tests', message: 'npm test (package.json)', accepts: ['run', 'none'] },
+    ] as const;
+    const more = {
+      reason: 'plan_start',
+      message: '',
+      files: [],
+      accepts: ['start', 'abort'],
+      proposalId: null,
+    } as const;
+    expect(decisionLines('abcd1234', decision({ ...more, parts }))).toEqual([
+      'waits for you: plan_start   (decision 1-abcd1234-99999999)',
+      '  expand (all, none, 2): Phase 2',
+      '  tests (run, none, or command=…): npm test (package.json)',
+      '',
+      expect.stringContaining(
+        'emend decide abcd1234 start --decision 1-abcd1234-99999999 --set expand=all --set tests=run  ',
+      ),
+      expect.stringContaining('emend abort abcd1234'),
+    ]);
+  });
+
   test('on a narrow terminal what a command means stands below it', () => {
     const lines = decisionLines('abcd1234', decision(), { fold: 72 });
     expect(lines).toContain('  emend approve abcd1234 --decision 1-abcd1234-99999999');

@@ -36,7 +36,7 @@ beforeAll(async () => {
   server = await startDevServer({ ...options, cli: { ...options.cli, path } });
   const files = Object.fromEntries([...paths, 'a.js', 'b.js', HELD, LATE].map((file) => [file, 'const a = 1;\n']));
   s = await scene(
-    { ...files, 'plans/010_demo.md': planText([PHASE]) },
+    { ...files, 'plans/010_demo.md': planText([PHASE]), 'emend.yaml': 'test: false\n' },
     [
       { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Up.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
       { name: 'down', match: { contains: `- ${LATE}`, times: 12 }, answer: '', fault: { kind: 'overload' } },

@@ -266,7 +266,7 @@ test('of a phase with a file that a person skips, the tasks that name it stay op
     'plans/010_demo.md': text,
     'src/one.js': old,
     'src/two.js': old,
-    'emend.yaml': 'limits: { maxFilesBeforeSplit: 2 }\n',
+    'emend.yaml': 'test: false\nlimits: { maxFilesBeforeSplit: 2 }\n',
   };
   const more = 'export const n = 2;\n';
   const both = {

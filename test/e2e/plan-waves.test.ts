@@ -93,7 +93,7 @@ describe('phases side by side', () => {
         { name: 'One', file: 'src/same.js', dependencies: [] },
         { name: 'Two', file: 'src/same.js', dependencies: [] },
       ];
-      const s = (open = await scene({ 'plans/010_demo.md': planText(both) }, [
+      const s = (open = await scene({ 'plans/010_demo.md': planText(both), 'emend.yaml': 'test: false\n' }, [
         {
           ...answerFor(both[0]!, 'export const made = [1, 2];\n'),
           match: { contains: ['- src/same.js', 'Phase 2', 'made = [1]'] },

@@ -46,7 +46,12 @@ test('a step: emend.yaml, the job over it, the command line over both', async ()
 longOnly('a plan of its own')('a plan: its front matter, and the command line over it', async () => {
   const phases = ['a', 'b'].map((name) => [{ name, file: `src/${name}.js` }] as const);
   const s = (open = await scene(
-    Object.fromEntries(phases.map((phase, n) => [`plans/00${n}_x.md`, `---\n${given(false)}---\n${planText(phase)}`])),
+    {
+      ...Object.fromEntries(
+        phases.map((phase, n) => [`plans/00${n}_x.md`, `---\n${given(false)}---\n${planText(phase)}`]),
+      ),
+      'emend.yaml': 'test: false\n',
+    },
     phases.map(([{ file }]) => unmarked(file)),
   ));
   await s.worker();

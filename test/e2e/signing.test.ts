@@ -57,7 +57,7 @@ longOnly('a minute; each kind of commit by itself is in test/workspace/git/signi
   async () => {
     const s = (open = await scene(
       // The hook moves the key, which lies in the git directory: a sandbox would not let it.
-      { 'plans/010_demo.md': planText(TWO_WAVES), 'emend.yaml': 'sandbox: off\n' },
+      { 'plans/010_demo.md': planText(TWO_WAVES), 'emend.yaml': 'sandbox: off\ntest: false\n' },
       TWO_WAVES.map((phase) => answerFor(phase)),
     ));
     const key = signing(s);

@@ -559,16 +559,17 @@ describe('verify and roll_back', () => {
 });
 
 describe('test_command', () => {
-  const FOUND = { test: { commands: [], found: 'npm test' } };
+  const from = { commands: ['npm test'], source: 'package.json', key: 'test-commands/k', confirmed: false };
+  const FOUND = { test: { commands: [], found: 'npm test', from } };
   const ASK = 'preflight > ask test_command';
   const GO = 'propose * > build > ask approval a.ts';
-  test.each<Case & { readonly commands: readonly string[]; readonly remember: string | null }>([
+  test.each<Case & { readonly commands: readonly string[]; readonly remember: readonly string[] | null }>([
     {
       name: 'run it, and remember',
       decisions: ['run'],
       effects: `${ASK} > say run > ${GO}`,
       commands: ['npm test'],
-      remember: 'npm test',
+      remember: ['test-commands/k'],
     },
     {
       name: 'another one',
@@ -595,7 +596,7 @@ describe('test_command', () => {
     const { trace, state } = play({ ...it, ready: FOUND });
     expect(trace.join(' > ')).toBe(it.effects);
     expect(state.tests.commands).toEqual(it.commands);
-    expect(state.tests.remember).toBe(it.remember);
+    expect(state.tests.remember).toEqual(it.remember);
   });
 });
 

@@ -14,7 +14,8 @@ const wanted: fc.Arbitrary<Wanted> = fc.record({
   together: fc.boolean(),
   complex: fc.boolean(),
   second: fc.boolean(),
-  test: fc.constantFrom('none', 'configured', 'configured', 'found'),
+  test: fc.constantFrom('none', 'configured', 'configured', 'found', 'tasks', 'unset'),
+  dirty: fc.boolean(),
   left: fc.constantFrom('nothing', 'nothing', 'counts', 'asked'),
   budget: fc.constantFrom(null, null, 1, 5),
   options: fc.record({
@@ -54,7 +55,15 @@ test('no sequence spins, every answer that a decision offers leads on, every pla
   expect([...activities, ...FAILURES].filter((name) => !seen.failed.has(name))).toEqual([]);
   const questions = [
     ...['blob_lost', 'budget', 'engine_failed', 'estimate', 'expansion', 'merge_conflict', 'model_unavailable'],
-    ...['plan_changed', 'replan_limit', 'resume', 'test_command', 'tests_failed', 'workspace_unreachable'],
+    ...[
+      'plan_changed',
+      'plan_start',
+      'replan_limit',
+      'resume',
+      'test_command',
+      'tests_failed',
+      'workspace_unreachable',
+    ],
   ];
   expect(questions.filter((reason) => ![...seen.answers].some((name) => name.startsWith(`${reason} `)))).toEqual([]);
   expect([...seen.outcomes].sort()).toEqual(['aborted', 'completed', 'incomplete', 'refused', 'stopped']);

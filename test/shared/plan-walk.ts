@@ -3,7 +3,7 @@
  * wish. Where the row ends everything works and every question gets its first answer, so a walk can be followed to its end from anywhere.
  */
 import type { ActivityName } from '../../src/shared/activities.js';
-import type { Answer, PauseReason } from '../../src/shared/decisions.js';
+import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/decisions.js';
 import { validateDecision } from '../../src/shared/validate-decision.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import type { ReadPlanResult } from '../../src/shared/plan-activities.js';
@@ -13,7 +13,14 @@ import { nextPlanEffect, type PlanEffect } from '../../src/workflows/plan/effect
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { within } from '../../src/workflows/frame/machine.js';
 import { lacksWorktree, worktreeName } from '../../src/workflows/plan/worktrees.js';
-import { initialPlan, isHeld, phaseOf, type PlanState, type Revising } from '../../src/workflows/plan/state.js';
+import {
+  commandsOf,
+  initialPlan,
+  isHeld,
+  phaseOf,
+  type PlanState,
+  type Revising,
+} from '../../src/workflows/plan/state.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
 import type { PlanInput, PlanOptions, StepResult } from '../../src/shared/run.js';
 import { detailsOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';
@@ -37,7 +44,9 @@ export interface Wanted {
   readonly together: boolean;
   readonly complex: boolean;
   readonly second: boolean;
-  readonly test: 'none' | 'configured' | 'found';
+  readonly test: 'none' | 'configured' | 'found' | 'tasks' | 'unset';
+  /** Each phase has files that hold changes. */
+  readonly dirty?: boolean;
   readonly left: 'nothing' | 'counts' | 'asked';
   readonly budget: number | null;
   readonly options: PlanOptions;
@@ -144,9 +153,11 @@ export class PlanWalk {
     if (decision === null) throw new Error('nothing is asked');
     this.trace.push(`${decision.reason}: ${answer}`);
     this.answers.add(`${decision.reason} ${answer}`);
+    const parts = decision.parts?.map(({ name, accepts }) => [name, accepts[this.regeneration(accepts.length)] ?? '']);
     const set = {
       ...(answer === 'other' ? { set: { command: 'make check' } } : {}),
       ...(answer === 'revise' ? { note: 'in another way' } : {}),
+      ...(parts ? { set: Object.fromEntries(parts) as object } : {}),
     };
     const by = { name: 'ann', from: 'cli' };
     const request = { decision: decision.id, answer, requestId: `r${this.now}`, by, ...set } as const;
@@ -167,6 +178,17 @@ export class PlanWalk {
     const told = this.state.ask?.message;
     if (told !== `${activity}: it broke`)
       throw new Error(`${activity} failed, and is asked about as ${told ?? 'nothing'}`);
+  }
+
+  fact(fact: PlanFact): void {
+    this.dispatch(fact);
+  }
+
+  /** A whole answer, which must count. */
+  said(request: DecisionRequest): void {
+    const validation = validateDecision(this.state, request);
+    if (!validation.counts) throw new Error(validation.message);
+    this.dispatch({ type: 'decided', request });
   }
 
   /** The workflow found that it waits for nothing. */
@@ -240,7 +262,8 @@ export class PlanWalk {
   }
 
   private reading(): ReadyPlan {
-    const { approval, together, complex, second, test, left, budget } = this.wanted;
+    const { approval, together, complex, second, test, dirty = false, left, budget } = this.wanted;
+    const from = { commands: ['t'], source: 's', key: 'k', confirmed: test === 'configured' };
     const phases = this.document.map(({ id, name, text }, at): PhaseReading => ({
       ...{
         id,
@@ -254,7 +277,8 @@ export class PlanWalk {
       },
       dependsOn: [],
       tasks: { total: 3, done: 0 },
-      score: { score: complex ? 9 : 3, keywords: {}, tasks: 1, files: 0, tests: 0, above: [] },
+      score: { score: complex ? 9 : 3, keywords: {}, tasks: 1, files: 0, tests: 0, above: complex ? ['9'] : [] },
+      ...(dirty && at === 0 ? { dirty: ['a.txt'] } : {}),
     }));
     const ids = phases.map(({ id }) => id);
     const pairs = ids.flatMap((_, at) => (at % 3 === 0 ? [ids.slice(at, at + 3)] : []));
@@ -267,7 +291,12 @@ export class PlanWalk {
       waves: together ? pairs.map((pair) => [pair]) : ids.map((id) => [[id]]),
       thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: 2 },
       limits: { budget_calls: budget } as ReadyPlan['limits'],
-      test: { commands: test === 'configured' ? ['t'] : [], found: test === 'found' ? 't' : null },
+      test: {
+        ...{ commands: test === 'configured' ? ['t'] : [], found: test === 'found' ? 't' : null },
+        ...(test === 'found' ? { from } : {}),
+        ...(test === 'tasks' ? { phases: { p1: from } } : {}),
+        ...(test === 'unset' || test === 'tasks' ? { unset: true as const } : {}),
+      },
       ...{ texts: blob(`texts ${this.state.reading.number}`), settings: blob('settings'), lostMarks: 3 },
       ...(left === 'nothing'
         ? {}
@@ -297,8 +326,8 @@ export class PlanWalk {
 
   /** Is this verification an activity, as the workflow sees it? */
   private tests({ phase }: Extract<PlanEffect, { kind: 'verify' }>): boolean {
-    const { tests, group } = this.state;
-    return tests.commands.length > 0 && !(phase === null ? group.mergedTested : group.baseTested);
+    const { group } = this.state;
+    return commandsOf(this.state, group.ids).length > 0 && !(phase === null ? group.mergedTested : group.baseTested);
   }
 
   /** Does the activity fail for good? */

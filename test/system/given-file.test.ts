@@ -14,7 +14,7 @@ import { readScript } from '../../src/model/rehearsal/script.js';
 import { readPlan } from '../../src/workspace/documents/read-plan.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { look } from '../../src/workspace/apply/record.js';
-import { discoverTestCommand } from '../../src/workspace/commands/discover.js';
+import { discoverTests } from '../../src/workspace/commands/discover.js';
 import { eolForNewFile, inspectTarget, listWorkspaceFiles } from '../../src/workspace/files/index.js';
 import { readGiven, readGivenSync } from '../../src/system/given-file.js';
 import { realSys } from '../../src/system/sys.js';
@@ -60,7 +60,7 @@ describe('a named pipe in place of', () => {
     ],
     'emend.yaml, read by the worker': ['emend.yaml', () => readTextFile(dir, 'emend.yaml')],
     'emend.yaml, read by emend patch': ['emend.yaml', () => readConfig(dir)],
-    'package.json': ['package.json', () => discoverTestCommand(dir)],
+    'package.json': ['package.json', () => discoverTests(dir)],
     'CLAUDE.md beside a plan': [
       'CLAUDE.md',
       () => {

@@ -57,7 +57,7 @@ export async function fallbackOf(
 export const writePhaseJob =
   (ports: ActivityPorts) =>
   async (input: PhaseJobInput, { owner }: ActivityScope): Promise<PhaseJobResult> => {
-    await remember(ports, input, input.rememberTest);
+    await remember(ports, input.stepKey, input.rememberTest ?? []);
     const key = `steps/${input.stepKey}/job-${input.phase.id}-${input.run}`;
     const result = await recordOnce(ports.records, key, () => make(ports, input));
     if (result.outcome === 'ready') await noteStart(ports, input, result, owner.namespace);

@@ -4,7 +4,9 @@ import type { PhaseId, PhaseMarker, PhaseCategory, PhaseReading, ReadyPlan } fro
 import { parseConfig, resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
 import { readPlan as readFiles, type ReadPlan, pathsOfPlan } from '../../workspace/documents/index.js';
 import {
+  chosenBy,
   reportOf,
+  taskCommands,
   tasksOf,
   type PhaseReport,
   isExpanded,
@@ -25,11 +27,11 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { readTextFile } from '../step/snapshot.js';
 import { approversOf } from '../step/approvers.js';
-import { testPlan } from '../step/verify.js';
 import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
 import { filesOf } from './phase-job.js';
 import { checkpointOfRun, findResumePoint } from './resume.js';
+import { testsOfPlan } from './plan-tests.js';
 
 // bound: A mark that is gone each time the plan is read is written this often again; then a person is asked who takes it out.
 const LOST_MARKS = 3;
@@ -76,9 +78,12 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     report.phases.map(({ number, dependencies }) => ({ number, on: dependencies })),
     (index) => ids[index] ?? '',
   );
+  const staged = chosenBy(plan.tree, 'expand', 'stage', plan.thresholds.values);
   const read = report.phases.map((phase, index) => {
     const id = ids[index] ?? '';
-    return phaseReading(phase, plan.tree.phases[index], { id, dependsOn: before[index] ?? [] }, texts);
+    const stages = staged.find((each) => each.phase === phase.number)?.why;
+    const known = phaseReading(phase, plan.tree.phases[index], { id, dependsOn: before[index] ?? [] }, texts);
+    return stages === undefined ? known : { ...known, stages };
   });
   // Told in full there: all before a phase without a line of its own.
   const asked = read.map(({ id, text, dependsOn }, index) => [
@@ -97,9 +102,8 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const { requireCompleteSentinel } = input.overrides;
   const sentinel = requireCompleteSentinel === undefined ? {} : { requireCompleteSentinel };
   const limits = resolveLimits(config.value, { limits: {} }, input.overrides);
-  // Without a word of the configuration, what the project itself defines is looked for: a plan without tests says so.
-  const test = await testPlan(ports, workspace, config.value.test ?? 'auto');
-  const isTested = test.commands.length > 0 || test.found !== null;
+  const test = await testsOfPlan(ports, input, { plan, root, config: config.value }, { phases: report.phases, ids });
+  const isTested = test.commands.length > 0 || test.found !== null || Object.keys(test.phases ?? {}).length > 0;
   // Said before anything is paid for, so with the first reading.
   const listed = await Promise.all(read.map((phase) => withTasks(phase, texts)));
   const about = { config: config.value, limits, isTested };
@@ -146,6 +150,7 @@ async function estimated(
 ): Promise<readonly PhaseReading[]> {
   const own = new Set(pathsOfPlan(plan, workspace));
   const done: PhaseReading[] = [];
+  const there: Record<PhaseId, readonly string[]> = {};
   for (const phase of read) {
     const { files: named = [], text = '' } = texts.phases[phase.id] ?? {};
     const files = await filesOf(workspace, named, text, own);
@@ -156,8 +161,13 @@ async function estimated(
     const { replanLimit } = plan.thresholds.values;
     const most = isTested ? { most: mostOfPhase({ config, limits }, wanted, estimate, replanLimit) } : {};
     done.push({ ...phase, estimate, ...most });
+    there[phase.id] = files.there;
   }
-  return done;
+  const paths = new Set((await dirtyPaths(workspace, Object.values(there).flat())).map(({ path }) => path));
+  return done.map((phase) => {
+    const dirty = (there[phase.id] ?? []).filter((path) => paths.has(path));
+    return dirty.length === 0 ? phase : { ...phase, dirty };
+  });
 }
 
 /** The marks are committed: of a file that is in no commit nothing but the marks could not be. */
@@ -243,7 +253,11 @@ const textsOf = (plan: ReadPlan, phases: readonly PhaseReport[], ids: readonly P
       const { objective, prerequisites, tasks } = phase;
       const plain = tasks.map(({ text: words, done, depth }) => ({ text: words, done, depth }));
       const stages = node !== undefined && textOf(node).stages.length > 0 ? ({ stages: true } as const) : {};
-      const { paths: files } = phase.score.files;
+      // What a command tests is not what the phase edits, unless it is named elsewhere, too.
+      const commands = taskCommands(tasks.map(({ text: words }) => words));
+      const rest = commands.reduce((left, command) => left.replaceAll(`\`${command}\``, ''), text);
+      const isTested = (path: string) => commands.some((command) => command.includes(path)) && !rest.includes(path);
+      const files = phase.score.files.paths.filter((path) => !isTested(path));
       return [ids[index] ?? '', { objective, prerequisites, tasks: plain, text, files, ...stages }];
     }),
   ),

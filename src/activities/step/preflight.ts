@@ -26,7 +26,8 @@ import {
 import type { Limits } from '../../shared/limits.js';
 import type { StepEstimate } from '../../shared/usage.js';
 import { ProblemsError, fail, problem, type Problem } from '../../shared/problems.js';
-import type { PreflightInput, PreflightResult, TestPlan } from '../../shared/step-activities.js';
+import type { TestPlan } from '../../shared/plan.js';
+import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { listWorkspaceFiles } from '../../workspace/files/index.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -260,7 +261,7 @@ const messageOf = (job: Job, config: ProjectConfig): string | null => {
 };
 
 const testsOf = (ports: ActivityPorts, input: PreflightInput, job: Job, config: ProjectConfig): Promise<TestPlan> =>
-  testPlan(ports, input.workspace, job.test ?? config.test ?? []);
+  testPlan(ports, input.workspace, job.test ?? config.test ?? [], config.trustsTests);
 
 /** Targets of the snapshot before, which keep their base when only some get a new one. */
 async function earlierTargets(ports: ActivityPorts, input: PreflightInput): Promise<readonly SnapshotTarget[]> {

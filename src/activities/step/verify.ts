@@ -1,8 +1,8 @@
 /** Runs a person's commands on the applied files. No test found or run is `no_tests`, never `pass`. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { TestPlan } from '../../shared/step-activities.js';
-import { discoverTestCommand, classifyFailure, type Box } from '../../workspace/commands/index.js';
+import type { FoundTests, TestPlan } from '../../shared/plan.js';
+import { discoverTests, classifyFailure, type Box, type DiscoveredTests } from '../../workspace/commands/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import type {
@@ -27,24 +27,42 @@ import { diffsOf } from './prompt-inputs.js';
 import { putRefusal } from './refusals.js';
 import { blockedText, boxFor, commandConfig, isNoSandbox, refusedBySandbox } from './sandbox.js';
 
-// Which commands verify a step. A found command is asked for once, and again when what defines it changes.
+// Which commands verify a step. Found commands are asked for once, and again when what defines them changes.
 
-type Found = NonNullable<Awaited<ReturnType<typeof discoverTestCommand>>>;
-/** Record under which a person's approval of a found command is remembered: workspace, command and the bytes that define it. */
-const approvalKey = (workspace: string, found: Found): string =>
-  `test-commands/${sha256(canonicalJson({ workspace, ...found }))}`;
+/** Found commands, and whether they may run: a person confirmed these, or `trusts` and they stand in `paths` of the base commit by a person's commit. */
+export async function foundTests(
+  { records, repository }: Pick<ActivityPorts, 'records' | 'repository'>,
+  workspace: string,
+  { commands, source, definedBy, read }: DiscoveredTests,
+  { trusts, paths }: { readonly trusts: boolean; readonly paths: readonly string[] },
+): Promise<FoundTests> {
+  const key = `test-commands/${sha256(canonicalJson({ workspace, commands, definedBy }))}`;
+  let confirmed = (await records.get(key)) !== null;
+  if (!confirmed && trusts && read !== undefined) {
+    const committed = await Promise.all(paths.map((path) => repository.committed(workspace, path)));
+    const stands = new Set(committed.flatMap((text) => (text === null ? [] : read(text))));
+    const words = commands.map((command) => repository.isPersons(workspace, command, paths));
+    confirmed = commands.every((command) => stands.has(command)) && (await Promise.all(words)).every(Boolean);
+  }
+  return { commands, source, key, confirmed };
+}
 
 export async function testPlan(
-  ports: ActivityPorts,
+  ports: Pick<ActivityPorts, 'records' | 'repository' | 'workspace'>,
   workspace: string,
   wanted: readonly string[] | 'auto',
+  trusts = false,
 ): Promise<TestPlan> {
   if (wanted !== 'auto') return { commands: wanted, found: null };
-  const found = await discoverTestCommand(await ports.workspace.root(workspace));
+  const found = await discoverTests(await ports.workspace.root(workspace));
   if (found === null) return { commands: [], found: null };
-  const isApproved = (await ports.records.get(approvalKey(workspace, found))) !== null;
-  return isApproved ? { commands: [found.command], found: null } : { commands: [], found: found.command };
+  const paths = found.definedBy.map(({ path }) => path);
+  return testPlanOf(await foundTests(ports, workspace, found, { trusts, paths }));
 }
+export const testPlanOf = (from: FoundTests): TestPlan =>
+  from.confirmed
+    ? { commands: from.commands, found: null, from }
+    : { commands: [], found: from.commands.join(' && '), from };
 
 /** Runners that exit 0 without having run anything say so. */
 const RAN_NOTHING = [/^No tests found/m, /no test files\]/, /collected 0 items/, /\b0 tests?,? 0 passed/i];
@@ -55,7 +73,7 @@ const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
 export const verify =
   (ports: ActivityPorts) =>
   async (input: VerifyInput, scope: ActivityScope): Promise<VerifyOutcome> => {
-    await remember(ports, input, input.remember);
+    await remember(ports, input.stepKey, input.remember ?? []);
     const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
       scope.assertCurrent();
       if (input.releaseOnPass) await ports.workspace.releaseLock(input.workspace, input.stepKey, input.token);
@@ -239,13 +257,7 @@ async function takeBack(
   return { outcome: 'changed_files', by: 'tests', files: found.map(({ path }) => path), ...staged };
 }
 
-/** A person approved a command that was found: it is not asked for again while what defines it stays the same. */
-export async function remember(
-  ports: ActivityPorts,
-  { workspace, stepKey }: Pick<VerifyInput, 'workspace' | 'stepKey'>,
-  command: string | null,
-): Promise<void> {
-  if (command === null) return;
-  const found = await discoverTestCommand(await ports.workspace.root(workspace));
-  if (found?.command === command) await ports.records.putIfAbsent(approvalKey(workspace, found), { command, stepKey });
+/** A person confirmed commands that were found: they are not asked for again while what defined them then stays the same. */
+export async function remember({ records }: ActivityPorts, stepKey: string, keys: readonly string[]): Promise<void> {
+  for (const key of keys) await records.putIfAbsent(key, { stepKey });
 }

@@ -8,27 +8,30 @@ import {
   expandPhase,
   expandStage,
   reportOf,
-  type PlanReport,
   type PlanTree,
 } from '../../documents/plan/index.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
-import { readPlan, refuseFaults, type ReadPlan } from '../../workspace/documents/index.js';
+import type { CheckedPlan } from '../json-types.js';
+import { discoverPlanTests, readPlan, refuseFaults, type ReadPlan } from '../../workspace/documents/index.js';
 import { openLocal } from '../local/open.js';
 import { writePlan, refuseHalfDone } from './plan-files.js';
 import { plain } from '../render/text.js';
 import { checkLines, scoreLines, showLines } from '../render/plan.js';
 
 const command =
-  (lines: (report: PlanReport, io: Io) => readonly string[]) =>
+  (lines: (report: CheckedPlan) => readonly string[]) =>
   async (io: Io, path: string, flags: JsonFlag): Promise<ExitCode> => {
     await refuseHalfDone(io, path);
     const plan = await readPlan(io.cwd, path);
-    const report = reportOf(plan.tree, plan.thresholds, plan.show);
-    refuseFaults(report.faults);
+    const read = reportOf(plan.tree, plan.thresholds, plan.show);
+    refuseFaults(read.faults);
+    const found = await discoverPlanTests(plan, plan.workspace, read.phases);
+    const said = Array.isArray(plan.test) ? [{ phase: null, commands: plan.test, source: 'emend.yaml' }] : found;
+    const report = { ...read, tests: said.map(({ phase, commands, source }) => ({ phase, commands, source })) };
     if (flags.json === true) printJson(io, 'plan check', report);
-    else for (const line of lines(report, io)) io.out(line);
+    else for (const line of lines(report)) io.out(line);
     return EXIT.done;
   };
 

@@ -107,6 +107,7 @@ const lines = (told: PlanStats): readonly string[] =>
     ['phases with replans', String(told.phasesReplanned)],
     ['second scores', `${told.secondScores}, ${told.discrepancies} of them far from the first`],
     ['failed verifications', String(told.failures)],
+    ['phases without tests (no_tests)', String(told.noTests)],
     ['loops stopped', String(told.loopStops)],
     ['replans that helped', share(told.replanSuccess)],
     ['failure patterns caught within two failures', share(told.caughtWithinTwo)],

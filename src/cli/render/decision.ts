@@ -2,6 +2,7 @@
 import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../shared/decisions.js';
 import type { Finding } from '../../shared/formats.js';
 import { linesChanged, type ProposalSummary } from '../../shared/proposal-activities.js';
+import { partText } from '../../shared/event-text.js';
 import { count, folded, line, plain, table } from './text.js';
 
 const DECISION_FILES = 15; // bound: Files listed with a decision.
@@ -74,6 +75,7 @@ export const decisionHead = (
     `waits for you: ${decision.reason}   (decision ${decision.id})`,
     ...(decision.mustSign === true ? ['  an answer counts only where one of the approvers signs it'] : []),
     ...(decision.message === '' ? [] : [`  ${plain(decision.message)}`]),
+    ...(decision.parts ?? []).map((part) => `  ${partText(part)}`),
     ...(proposal === null || decision.reason !== 'approval' ? fileLines(open, decision, width) : []),
     ...(proposal === null ? [] : proposalLines(proposal, width).map((text) => `  ${text}`)),
     ...(answered === 0 ? [] : [`  ${count(answered, 'file')} already answered, ${open.length} to go`]),
@@ -92,7 +94,11 @@ const fileLines = (files: DecisionPoint['files'], { message }: DecisionPoint, wi
 ];
 
 export const commandLines = (run: string, decision: DecisionPoint, fold = Infinity): readonly string[] => {
-  const rows = decision.accepts.map((answer) => [`  ${commandFor(run, decision, answer)}`, ANSWER_MEANS[answer]]);
+  const parts = (decision.parts ?? []).map(({ name, accepts }) => ` --set ${name}=${accepts[0] ?? ''}`).join('');
+  const rows = decision.accepts.map((answer) => [
+    `  ${commandFor(run, decision, answer, answer === 'start' ? parts : undefined)}`,
+    ANSWER_MEANS[answer],
+  ]);
   const inColumns = table(rows);
   const perFile = decision.accepts.some((answer) => !WHOLE_ANSWERS.includes(answer)) && decision.files.length > 1;
   return [

@@ -1,5 +1,7 @@
 /** Plans on a terminal. */
 import type { PartReport, PhaseReport, PlanReport } from '../../documents/plan/index.js';
+import { foundText } from '../../shared/event-text.js';
+import type { CheckedPlan } from '../json-types.js';
 import { count, plain, table } from './text.js';
 
 const titleOf = ({ number, title, level, phases, expandedPhases }: PlanReport): string =>
@@ -17,7 +19,7 @@ const tasksOf = ({ tasks }: PartReport): string =>
 const scoreOf = ({ score: { score, label } }: PhaseReport): string => `${score} (${label})`;
 
 /** Structure, waves, scores, notes. */
-export const checkLines = (report: PlanReport): readonly string[] => {
+export const checkLines = (report: CheckedPlan): readonly string[] => {
   const rows = report.phases.map((phase) => [
     `  ${nameOf('Phase', phase)}`,
     tasksOf(phase),
@@ -28,7 +30,10 @@ export const checkLines = (report: PlanReport): readonly string[] => {
     ({ subWaves }, index) => `  ${index + 1}: ${subWaves.map((numbers) => numbers.join(', ')).join(' | ')}`,
   );
   const order = report.declared ? 'Waves' : 'Waves (no phase declares dependencies: one after the other)';
-  return [titleOf(report), ...table(rows), order, ...waves, ...noteLines(report)].map((line) => line.trimEnd());
+  const tests = ['Tests', ...report.tests.map((each) => plain(`  ${foundText(each)}`))];
+  return [titleOf(report), ...table(rows), order, ...waves, ...tests, ...noteLines(report)].map((text) =>
+    text.trimEnd(),
+  );
 };
 
 const noteLines = ({ notes }: PlanReport): readonly string[] =>

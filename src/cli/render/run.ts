@@ -33,6 +33,7 @@ const planLines = (
       count(phase.tasks, 'task'),
       `score ${phase.score}`,
       phase.commit === null ? '' : phase.commit.slice(0, 12),
+      phase.verification === 'no_tests' ? 'no tests' : '',
       plain(phase.why ?? ''),
     ]);
   return [

@@ -1,4 +1,5 @@
 /** Where a limit's value comes from: its default, `emend.yaml`, the job, the command line; the later wins. */
+import { PART_NAMES } from '../../shared/decisions.js';
 import { LIMITS, type LimitName, type Limits, type Overrides } from '../../shared/limits.js';
 import { problem } from '../../shared/problems.js';
 import { expectedOfLimit, isLimitValue, LIMIT_NAMES } from '../source/schemas.js';
@@ -27,7 +28,7 @@ export type Setting =
   /** What else a decision's answer may set. */
   | { readonly kind: 'text'; readonly name: (typeof TEXT_SETTINGS)[number]; readonly value: string };
 
-const TEXT_SETTINGS = ['model', 'command'] as const;
+const TEXT_SETTINGS = ['model', 'command', ...PART_NAMES] as const;
 
 /** One `--set NAME=VALUE`. Numbers may have `_` between digits, as in the docs (`16_384`). Problems have the code `usage`. */
 export function parseLimitSetting(written: string): Checked<Setting> {

@@ -92,6 +92,8 @@ export interface ProjectConfig {
   readonly rules: readonly string[];
   readonly hints: readonly string[];
   readonly test: readonly string[] | 'auto' | null;
+  /** `test_discovery: trust`: what a person committed as a test command runs unasked. Absent: a person is asked. */
+  readonly trustsTests?: true;
   readonly commit: boolean | null;
   readonly hooks: boolean;
   /** Names of variables of the worker's environment that commands get beside the usual ones. */

@@ -42,7 +42,9 @@ export function measured(
 function structureOf(tree: PlanTree, phase: number, action: ReplanAction): string {
   const node = phaseOf(tree, phase);
   if (action === 'expand_phase' || action === 'collapse_phase')
-    return node !== undefined && isExpanded(node) ? 'expanded' : 'inline';
+    return node === undefined || !isExpanded(node)
+      ? 'inline'
+      : `expanded${node.stages.some(isExpanded) ? ' stages' : ''}`;
   if (action === 'update_tasks') return `${node === undefined ? 0 : tasksOf(node).length} tasks`;
   return `${tree.phases.length} phases`;
 }

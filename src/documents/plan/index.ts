@@ -50,4 +50,5 @@ export {
   unfinishedTasks,
   unfinishedText,
 } from './unfinished.js';
+export { taskCommands, testingProtocols } from './test-commands.js';
 export { waitsFor } from './waves.js';

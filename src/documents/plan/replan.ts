@@ -5,12 +5,13 @@
  */
 import { Edits, refused, sameParts, treeOf, type Change } from './change.js';
 import { collapsePhase } from './collapse.js';
-import { expandPhase } from './expand.js';
+import { expandPhase, expandStage } from './expand.js';
 import { mainFile, isExpanded, phaseOf, textOf, type PartNode, type PlanTree } from './tree.js';
 import type { Replan } from './replan-answer.js';
 import { lineIndex, type Span, type Task, type TextSplice } from './types.js';
 import { addTasks, linesOfTask, renameTask, taskLines } from './mark.js';
 import type { Thresholds } from './score.js';
+import { chosenBy } from './triggers.js';
 
 type Of<A extends Replan['action']> = Extract<Replan, { action: A }>;
 
@@ -24,7 +25,7 @@ export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds):
   if (isDone) return refused(tree.main.file, line, `Phase ${replan.phase} is done with, and not replanned`);
   switch (replan.action) {
     case 'expand_phase':
-      return expandPhase(tree, replan.phase, values);
+      return expandWhole(tree, replan.phase, values);
     case 'collapse_phase':
       return collapsePhase(tree, replan.phase);
     case 'add_phase':
@@ -34,6 +35,15 @@ export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds):
     case 'update_tasks':
       return sameParts(tree, updateTasks(tree, node, replan));
   }
+}
+
+/** The phase, and then the stages of an expanded phase that has too many of them. */
+function expandWhole(tree: PlanTree, phase: number, values: Thresholds): Change {
+  const stagesOf = (at: PlanTree) => chosenBy(at, 'expand', 'stage', values).filter((each) => each.phase === phase);
+  let change: Change = stagesOf(tree).length === 0 ? expandPhase(tree, phase, values) : { ok: true, ...tree };
+  for (const { stage } of change.ok ? stagesOf(treeOf(change)) : [])
+    if (change.ok && stage !== null) change = expandStage(treeOf(change), phase, stage);
+  return change;
 }
 
 const highestOf = (tree: PlanTree): number => Math.max(0, ...tree.phases.map(({ part }) => part.heading.number));

@@ -166,6 +166,8 @@ export interface PlanStats {
   readonly discrepancies: number;
   readonly loopStops: number;
   readonly failures: number;
+  /** Phases that were committed though no test ran. */
+  readonly noTests: number;
   /** Replans after which the phase was completed, of those after which it came to an end, or failed into the next replan or the limit. */
   readonly replanSuccess: Ratio;
   /** Replan triggers for test failures that came with the second failure or before it, of all of them. */
@@ -199,6 +201,7 @@ export function statsOf(runs: readonly (readonly StepEvent[])[]): PlanStats {
     discrepancies: count('score_discrepancy'),
     loopStops: count('loop_stopped'),
     failures: count('phase_failed'),
+    noTests: all.filter((event) => event.type === 'phase_tested' && event.outcome === 'no_tests').length,
     replanSuccess: ratio(({ success }) => success),
     caughtWithinTwo: ratio(({ caught }) => caught),
     expansionAccuracy: ratio(({ expansions }) => expansions),

@@ -172,15 +172,21 @@ const WRITTEN: Record<ThresholdName, string> = {
   replanLimit: 'Replan Limit',
 };
 
-/** Of one CLAUDE.md or AGENTS.md: what its section "Adaptive Planning Configuration" says. Null without the section. */
-export function thresholdsIn(notes: string): Partial<Thresholds> | null {
+/** Of one CLAUDE.md or AGENTS.md: the text under a heading, up to the next that is not deeper. Null without the heading. */
+export function sectionIn(notes: string, title: string): string | null {
   const lines = notes.split(/\r\n|\n|\r/);
-  const start = lines.findIndex((line) => /^#{1,6}[ \t]+Adaptive Planning Configuration[ \t]*#*[ \t]*$/i.test(line));
+  const start = lines.findIndex((line) => new RegExp(`^#{1,6}[ \\t]+${title}[ \\t]*#*[ \\t]*$`, 'i').test(line));
   if (start < 0) return null;
   const level = (/^#+/.exec(lines[start] ?? '') ?? [''])[0].length;
   const below = lines.slice(start + 1);
   const end = below.findIndex((line) => (/^(#{1,6})[ \t]/.exec(line)?.[1]?.length ?? 7) <= level);
-  const section = (end < 0 ? below : below.slice(0, end)).join('\n');
+  return (end < 0 ? below : below.slice(0, end)).join('\n');
+}
+
+/** What the section "Adaptive Planning Configuration" says. Null without the section. */
+export function thresholdsIn(notes: string): Partial<Thresholds> | null {
+  const section = sectionIn(notes, 'Adaptive Planning Configuration');
+  if (section === null) return null;
   const found: Partial<Record<ThresholdName, number>> = {};
   for (const name of Object.keys(WRITTEN) as ThresholdName[]) {
     const value = new RegExp(`${WRITTEN[name]}[*_]*[ \\t]*:[*_]*[ \\t]*(\\d{1,4}(?:\\.\\d+)?)`, 'i').exec(section)?.[1];

@@ -3,6 +3,7 @@
  *
  *     trigger                 calls where                                                                 first action
  *     complexity              score > expansion or tasks > limit, and not expanded                         expand_phase
+ *                             more than three stages, and expanded: they go to files of their own          expand_phase
  *     test_failure_pattern    the tiers say so, or failures in 3 phases; not yet revised for these         add_phase
  *     scope_drift             a person reports it                                                          update_tasks
  *     person                  a person answers so at a decision                                            update_tasks
@@ -32,7 +33,7 @@ const DISTRIBUTED_FAILURES = 3;
 
 export interface TriggerFacts extends Pick<
   EvaluateTriggersInput,
-  'trigger' | 'score' | 'tasks' | 'expanded' | 'failedPhases' | 'resolved' | 'replans' | 'forced'
+  'trigger' | 'score' | 'tasks' | 'expanded' | 'stages' | 'failedPhases' | 'resolved' | 'replans' | 'forced'
 > {
   /** The tiers of this phase have come to `replan`. */
   readonly tiersSpent: boolean;
@@ -79,7 +80,8 @@ function callOf(facts: TriggerFacts, values: Thresholds): Called {
   }
 }
 
-function complexityCall({ score, tasks, expanded }: TriggerFacts, values: Thresholds): Called {
+function complexityCall({ score, tasks, expanded, stages }: TriggerFacts, values: Thresholds): Called {
+  if (stages !== undefined) return { outcome: 'called', why: stages };
   if (expanded) return { outcome: 'none', why: 'it is expanded already' };
   const above = aboveOf(score, tasks, values);
   if (above.length > 0) return { outcome: 'called', why: above.join(', ') };

@@ -6,6 +6,7 @@ import type {
   Pause,
   ResolvedDecision,
 } from '../../shared/decisions.js';
+import type { FoundTests } from '../../shared/plan.js';
 import type { Problem } from '../../shared/problems.js';
 import type { OutageState } from '../../shared/outage.js';
 import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
@@ -84,11 +85,13 @@ export const recordOf = (
   requestId,
 });
 
+export type TestsSaid = Pick<DecisionRequest, 'answer' | 'set'>;
 /** Which tests run, by the answer to `test_command`. */
-export const testsBy = ({ answer, set }: DecisionRequest, { subject }: DecisionPoint) => {
+export const testsBy = ({ answer, set }: TestsSaid, subject: string | null, from?: FoundTests) => {
   const command = answer === 'other' ? set?.command : subject;
   if (answer === 'no_tests' || typeof command !== 'string') return { commands: [] };
-  return { commands: [command], remember: answer === 'run' ? command : null };
+  if (answer === 'other' || from === undefined) return { commands: [command], remember: null };
+  return { commands: from.commands, remember: [from.key] };
 };
 
 /** The last requests that were counted: each counts once. */

@@ -1,5 +1,6 @@
 /** What queries and the Temporal UI show of any run; there it is Markdown in which others' words are no markup, bounded in bytes. Pure. */
 import { ANSWER_MEANS, type DecisionPoint } from '../../shared/decisions.js';
+import { partText } from '../../shared/event-text.js';
 import type { EventLog, StepEvent } from '../../shared/events.js';
 import { BOUNDS } from '../../shared/limits.js';
 import type { EventsQuery, StepResult, StepStatus } from '../../shared/run.js';
@@ -75,6 +76,7 @@ export function decisionDetails(decision: DecisionPoint, stepKey: string): strin
   return [
     `## Waits for you: ${decision.reason}`,
     plain(decision.message, 600),
+    ...(decision.parts ?? []).flatMap((part) => ['', plain(partText(part), 600)]),
     '',
     decision.mustSign === true
       ? 'Of these signals only `abort` counts without the signature of an approver; answer from a terminal:'

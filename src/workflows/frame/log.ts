@@ -36,13 +36,13 @@ interface Opening {
 /** A pause becomes the open decision. Whoever is asked answers for an outage, too: what comes next is tried at once. */
 export const openDecision = <S extends DecisionState & EventLog & Numbered & Ruled>(
   state: S,
-  { reason, message, files, subject }: Pause,
+  { reason, message, files, subject, parts }: Pause,
   now: number,
   { answers, proposalId = null, progress }: Opening,
 ): S => {
   const n = state.nextDecision;
   const id = decisionId(state, proposalId);
-  const about = { id, n, reason, message, files, proposalId, subject };
+  const about = { id, n, reason, message, files, proposalId, subject, ...(parts === undefined ? {} : { parts }) };
   const signing = state.approvers === undefined ? {} : { mustSign: true as const };
   const accepts = [...answers, 'abort' as const];
   const decision: DecisionPoint = { ...about, accepts, answered: {}, openedAt: now, ...signing };

@@ -1,6 +1,6 @@
 /** What a person's decision does to a plan. Which decisions count is in shared/validate-decision.ts. Pure. */
 import type { PhaseId } from '../../shared/plan.js';
-import { recordOf, seenWith, resolvedBy, testsBy, waitsForHost } from '../frame/decision-state.js';
+import { recordOf, seenWith, resolvedBy, waitsForHost } from '../frame/decision-state.js';
 import type { Answer, DecisionPoint, DecisionRecord, DecisionRequest } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
 import { boundsOf, isLimitName } from '../../shared/rules.js';
@@ -12,6 +12,7 @@ import { resolveChanged, resolveLeft } from './reading.js';
 import { resolveMerge } from './worktrees.js';
 import { onReported, withoutCurrent } from './reports.js';
 import { resolveRevision } from './revising.js';
+import { resolveStart, withTests } from './start.js';
 import { closePlan, groupOf, isDone, phaseOf, readAgain, withPhase, type PlanState } from './state.js';
 
 /** Limits that the answer sets hold from then on, for the children too; `retry` at a reached limit without a number raises it by as much again. */
@@ -55,7 +56,8 @@ function resolve(before: PlanState, open: DecisionPoint, request: DecisionReques
   const { asked, again } = before;
   const state = { ...before, again: false };
   if (again && MADE_AGAIN.has(request.answer)) return makeAgain({ ...state, asked: null }, asked, request);
-  if (open.reason === 'test_command') return within(state, 'tests', { answered: true, ...testsBy(request, open) });
+  if (open.reason === 'test_command') return withTests(state, request, open.subject);
+  if (open.reason === 'plan_start') return resolveStart(state, open, request);
   if (open.reason === 'estimate') return { ...state, estimateAsked: null };
   if (open.reason === 'resume') return resolveLeft(state, request.answer === 'resume', now);
   if (open.reason === 'plan_changed') return resolveChanged(state, request.answer === 'take_new');

@@ -4,8 +4,7 @@ import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { boundsOf, cut } from '../../shared/rules.js';
 import { shownKey } from '../../shared/ids.js';
-import { estimateOfPlan, mostOfPlan, overBudgets } from './budget.js';
-import { estimateText } from '../../shared/event-text.js';
+import { askFirst, testsAtFirst } from './start.js';
 import {
   closePlan,
   inWaves,
@@ -83,7 +82,7 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
   const phases = plan.phases.map((phase) => entryOf(phase, from));
   const numberOf = new Map(phases.map(({ id, number }) => [id, number]));
   const read: PlanState = {
-    ...within(within(state, 'reading', { plan }), 'tests', { commands: plan.test.commands }),
+    ...within(within(state, 'reading', { plan }), 'tests', testsAtFirst(plan)),
     ...{ stage: { at: 'choosing' }, phases, limits: plan.limits, ...approversFirst(state, plan) },
   };
   const told = emit(read, now, {
@@ -144,32 +143,6 @@ function takeResume(state: PlanState, left: ResumePoint, now: number): PlanState
   });
   const next: PlanState = unmarkedOf(told).length > 0 ? { ...told, stage: { at: 'marking' } } : told;
   return phases.every(isDone) ? next : askFirst(next, now);
-}
-
-/** What is asked before the first phase begins: a test command that was found, what all of it may cost. */
-const askFirst = (state: PlanState, now: number): PlanState => askTests(estimated(state, now));
-
-/** Said in any case; a person is asked where a policy does not speak for them, and where it is over a budget. */
-function estimated(state: PlanState, now: number): PlanState {
-  const { estimate: wanted } = state.input.options;
-  const estimate = estimateOfPlan(state);
-  const most = mostOfPlan(state);
-  const over = overBudgets(state, estimate);
-  const phases = state.phases.filter((phase) => !isDone(phase)).length;
-  const told = emit(state, now, {
-    ...{ type: 'plan_estimated', phases, ...estimate, over },
-    ...(most === null ? {} : { most }),
-  });
-  if (over.length === 0 && (wanted === 'approved' || state.reading.plan?.approval === 'auto')) return told;
-  return { ...told, estimateAsked: cut(state, estimateText(phases, estimate, most, over)) };
-}
-
-/** A command that was found and not configured runs only where a person said so; once a plan, and when what defines it changes. */
-function askTests(state: PlanState): PlanState {
-  const found = state.reading.plan?.test.found ?? null;
-  if (found === null || state.tests.answered) return state;
-  const message = `the project's own test command was found: ${found}`;
-  return asking({ ...state, asked: null }, 'test_command', message, found);
 }
 
 /** Step 7: is each phase that is done marked as such? A mark that got lost is written again. */

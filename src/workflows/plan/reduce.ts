@@ -1,6 +1,6 @@
 /** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
 import type { PhaseId, PlanOutcome, Report } from '../../shared/plan.js';
-import type { Answer, Pause, PauseReason } from '../../shared/decisions.js';
+import type { Answer, Pause } from '../../shared/decisions.js';
 import { asking, waitsForHost } from '../frame/decision-state.js';
 import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
@@ -77,13 +77,15 @@ export type PlanFact =
 export type PlanRun = RunIo<PlanState, PlanFact, PhaseId | null>;
 
 /** What may be said at a decision of a plan: without a phase there is nothing to skip or to have done by hand. */
-const answersOf = (state: PlanState, reason: PauseReason): readonly Answer[] => {
+const answersOf = (state: PlanState, { reason, subject }: Pause): readonly Answer[] => {
   const { asked, stage } = state;
   // Before phases begin, or on the merged tree, where there is no last proposal: what is there stays, or a person mends it and the tests run again.
   if (reason === 'tests_failed')
     return asked === null ? ['revise', 'keep', 'manual'] : ['revise', 'continue', 'manual', 'skip'];
   // Of a whole plan: the phases that are to be left out are said in its document.
   if (reason === 'estimate') return ['continue'];
+  // Nothing was found that could be run.
+  if (reason === 'test_command' && subject === null) return ['other', 'no_tests'];
   const isDue = asked !== null && (!isDone(phaseOf(state, asked)) || stage.at === 'marking' || stage.at === 'merging');
   return answersTo(state, reason).filter(
     (answer) => answer !== 'approve' && (isDue || (answer !== 'manual' && answer !== 'skip')),
@@ -98,7 +100,7 @@ function onPaused(state: PlanState, wanted: Pause, now: number): PlanState {
     skipped: count('skipped'),
     total: state.phases.length,
   };
-  return openDecision(state, wanted, now, { answers: answersOf(state, wanted.reason), progress });
+  return openDecision(state, wanted, now, { answers: answersOf(state, wanted), progress });
 }
 
 function onBegun(before: PlanState, group: readonly PhaseId[], now: number): PlanState {

@@ -86,6 +86,7 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
         { summary: `judge ${of}: ${trigger}`, about: id },
         {
           ...{ trigger, score: phase.complexity.score, tasks: phase.tasks.total, expanded: phase.expanded },
+          ...(phase.stages === undefined ? {} : { stages: phase.stages }),
           failures: phase.failures.map(({ signature, suggestions }) => ({ signature, suggestions })),
           failedPhases: failedSince(state),
           // What is reported may come after what is done.

@@ -6,9 +6,10 @@ import type { PhaseId, ReplanRecord } from '../../shared/plan.js';
 import type { DecisionRequest, Pause } from '../../shared/decisions.js';
 import { answeredAgain } from '../../shared/outage.js';
 import { asking } from '../frame/decision-state.js';
+import { expandText } from '../../shared/event-text.js';
 import { emit, onModelDown } from '../frame/log.js';
 import { within } from '../frame/machine.js';
-import { cut } from '../../shared/rules.js';
+import { cut, knows } from '../../shared/rules.js';
 import { addUsage } from '../../shared/usage.js';
 import type {
   ApplyReplanResult,
@@ -72,8 +73,9 @@ export function dueBefore(
   if (unscored !== undefined) return { score: unscored.id };
   const threshold = state.reading.plan?.thresholds.expansion ?? Infinity;
   const complex = phases.find(
-    ({ expanded, complexityEvaluated, complexity, score }) =>
-      !expanded && !complexityEvaluated && (complexity.score >= threshold || score.above.length > 0),
+    ({ expanded, stages, complexityEvaluated, complexity, score }) =>
+      !complexityEvaluated &&
+      (expanded ? stages !== undefined : complexity.score >= threshold || score.above.length > 0),
   );
   return complex === undefined ? null : { judge: complex.id };
 }
@@ -87,21 +89,11 @@ export function onScored(before: PlanState, id: PhaseId, result: ScorePhaseResul
   const { score, method, reasoning, discrepancy, message } = result;
   const { number } = phaseOf(before, id);
   const state = withPhase(used(before, result), id, { secondAsked: true, complexity: { score, method, reasoning } });
-  const told = emit(state, now, {
-    type: 'second_score',
-    phase: number,
-    score,
-    method,
-    message: message === null ? null : cut(state, message),
-  });
-  return discrepancy === null
-    ? told
-    : emit(told, now, {
-        type: 'score_discrepancy',
-        phase: number,
-        ...discrepancy,
-        reasoning: cut(state, reasoning ?? ''),
-      });
+  const words = message === null ? null : cut(state, message);
+  const told = emit(state, now, { type: 'second_score', phase: number, score, method, message: words });
+  if (discrepancy === null) return told;
+  const why = cut(state, reasoning ?? '');
+  return emit(told, now, { type: 'score_discrepancy', phase: number, ...discrepancy, reasoning: why });
 }
 
 /** The phase goes on: it runs again where it failed; else what was judged is done with. */
@@ -130,53 +122,46 @@ export function onTriggersEvaluated(
   now: number,
 ): PlanState {
   const phase = phaseOf(state, revising.phase);
+  const { number, replans } = phase;
+  const { trigger } = revising;
+  const { tier, outcome } = result;
   const limit = state.reading.plan?.thresholds.replanLimit ?? 0;
-  const checked = emit(state, now, {
-    type: 'trigger_checked',
-    ...{
-      phase: phase.number,
-      trigger: revising.trigger,
-      tier: result.tier,
-      outcome: result.outcome,
-      why: cut(state, result.why),
-    },
-    ...{ replans: phase.replans, limit },
-  });
+  const why = cut(state, result.why);
+  const judged = { phase: number, trigger, tier, outcome, why, replans, limit };
+  const checked = emit(state, now, { type: 'trigger_checked', ...judged });
   switch (result.outcome) {
     case 'none':
     case 'notice':
       if (result.tier === 'debug') return revisingAs(checked, { ...revising, step: 'debug' });
       return goOn(checked, revising, { note: noteOf(result.suggestions) ?? phase.note });
     case 'replan': {
-      const status = result.forced ? 'forced' : 'invoked';
-      const told = emit(checked, now, {
-        type: 'replan_triggered',
-        phase: phase.number,
-        trigger: revising.trigger,
-        replans: phase.replans,
-        limit,
-        status,
-      });
-      const direct = revising.trigger === 'complexity';
-      const proposal = direct ? { ref: null, action: 'expand_phase', why: result.why } : null;
-      const { forced: beyondLimit, actions, why } = result;
-      const triggered = now - state.pausedFor_ms;
-      const step = direct ? 'apply' : 'propose';
-      return revisingAs(told, { ...revising, step, beyondLimit, actions, why, proposal, triggered });
+      const { forced: beyondLimit, actions, why: words } = result;
+      const next = { ...revising, beyondLimit, actions, why: words, proposal: null };
+      if (trigger !== 'complexity') return triggered(checked, { ...next, step: 'propose' }, now);
+      const expand = { ...next, proposal: { ref: null, action: 'expand_phase', why: words } };
+      const asks = knows(state, 'plan_start') && state.reading.plan?.approval === 'ask' && phase.mayExpand !== true;
+      if (!asks) return triggered(checked, { ...expand, step: 'apply' }, now);
+      const message = cut(state, expandText(state.input.planPath, phase, words));
+      return ask(revisingAs(checked, { ...expand, step: 'asked' }), phase.id, 'expansion', message);
     }
     case 'limit': {
-      const told = emit(checked, now, {
-        type: 'loop_stopped',
-        phase: phase.number,
-        replans: phase.replans,
-        limit,
-        why: cut(state, result.why),
-      });
+      const told = emit(checked, now, { type: 'loop_stopped', phase: number, replans, limit, why });
       const message = cut(state, `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it all the same?`);
       const asked = revisingAs(told, { ...revising, step: 'asked', why: result.why });
       return ask(asked, revising.phase, 'replan_limit', message);
     }
   }
+}
+
+/** It leads to a replan: told, with the time from which that is measured. */
+function triggered(state: PlanState, revising: Revising, now: number): PlanState {
+  const { number, replans } = phaseOf(state, revising.phase);
+  const told = emit(state, now, {
+    ...{ type: 'replan_triggered', phase: number, trigger: revising.trigger, replans },
+    limit: state.reading.plan?.thresholds.replanLimit ?? 0,
+    status: revising.beyondLimit ? 'forced' : 'invoked',
+  });
+  return revisingAs(told, { ...revising, triggered: now - state.pausedFor_ms });
 }
 
 const noteOf = (suggestions: readonly string[]): string | null =>
@@ -215,13 +200,9 @@ export function onProposed(before: PlanState, revising: Revising, result: Propos
  */
 function onNoReplan(state: PlanState, revising: Revising, why: string, now: number): PlanState {
   const { number, name } = phaseOf(state, revising.phase);
-  const told = emit(state, now, {
-    type: 'replan_failed',
-    phase: number,
-    trigger: revising.trigger,
-    why: cut(state, why),
-  });
-  if (!isReport(revising.trigger)) return goOn(told, revising, { asksItself: true });
+  const { trigger } = revising;
+  const told = emit(state, now, { type: 'replan_failed', phase: number, trigger, why: cut(state, why) });
+  if (!isReport(trigger)) return goOn(told, revising, { asksItself: true });
   const message = cut(state, `Phase ${number} (${name}): ${revising.words}: no replan could be made of it: ${why}`);
   return ask(revisingAs(told, { ...revising, step: 'asked' }), revising.phase, 'replan_limit', message);
 }
@@ -287,11 +268,17 @@ export function resolveRevision(state: PlanState, said: DecisionRequest, now: nu
       const trigger = said.answer === 'revise' && revising.trigger === 'complexity' ? 'person' : revising.trigger;
       return revisingAs(told, { ...revising, trigger, step: 'evaluate', forced: true, words });
     }
-    case 'expand':
-      return revisingAs(state, { ...revising, step: 'apply' });
+    case 'expand': {
+      const next = { ...revising, step: 'apply' } as const;
+      return revising.triggered === undefined ? triggered(state, next, now) : revisingAs(state, next);
+    }
     case 'skip':
       return 'skip';
     default:
-      return goOn(state, revising, isReport(revising.trigger) ? {} : { asksItself: true });
+      return goOn(
+        state,
+        revising,
+        isReport(revising.trigger) || revising.trigger === 'complexity' ? {} : { asksItself: true },
+      );
   }
 }

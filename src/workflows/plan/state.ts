@@ -78,6 +78,11 @@ export const groupOf = (state: PlanState): readonly PhaseEntry[] => state.group.
 export const inWaves = ({ input, reading }: PlanState): boolean =>
   input.options.mode === 'waves' || (input.options.mode === 'auto' && reading.plan?.declared === true);
 
+/** What verifies a phase; of several that ran side by side, what verifies any of them. */
+export const commandsOf = ({ tests }: PlanState, ids: readonly PhaseId[]): readonly string[] => [
+  ...new Set(ids.flatMap((id) => tests.own?.[id] ?? tests.commands)),
+];
+
 export const markerOf = ({ status }: PhaseEntry): PhaseMarker =>
   status === 'skipped' || status === 'incomplete' ? status : 'completed';
 
@@ -133,6 +138,8 @@ export interface PhaseEntry extends PhaseReading {
   readonly forceSpent: boolean;
   /** The trigger of complexity was judged. */
   readonly complexityEvaluated: boolean;
+  /** A person wants it expanded. */
+  readonly mayExpand?: true;
   /** Its check was told before the judgement; not told again when the phase begins. */
   readonly complexityTold: boolean;
   readonly replans: number;
@@ -212,7 +219,10 @@ export interface PlanState extends RunState<PlanInput> {
   readonly tests: {
     readonly answered: boolean;
     readonly commands: readonly string[];
-    readonly remember: string | null;
+    /** Records of what a person confirmed (`FoundTests`). */
+    readonly remember: readonly string[] | null;
+    /** Of phases whose own tasks name commands. */
+    readonly own?: Readonly<Record<PhaseId, readonly string[]>>;
   };
   readonly revision: {
     readonly current: Revising | null;

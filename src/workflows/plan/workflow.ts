@@ -16,7 +16,7 @@ import { cancelPhase, childId, endRuns, runPhases } from './phase-child.js';
 import { reducePlan, type PlanFact, type PlanRun } from './reduce.js';
 import { reportsOf } from './reports.js';
 import { revise, score } from './revise.js';
-import { initialPlan, isHeld, markerOf, phaseOf, type PlanState } from './state.js';
+import { commandsOf, initialPlan, isHeld, markerOf, phaseOf, type PlanState } from './state.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
 import { worktreeName } from './worktrees.js';
 
@@ -161,7 +161,7 @@ function job(run: PlanRun, id: PhaseId): Promise<void> {
       score: complexity.score,
       queues: input.queues,
       approval: last.approval,
-      commands: tests.commands,
+      commands: commandsOf(state, [id]),
       rememberTest: tests.remember,
       overrides: input.overrides,
       ...{ note, report, failure: failures.at(-1) ?? null },
@@ -190,8 +190,8 @@ function worktree(run: PlanRun, id: PhaseId): Promise<void> {
 
 function verify(run: PlanRun, id: PhaseId | null): Promise<void> | void {
   const { state } = run;
-  const { tests, group, input } = state;
-  const { commands } = tests;
+  const { group, input } = state;
+  const commands = commandsOf(state, group.ids);
   const base = id !== null;
   if (commands.length === 0 || (base ? group.baseTested : group.mergedTested))
     return run.dispatch({ type: 'group_untested', base });

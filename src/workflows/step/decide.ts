@@ -249,7 +249,7 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
       return resolveTestsFailed(state, open, request, now);
     case 'test_command':
       return {
-        ...within(state, 'tests', testsBy(request, open)),
+        ...within(state, 'tests', testsBy(request, open.subject, state.base.ready?.test.from)),
         answered: { ...state.answered, tests: true },
       };
     case 'estimate':

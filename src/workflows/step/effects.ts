@@ -3,6 +3,7 @@
  * (reduce.ts); nothing here knows a file, a model or a clock other than the workflow's own.
  */
 import type { PauseReason } from '../../shared/decisions.js';
+import { foundText } from '../../shared/event-text.js';
 import { answersTo } from '../../shared/rules.js';
 import { linesChanged, type ProposalSummary, type SelectedFiles } from '../../shared/proposal-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
@@ -243,13 +244,11 @@ export function nextEffect(state: StepState, now: number): Effect {
       return outageEffect(state, now) ?? { kind: 'pick' };
     case 'propose': {
       const { ready } = state.base;
-      if (ready !== null && !state.answered.tests && ready.test.found !== null)
-        return pause(
-          'test_command',
-          `the project's own test command was found: ${ready.test.found}`,
-          [],
-          ready.test.found,
-        );
+      if (ready !== null && !state.answered.tests && ready.test.found !== null) {
+        const { found, from } = ready.test;
+        const what = from === undefined ? found : foundText(from);
+        return pause('test_command', `the project's own test command was found: ${what}`, [], found);
+      }
       if (ready !== null && !state.answered.estimate && ready.overEstimate.length > 0)
         return pause('estimate', ready.overEstimate.join('; '));
       return proposeEffect(state, now);

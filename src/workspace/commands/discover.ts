@@ -1,26 +1,54 @@
-/** A test command that the project itself defines. It is proposed to a person, never run unasked. */
-import { join } from 'node:path';
-
+/** Test commands that nobody configured: the project's notes and files say them. They are proposed to a person, never run unasked. */
+import { dirname, join, relative } from 'node:path';
+import { testingProtocols } from '../../documents/plan/index.js';
 import { sha256 } from '../../system/hash.js';
 import { readGiven, readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { repositoryOf } from '../git/git.js';
 
-export interface DiscoveredCommand {
-  readonly command: string;
-  /** The files that define it, workspace-relative, with the sha-256 (hex) of their bytes: a change asks again. */
+export interface DiscoveredTests {
+  readonly commands: readonly string[];
+  /** As a person is told: `package.json`, `CLAUDE.md, Testing Protocols`, `tasks of Phase 2`. */
+  readonly source: string;
+  /** What defines them, workspace-relative, with the sha-256 (hex) of its bytes or of the words concerned: a change asks again. */
   readonly definedBy: readonly { readonly path: string; readonly sha256: string }[];
+  /** What a person wrote for this purpose may be trusted: these commands in a text of its kind. */
+  readonly read?: (text: string) => readonly string[];
 }
 
 type Read = (path: string) => Promise<string | null>;
 type Finder = (read: Read) => Promise<{ readonly command: string; readonly path: string } | null>;
 
-/** package.json, pytest, Makefile, go.mod, Cargo.toml, in this order; null where none of them defines tests. */
-export async function discoverTestCommand(root: string): Promise<DiscoveredCommand | null> {
+/** CLAUDE.md and AGENTS.md of `from` and of each folder above it, up to `top`. */
+export async function* notesAbove(from: string, top: string) {
+  for (let folder = from; ; folder = dirname(folder)) {
+    for (const path of [join(folder, 'CLAUDE.md'), join(folder, 'AGENTS.md')]) {
+      const text = await readGivenText(path, UNREADABLE);
+      if (text !== null) yield { path, text };
+    }
+    if (folder === top || folder === dirname(folder)) return;
+  }
+}
+
+/**
+ * "Testing Protocols" of the nearest notes within the repository; else what the first of package.json, pytest, Makefile, go.mod, Cargo.toml
+ * says. Null: nothing defines tests.
+ */
+export async function discoverTests(root: string): Promise<DiscoveredTests | null> {
+  const top = (await repositoryOf(root))?.root ?? root;
+  for await (const { path: file, text } of notesAbove(root, top)) {
+    const commands = testingProtocols(text);
+    const path = relative(root, file);
+    const definedBy = [{ path, sha256: sha256(commands.join('\0')) }];
+    const source = `${path}, Testing Protocols`;
+    if (commands.length > 0) return { commands, source, definedBy, read: testingProtocols };
+  }
   const read: Read = (path) => readGivenText(join(root, path), UNREADABLE);
   for (const find of FINDERS) {
     const found = await find(read);
     if (found === null) continue;
-    const bytes = await readGiven(join(root, found.path));
-    return { command: found.command, definedBy: [{ path: found.path, sha256: sha256(bytes) }] };
+    const { command, path } = found;
+    const definedBy = [{ path, sha256: sha256(await readGiven(join(root, path))) }];
+    return { commands: [command], source: path, definedBy };
   }
   return null;
 }

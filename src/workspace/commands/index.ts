@@ -10,7 +10,7 @@ import { allowanceOf, watchBox, type Allowance } from './watch.js';
 
 export { redact } from '../../system/environment.js';
 export { classifyFailure } from './classify.js';
-export { discoverTestCommand } from './discover.js';
+export { type DiscoveredTests, discoverTests } from './discover.js';
 export { findBubblewrap } from './bubblewrap.js';
 export type { Box } from './sandbox.js';
 

@@ -4,17 +4,21 @@ import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { parseConfig, type ProjectConfig } from '../../documents/job/index.js';
 import {
   mainFile,
+  type PhaseReport,
   type PlanPlace,
   readTree,
   type PlanTree,
   type ReadFile,
   resolveThresholds,
+  taskCommands,
   thresholdsIn,
   type ResolvedThresholds,
   type ThresholdSource,
   type Fault,
 } from '../../documents/plan/index.js';
+import { type DiscoveredTests, discoverTests, notesAbove } from '../commands/discover.js';
 import { repositoryOf } from '../git/git.js';
+import { sha256 } from '../../system/hash.js';
 import { fail, problem, ProblemsError } from '../../shared/problems.js';
 import { kindOf, readGivenSync, readGivenText, UNREADABLE } from '../../system/given-file.js';
 
@@ -32,8 +36,9 @@ export interface ReadPlan extends FoundPlan {
   readonly workspace: string;
   readonly tree: PlanTree;
   readonly thresholds: ResolvedThresholds;
-  /** `sign` of emend.yaml. */
+  /** Of emend.yaml. */
   readonly sign: ProjectConfig['sign'];
+  readonly test: ProjectConfig['test'];
   /** How a person is told of a file of the plan. */
   readonly show: (path: string) => string;
 }
@@ -113,9 +118,9 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
     const [first, ...others] = config.problems;
     throw new ProblemsError([first ?? problem('config_invalid', 'emend.yaml cannot be read.'), ...others]);
   }
-  const { sign, plan } = config.value;
+  const { sign, plan, test } = config.value;
   const thresholds = resolveThresholds(await thresholdSources(dirname(main), workspace, plan));
-  return { ...found, workspace, thresholds, sign, show, tree: readTree(place, reader(base), show) };
+  return { ...found, workspace, thresholds, sign, test, show, tree: readTree(place, reader(base), show) };
 };
 
 /** `emend.yaml` of the workspace, then the nearest CLAUDE.md or AGENTS.md with the section, from the plan up to the workspace. */
@@ -125,13 +130,34 @@ const thresholdSources = async (
   plan: ProjectConfig['plan'],
 ): Promise<readonly ThresholdSource[]> => {
   const sources: ThresholdSource[] = plan === undefined ? [] : [{ from: 'emend.yaml', values: plan }];
-  for (let folder = realpathSync(from); ; folder = dirname(folder)) {
-    for (const name of ['CLAUDE.md', 'AGENTS.md']) {
-      const values = thresholdsIn((await readGivenText(join(folder, name), UNREADABLE)) ?? '');
-      if (values !== null) return [...sources, { from: relative(workspace, join(folder, name)), values }];
-    }
-    if (folder === workspace || folder === dirname(folder)) return sources;
+  for await (const { path, text } of notesAbove(realpathSync(from), workspace)) {
+    const values = thresholdsIn(text);
+    if (values !== null) return [...sources, { from: relative(workspace, path), values }];
   }
+  return sources;
+};
+
+/** Null: of the phases whose tasks name none; without commands: nothing was found for these. */
+export type PlanTest = DiscoveredTests & { readonly phase: number | null };
+const NOTHING: PlanTest = { phase: null, commands: [], source: 'none found, none configured', definedBy: [] };
+
+/** Test commands of the phases that are still to be done, each by the first source that has some; none where `test` is configured. */
+export const discoverPlanTests = async (
+  { test, place }: Pick<ReadPlan, 'test' | 'place'>,
+  workspace: string,
+  phases: readonly Pick<PhaseReport, 'number' | 'markers' | 'tasks'>[],
+): Promise<readonly PlanTest[]> => {
+  if (Array.isArray(test)) return [];
+  const open = phases.filter(({ markers }) => !markers.includes('COMPLETED') && !markers.includes('SKIPPED'));
+  const own = open.flatMap(({ number: phase, tasks }): readonly PlanTest[] => {
+    const naming = tasks.map(({ text }) => text).filter((text) => taskCommands([text]).length > 0);
+    const definedBy = [{ path: `${place.stem}.md`, sha256: sha256(naming.join('\0')) }];
+    const found = { commands: taskCommands(naming), source: `tasks of Phase ${phase}`, definedBy };
+    return naming.length === 0 ? [] : [{ phase, ...found, read: (text) => taskCommands(text.split('\n')) }];
+  });
+  if (open.length === own.length) return own;
+  const rest = await discoverTests(workspace);
+  return [...own, rest === null ? NOTHING : { ...rest, phase: null }];
 };
 
 /** Throws every fault of a plan at once. */

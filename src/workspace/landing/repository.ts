@@ -7,7 +7,7 @@ import { createWorktreeKeeper } from '../git/worktrees.js';
 import type { ApplyEngine } from '../ports.js';
 import type { Repository } from '../repository.js';
 import { mergeInto } from './merge.js';
-import { holdsCommit, planCommits } from './revert-commits.js';
+import { broughtByPerson, holdsCommit, planCommits } from './revert-commits.js';
 
 export interface RepositoryOptions {
   readonly home: string;
@@ -26,6 +26,7 @@ export const createRepository = ({ home, blobs, engine, commands, turn_ms = 0 }:
   },
   message: async (workspace, commit) =>
     valueOf(await git(['log', '-1', '--format=%B', commit, '--'], { cwd: workspace, reading: true })).text,
+  isPersons: broughtByPerson,
   holds: holdsCommit,
   planCommits,
   commit: createCommitter({ blobs, commands, turn_ms }),

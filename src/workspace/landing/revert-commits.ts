@@ -174,6 +174,16 @@ export async function planCommits(root: string, planPath: string): Promise<reado
   return found;
 }
 
+/** What a model wrote stands in a commit with a trailer of ours, a replan's too. A part of what a person wrote is not theirs. */
+export async function broughtByPerson(root: string, command: string, paths: readonly string[]): Promise<boolean> {
+  const words = command.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const pattern = `(\`|^[[:space:]]*([-*+]|[0-9]+[.)])[[:space:]])[[:space:]]*${words}[[:space:]]*(\`|$)`;
+  const format = '--format=%H%x00%(trailers:key=Emend-Step,valueonly)%x00';
+  const args = ['log', '--reverse', format, '--pickaxe-regex', `-S${pattern}`, 'HEAD', '--', ...paths];
+  const [commit = '', trailer = ''] = valueOf(await git(args, { cwd: root, reading: true })).text.split('\0');
+  return commit !== '' && trailer.trim() === '';
+}
+
 /** Does the branch hold the commit? */
 export async function holdsCommit(root: string, commit: string): Promise<boolean> {
   const args = ['merge-base', '--is-ancestor', commit, 'HEAD'];

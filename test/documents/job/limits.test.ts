@@ -37,6 +37,8 @@ describe('parseLimitSetting', () => {
     ['budget_usd=0.5', { kind: 'limit', name: 'budget_usd', value: 0.5 }],
     ['requireCompleteSentinel=false', { kind: 'flag', name: 'requireCompleteSentinel', value: false }],
     ['model=claude-opus-4-5', { kind: 'text', name: 'model', value: 'claude-opus-4-5' }],
+    ['expand=2,5', { kind: 'text', name: 'expand', value: '2,5' }],
+    ['tests=run', { kind: 'text', name: 'tests', value: 'run' }],
     ['command=npm test -- --grep=a', { kind: 'text', name: 'command', value: 'npm test -- --grep=a' }],
   ])('%s', (written, value) => {
     expect(parseLimitSetting(written)).toEqual({ ok: true, value });

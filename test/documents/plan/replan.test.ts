@@ -223,3 +223,31 @@ describe('the revision history', () => {
     expect(planOf(after).phases.map(({ part }) => part.tasks.length)).toEqual([1, 1]);
   });
 });
+
+test('expand_phase takes the stages with it where there are more than three; of an expanded phase, the stages alone', () => {
+  const stages = (count: number): string =>
+    Array.from({ length: count }, (_, n) => `#### Stage ${n + 1}: S${n + 1}\n- [ ] s${n + 1}\n\n`).join('');
+  const staged = (count: number): PlanTree =>
+    planOf(PLAN.replace("A person's words behind the tasks.\n", stages(count)));
+  const names = (tree: PlanTree): readonly string[] => [...tree.files.keys()].sort();
+  const three = treeOf(changed(staged(3), { action: 'expand_phase' }));
+  expect(names(three)).toEqual(['010_demo/010_demo.md', '010_demo/phase_2_second.md']);
+  const whole = changed(staged(4), { action: 'expand_phase' });
+  const files = [
+    'phase_2_second/phase_2_overview.md',
+    ...[1, 2, 3, 4].map((n) => `phase_2_second/stage_${n}_s${n}.md`),
+  ];
+  expect(names(treeOf(whole))).toEqual(['010_demo.md', ...files].map((file) => `010_demo/${file}`));
+  expect(measured([staged(4), treeOf(whole)], 2, 'expand_phase', DEFAULT_THRESHOLDS)).toMatchObject({
+    oldStructure: 'inline',
+    newStructure: 'expanded stages',
+  });
+  const expanded = expandPhase(staged(4), 2, DEFAULT_THRESHOLDS);
+  if (!expanded.ok) throw new Error('expected an expanded phase');
+  expect(names(treeOf(changed(treeOf(expanded), { action: 'expand_phase' })))).toEqual(names(treeOf(whole)));
+  // Nothing of it is left to expand.
+  expect(
+    applyReplan(treeOf(whole), replanSchema.parse({ action: 'expand_phase', phase: 2, why: 'w' }), DEFAULT_THRESHOLDS)
+      .ok,
+  ).toBe(false);
+});

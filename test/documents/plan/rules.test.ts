@@ -75,6 +75,7 @@ describe('trigger x state x limit -> outcome', () => {
 
   test.each<[string, Partial<TriggerFacts>, string]>([
     ['the score just above', { score: 8.1 }, 'replan'],
+    ['expanded, with more than three stages', { expanded: true, stages: '4 stages are more than 3' }, 'replan'],
     ['the score at it', { score: 8 }, 'notice'],
     ['the score below', { score: 7.9 }, 'none'],
     ['tasks above', { tasks: 11 }, 'replan'],

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 
-import { discoverTestCommand } from '../../../src/workspace/commands/discover.js';
+import { discoverTests } from '../../../src/workspace/commands/discover.js';
 
 let dir: string;
 beforeEach(async () => {
@@ -64,8 +64,46 @@ test.each(CASES.map(([name, files, command, path = '']) => ({ name, files, comma
     const sha256 = createHash('sha256')
       .update(files[path] ?? '')
       .digest('hex');
-    expect(await discoverTestCommand(dir)).toEqual(
-      command === null ? null : { command, definedBy: [{ path, sha256 }] },
+    expect(await discoverTests(dir)).toEqual(
+      command === null ? null : { commands: [command], source: path, definedBy: [{ path, sha256 }] },
     );
   },
 );
+
+const NOTES = [
+  '# Notes',
+  '## Testing Protocols',
+  '- **Test Command**: `./ci.sh unit`',
+  '- npm test',
+  '- Run `pytest tests/x.py`, see `src/a.py`',
+  '- **Test Pattern**: `*_spec.lua`',
+  'and `make test` in prose is none',
+  '### Deeper',
+  '1. `go test ./...`',
+  '## Other',
+  '- `cargo test`',
+].join('\n');
+
+test('"Testing Protocols" goes before the project, all of its commands in order; the nearest notes within the repository count', async () => {
+  await mkdir(join(dir, 'repo/.git/objects'), { recursive: true });
+  await mkdir(join(dir, 'repo/.git/refs'));
+  await writeFile(join(dir, 'repo/.git/HEAD'), 'ref: refs/heads/main\n');
+  await mkdir(join(dir, 'repo/sub/deep'), { recursive: true });
+  await writeFile(join(dir, 'repo/sub/deep/package.json'), manifest('jest'));
+  // Outside of the repository nobody looks.
+  await writeFile(join(dir, 'CLAUDE.md'), NOTES);
+  expect(await discoverTests(join(dir, 'repo/sub/deep'))).toMatchObject({ source: 'package.json' });
+
+  await writeFile(join(dir, 'repo/AGENTS.md'), NOTES);
+  const found = await discoverTests(join(dir, 'repo/sub/deep'));
+  expect(found).toMatchObject({
+    commands: ['./ci.sh unit', 'npm test', 'pytest tests/x.py', 'go test ./...'],
+    source: '../../AGENTS.md, Testing Protocols',
+  });
+  await writeFile(join(dir, 'repo/sub/CLAUDE.md'), '## Testing Protocols\n- `make check`\n');
+  const nearer = await discoverTests(join(dir, 'repo/sub/deep'));
+  expect(nearer).toMatchObject({ commands: ['make check'], source: '../CLAUDE.md, Testing Protocols' });
+  // What else the notes say changes nothing; other commands do.
+  await writeFile(join(dir, 'repo/sub/CLAUDE.md'), 'More.\n## Testing Protocols\n- `make check`\n');
+  expect(await discoverTests(join(dir, 'repo/sub/deep'))).toMatchObject({ definedBy: nearer!.definedBy });
+});

@@ -18,6 +18,7 @@ import { timeText } from './parts.js';
 const MEANS: Partial<Record<Answer, string>> = {
   retry: 'try again; a limit may be raised, a note is a hint for the model',
   other: 'run another command',
+  start: 'begin; of a part without an answer its first one holds',
 };
 const NEEDS_NOTE: readonly Answer[] = ['revise'];
 const TAKES_NOTE: readonly Answer[] = ['revise', 'retry'];
@@ -30,6 +31,7 @@ interface DecisionFormProps {
 
 export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps) => {
   const open = openPaths(decision);
+  const { parts = [] } = decision;
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [files, setFiles] = useState<ReadonlySet<string>>(new Set(open));
   const [said, setSaid] = useState<{ readonly good: boolean; readonly text: string } | null>(null);
@@ -47,6 +49,7 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
       return typeof value === 'string' ? value.trim() : '';
     };
     const set: Record<string, string | number> = {
+      ...Object.fromEntries(parts.flatMap(({ name }) => (text(name) === '' ? [] : [[name, text(name)]]))),
       ...(text('command') === '' ? {} : { command: text('command') }),
       ...(text('model') === '' ? {} : { model: text('model') }),
       ...(text('limit') === '' || text('value') === '' ? {} : { [text('limit')]: Number(text('value')) }),
@@ -142,10 +145,17 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
             <textarea name="note" rows={3} required={NEEDS_NOTE.includes(answer)} />
           </label>
         )}
-        {answer === 'other' && (
+        {answer === 'start' &&
+          parts.map(({ name, message, accepts }) => (
+            <label key={name}>
+              <strong>{name}</strong> <span class="said">{message}</span>
+              <input name={name} class="wide" placeholder={`${accepts.join(', ')}; empty: ${accepts[0] ?? ''}`} />
+            </label>
+          ))}
+        {(answer === 'other' || (answer === 'start' && parts.some(({ name }) => name === 'tests'))) && (
           <label>
-            Command
-            <input name="command" required class="wide" />
+            {answer === 'other' ? 'Command' : 'Another test command'}
+            <input name="command" required={answer === 'other'} class="wide" />
           </label>
         )}
         {answer === 'retry' && (
