@@ -161,3 +161,28 @@ longOnly('two plans of their own')(
   },
   120_000,
 );
+
+test('an expansion that only a second score calls for is asked before its phase begins', async () => {
+  const [one] = [{ ...PHASES[0]!, tasks: 8 }];
+  const high = { ...score, answer: score.answer.replace('"score": 3', '"score": 9') };
+  const s = (open = await scene(
+    {
+      'plans/010_demo.md': planText([one]),
+      'emend.yaml': 'test: [node -e 0]\nplan: { expansion: 5 }\n',
+    },
+    [high, answerFor(one)],
+  ));
+  await s.worker();
+  const run = await startDemo(s);
+  const { decision } = (await s.settle(run, 60)).status;
+  expect(decision).toMatchObject({
+    reason: 'expansion',
+    accepts: expect.arrayContaining(['expand', 'continue']) as unknown,
+  });
+  expect(decision?.message).toContain('emend plan expand phase plans/010_demo.md 1');
+  await s.answer(run, 'continue', { decision: decision?.id ?? '' });
+  expect((await s.settle(await phaseRun(s, run, 'p1-1'), 60)).status.decision?.reason).toBe('approval');
+  expect(existsSync(join(s.repo, 'plans/010_demo.md'))).toBe(true);
+  await s.answer(run, 'abort');
+  expect(await s.end(run, 60)).toMatchObject({ outcome: 'aborted' });
+}, 120_000);
