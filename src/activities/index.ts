@@ -17,6 +17,7 @@ import { proposeEdit } from './step/propose-edit.js';
 import { rebaseProposal } from './step/rebase.js';
 import { buildProposal } from './step/build-proposal.js';
 import { countUsage } from './step/estimate.js';
+import { tryTests } from './step/try-tests.js';
 import { verify } from './step/verify.js';
 import { verifyDecision } from './step/approvers.js';
 
@@ -37,6 +38,7 @@ const WORK: { readonly [N in ActivityName]: (ports: ActivityPorts) => Work<Input
   applyProposal,
   rebaseProposal,
   verify,
+  tryTests,
   rollBack,
   commit,
   verifyDecision,

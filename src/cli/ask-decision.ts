@@ -44,6 +44,8 @@ const LETTER: Record<Answer, string> = {
   mask: 'm',
   send: 'o',
   start: 's',
+  fix: 'f',
+  known: 'k',
   abort: 'x',
 };
 

@@ -111,9 +111,16 @@ export const ACTIVITIES = {
   verify: {
     ...host,
     asksAgain: true,
-    more_s: { timeout_s: 3 },
+    more_s: { timeout_s: 1 },
     work: 'running the tests',
-    why: 'runs within `testTimeout_s`; where they fail in a sandbox, the base does so twice more',
+    why: 'runs within `testTimeout_s`',
+  },
+  tryTests: {
+    ...host,
+    asksAgain: true,
+    more_s: { worktreeAdd_s: 1, timeout_s: 3 },
+    work: 'running the tests on files that are not applied',
+    why: '`worktree.setup`, then the tests; where the base fails in a sandbox, once more without',
   },
   rollBack: { ...host, work: 'putting the files back', why: 'a retry goes on where the last attempt ended' },
   commit: { ...commits, asksAgain: true, work: 'committing what was applied' },

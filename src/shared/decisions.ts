@@ -52,6 +52,7 @@ export const ANSWERS_BY_REASON = {
   tests_changed_files: ['retry', 'adopt', 'skip'],
   secret_found: ['mask', 'send', 'skip'],
   plan_start: ['start'],
+  baseline: ['fix', 'known', 'retry', 'other', 'no_tests'],
 } as const;
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
@@ -87,6 +88,8 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   mask: 'send placeholders instead of secrets in this run; the files keep theirs',
   send: 'send the files of this run as they are, secrets and all',
   start: 'begin; --set PART=ANSWER for each part, else the first of its answers holds',
+  fix: 'go on: the change is to make these tests pass, they count as all others do',
+  known: 'go on: tests that failed before the change do not count against it',
   abort: 'end the run; what was applied and not committed is rolled back',
 };
 
@@ -111,6 +114,8 @@ export const WHOLE_ANSWERS: readonly Answer[] = [
   'mask',
   'send',
   'start',
+  'fix',
+  'known',
 ];
 
 /** `approve` where files failed takes all that are done, which the decision does not list. */

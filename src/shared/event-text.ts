@@ -87,6 +87,8 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   conflict: ({ where, files }) => `conflict at ${where}: ${files.join(', ')}`,
   rebased: ({ clean }) => (clean ? 'carried over to the files as they are now' : 'could not be carried over'),
   verified: ({ outcome, summary }) => `tests: ${outcome}${summary === '' ? '' : `: ${summary}`}`,
+  tests_tried: ({ on, outcome, summary }) =>
+    `tests ${on === 'base' ? 'before the change' : 'of the proposal'}: ${outcome}: ${summary}`,
   rolled_back: ({ file_count, leftAlone }) =>
     `rolled back ${count(file_count, 'file')}${leftAlone.length === 0 ? '' : `; left alone, changed meanwhile: ${leftAlone.join(', ')}`}`,
   committed: ({ commit, note }) => `committed ${commit.slice(0, 12)}${note === null ? '' : `: ${note}`}`,

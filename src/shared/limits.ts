@@ -54,6 +54,7 @@ export const LIMITS = {
   wallClock_s: limit(null, 'seconds', [1, 1e9], 'time of the run, pauses for a person not counted'),
   maxFailedVerifications: limit(3, 'verifications', [1, 20], 'failed verifications before a person is asked'),
   testTimeout_s: limit(600, 'seconds', [1, 86_400], 'time of one verification'),
+  baselineWait_s: limit(60, 'seconds', [0, 86_400], 'the first call waits so long for the tests of the base'),
   testOutput_bytes: limit(
     1 * MiB,
     'bytes',
@@ -72,6 +73,9 @@ export const LIMITS = {
 } as const satisfies Record<string, LimitSpec>;
 
 export type LimitName = keyof typeof LIMITS;
+/** Tests that fail on the base: a person is asked, they do not count, the change is to mend them, nobody looks. */
+export const BASELINES = ['ask', 'known', 'fix', 'off'] as const;
+export type Baseline = (typeof BASELINES)[number];
 /** Given on the command line, over job, plan and `emend.yaml`. */
 export interface Overrides extends Readonly<Partial<Record<LimitName, number>>> {
   readonly requireCompleteSentinel?: boolean;

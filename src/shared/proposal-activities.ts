@@ -206,9 +206,13 @@ export interface VerifyInput extends ActivityBase {
   readonly applications?: readonly Application[];
   /** Which of the step's test runs it is, from 0; absent: 0. */
   readonly run?: number;
-  /** A model wrote some of the base: none of it runs without the sandbox, not even to find out why tests fail. */
-  readonly modelBase?: true;
   readonly sandbox?: SandboxChoice;
+  /** What the tests said of the base (JSON blob, `BaseTests`); `known`: those that failed there do not count. */
+  readonly base?: BlobRef;
+  readonly known?: true;
+  /** The proposal was tested before its approval: the same bytes on the same base are not tested again. The job is no part of the base. */
+  readonly tried?: true;
+  readonly jobPath?: string;
 }
 /** Files of the proposal are not what was applied: untested bytes, or bytes that nobody approved. */
 export interface ChangedFiles {

@@ -6,7 +6,7 @@ import type { StepEstimate, StepUsage } from './usage.js';
 import type { DecisionRequest, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
 import type { Bucket, Format } from './formats.js';
-import type { Overrides, Limits } from './limits.js';
+import type { Baseline, Overrides, Limits } from './limits.js';
 import type { Problem } from './problems.js';
 import type { ModelDown } from './outage.js';
 import type { TestPlan } from './plan.js';
@@ -22,6 +22,7 @@ import type {
   RebaseResult,
   VerifyInput,
   VerifyOutcome,
+  VerifyResult,
   RollbackInput,
   RollbackResult,
   CommitInput,
@@ -82,6 +83,10 @@ export type PreflightResult =
       readonly approvers?: BlobRef;
       /** Why there is no sandbox for the step's commands; absent: there is one, or none is wanted, or no command will run. */
       readonly noSandbox?: string;
+      /** What becomes of tests that fail on the base; absent: nobody looks, or none are run. */
+      readonly baseline?: Exclude<Baseline, 'off'>;
+      /** Proposals are tested before approval; `prepared`: where the base passes in a prepared worktree. Absent: after apply. */
+      readonly verifyBefore?: 'always' | 'prepared';
     }
   | { readonly outcome: 'pick'; readonly snapshot: BlobRef; readonly estimate: StepEstimate }
   | { readonly outcome: 'refused'; readonly problem: Problem };
@@ -215,6 +220,33 @@ export type ProposeResult = { readonly usage: StepUsage } & (
   | { readonly outcome: 'model_unavailable'; readonly message: string; readonly down: ModelDown }
 );
 
+/**
+ * Tests on files that are not applied: on the base, or with a proposal that waits for approval. `modelBase`: a model wrote some of it, and
+ * none of it runs without the sandbox. `again`: how often a person asked for them again, and what was said before does not count.
+ */
+export interface TryInput extends Omit<VerifyInput, 'files' | 'releaseOnPass' | 'remember' | 'token' | 'applications'> {
+  readonly snapshot: BlobRef;
+  readonly modelBase?: true;
+  readonly again: number;
+  readonly proposal?: BlobRef;
+}
+/** What the tests said of the base, as a JSON blob. */
+export interface BaseTests {
+  readonly outcome: 'pass' | 'fail' | 'missing';
+  readonly summary: string;
+  /** How often the name of each that failed was printed; null: they are not named, or not all. */
+  readonly failing: Readonly<Record<string, number>> | null;
+}
+export type TryResult =
+  | { readonly outcome: 'untried'; readonly why: string }
+  | { readonly outcome: 'tested'; readonly result: VerifyResult }
+  | (Omit<BaseTests, 'failing'> & {
+      readonly base: BlobRef;
+      /** They ran in a worktree that `worktree.setup` made ready. */
+      readonly prepared: boolean;
+      /** They fail in the sandbox alone: why. The outcome is that without it. */
+      readonly blocked?: string;
+    });
 /** The usage of all of a step's calls by the journal; wanted where an activity ended without telling. */
 export type CountUsageInput = ActivityBase;
 export interface CountUsageResult {
@@ -250,6 +282,7 @@ export interface StepActivities {
   applyProposal(input: ApplyInput): Promise<ApplyResult>;
   rebaseProposal(input: RebaseInput): Promise<RebaseResult>;
   verify(input: VerifyInput): Promise<VerifyOutcome | NotYet>;
+  tryTests(input: TryInput): Promise<TryResult | NotYet>;
   rollBack(input: RollbackInput): Promise<RollbackResult>;
   commit(input: CommitInput): Promise<CommitResult | NotYet>;
   verifyDecision(input: VerifyDecisionInput): Promise<VerifyDecisionResult>;

@@ -74,6 +74,7 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   cancelled: 'retry',
   sandbox_unavailable: 'run_without',
   tests_changed_files: 'adopt',
+  baseline: 'fix',
   sandbox_blocks_tests: 'run_without',
   secret_found: 'mask',
 };

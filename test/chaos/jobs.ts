@@ -149,7 +149,7 @@ export const carrierOf = (name: string, workspace: string, traits: Traits): Carr
     '---',
     ...(traits.named ? [`target_files: [${paths.join(', ')}]`] : []),
     `format: ${traits.format}`,
-    ...(test === null ? [] : [`test: ${JSON.stringify(test)}`]),
+    ...(test === null ? [] : ['baseline: fix', `test: ${JSON.stringify(test)}`]),
     'commit: true',
     `approval: ${traits.approval}`,
     '---',

@@ -59,6 +59,7 @@ const CASES: Record<string, Boundary> = {
     job: job(
       'Three, please.',
       'target_files: [n.js]',
+      'baseline: off',
       `test: node -e "require('assert').strictEqual(require('./n.js'), 3)"`,
       'commit: true',
       'approval: auto',
@@ -138,7 +139,7 @@ describe('SIGKILL at the rarer boundaries', () => {
 
 const A = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
 /** The tests of these runs tell ids that the machine knows, in a file beside the workspace. */
-const UNBOXED = 'sandbox: off';
+const UNBOXED = 'sandbox: off\nbaseline: off';
 const A_FILES = { 'a.js': 'const a = 1;\n' };
 const A_END = { 'a.js': 'const a = 2;\n' };
 

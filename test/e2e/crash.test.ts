@@ -24,6 +24,7 @@ const RULES = [
 ];
 const JOB = `---
 target_files: [a.js, b.js]
+baseline: fix
 test: node -e "require('assert').strictEqual(require('./a.js') + require('./b.js'), 4)"
 commit: true
 approval: auto

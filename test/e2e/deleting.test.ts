@@ -51,6 +51,7 @@ test('the others are asked for with what goes before them, a secret aside; a per
     'target_files: [index.js]',
     'approval: auto',
     'maxTotalChunks: 1',
+    'baseline: fix',
     'test: test ! -e legacy.js && test -e index.js',
     'commit: true',
   );

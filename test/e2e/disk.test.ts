@@ -19,6 +19,7 @@ afterEach(async () => {
 
 const JOB = `---
 target_files: [a.js]
+baseline: off
 test: node -e "require('assert').strictEqual(require('./a.js'), 2)"
 commit: true
 approval: auto

@@ -25,6 +25,7 @@ const RULES = [
 const JOB = `---
 target_files: [a.js, b.js]
 limits: { maxFilesBeforeSplit: 2 }
+baseline: off
 test: node -e "require('assert').strictEqual(require('./a.js') + require('./b.js'), 6)"
 commit: true
 approval: auto

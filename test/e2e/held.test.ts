@@ -77,7 +77,10 @@ test('files of a terminated run: the next step waits and says for whom and what 
   await s.worker();
   const pids = join(s.home, '..', 'pids');
   const sleeper = `test: ${JSON.stringify(`sleep 300 & echo $$ $! >> '${pids}'; wait`)}`;
-  const first = await s.start('first.md', job('a.js', 'approval: auto', 'commit: true', 'sandbox: off', sleeper));
+  const first = await s.start(
+    'first.md',
+    job('a.js', 'approval: auto', 'commit: true', 'sandbox: off', 'baseline: off', sleeper),
+  );
   await s.until(() => pidsIn(pids).length === 2);
   const id = first.stepKey.slice(0, 8);
   await terminate(s, first);

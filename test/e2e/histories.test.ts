@@ -69,7 +69,7 @@ test('paused: attempts exhausted; then retried, tests fail twice, aborted', asyn
   await s.worker();
   const run = await s.start(
     'job.md',
-    '---\ntarget_files: [a.js]\ntest: exit 1\ncommit: true\napproval: auto\n---\n# Grow\n\nGrow.\n',
+    '---\ntarget_files: [a.js]\nbaseline: off\ntest: exit 1\ncommit: true\napproval: auto\n---\n# Grow\n\nGrow.\n',
   );
   const paused = await s.settle(run);
   expect(paused.status.decision?.reason).toBe('attempts_exhausted');

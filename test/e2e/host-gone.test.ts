@@ -25,7 +25,15 @@ const RULES = [
   { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': AFTER }) },
 ];
 const JOB = [
-  ...['---', 'target_files: [a.txt, b.txt]', 'approval: auto', 'commit: true', 'test: grep -q fifteen a.txt', '---'],
+  ...[
+    '---',
+    'target_files: [a.txt, b.txt]',
+    'approval: auto',
+    'commit: true',
+    'baseline: off',
+    'test: grep -q fifteen a.txt',
+    '---',
+  ],
   ...['# Raise it', '', 'Words.', ''],
 ].join('\n');
 const SHORT = { EMEND_SCHEDULETOSTART_MS: '1500' };
@@ -100,7 +108,11 @@ longOnly('as long again as the first')(
   async () => {
     const phases = [{ name: 'One', file: 'a.txt', dependencies: [] }];
     const s = (open = await scene(
-      { 'plans/010_demo.md': planText(phases), 'a.txt': BEFORE, 'emend.yaml': 'test: grep -q fifteen a.txt\n' },
+      {
+        'plans/010_demo.md': planText(phases),
+        'a.txt': BEFORE,
+        'emend.yaml': 'baseline: off\ntest: grep -q fifteen a.txt\n',
+      },
       phases.map((phase) => answerFor(phase, AFTER)),
       { env: SHORT },
     ));

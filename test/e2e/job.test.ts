@@ -293,7 +293,7 @@ describe('a job, end to end', () => {
     const check = `node -e "require('assert').strictEqual(require('./n.js'), 3)"`;
     const run = await s.start(
       'job.md',
-      front(`target_files: [n.js]\ntest: ${JSON.stringify(check)}\ncommit: true\napproval: auto`),
+      front(`target_files: [n.js]\nbaseline: fix\ntest: ${JSON.stringify(check)}\ncommit: true\napproval: auto`),
     );
     const failed = await s.settle(run);
     expect(failed.status.decision?.reason).toBe('tests_failed');

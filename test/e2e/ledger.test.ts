@@ -96,7 +96,10 @@ test(
     };
 
     // The tests move HEAD, so the commit conflicts; aborted there, everything applied is rolled back.
-    const small = await toApproval(FEW, 'sandbox: off\ntest: git commit -q --allow-empty -m elsewhere\n');
+    const small = await toApproval(
+      FEW,
+      'sandbox: off\nbaseline: off\ntest: git commit -q --allow-empty -m elsewhere\n',
+    );
     await s.answer(small.run, 'approve');
     expect((await s.settle(small.run, LIMIT_S)).status.decision?.reason).toBe('conflict');
     expect(s.git('status', '--porcelain', 'src').trim().split('\n')).toHaveLength(FEW);

@@ -133,7 +133,7 @@ longOnly('a wait of half a minute; the others go on in new runs, too')(
     const second = await eventually('a run after the outage', laterThan(runId), 60);
     expect((await s.show(await newest())).status.outage).toMatchObject({ message: expect.stringContaining('529') });
     const until = `until test -e '${s.repo}/.git/enough'; do sleep 0.1; done`;
-    const held = await s.start('held.md', job([HELD], 'approval: auto', `test: "${until}"`));
+    const held = await s.start('held.md', job([HELD], 'approval: auto', 'baseline: off', `test: "${until}"`));
     await eventually('the tests', async () => ((await s.show(held)).status.stage === 'verify' ? true : null), 60);
     await eventually('a run after the busy workspace', laterThan(second), 90);
     await writeFile(`${s.repo}/.git/enough`, '');

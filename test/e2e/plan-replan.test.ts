@@ -24,7 +24,7 @@ const PHASES: readonly DemoPhase[] = [
   { name: 'Core logic', file: 'src/two.js' },
 ];
 /** Fails with the same words until src/ready.js is there. */
-const NEEDS_READY = `test: ["test -f src/ready.js || { echo 'Error: src/ready.js is missing'; exit 1; }"]\n`;
+const NEEDS_READY = `baseline: fix\ntest: ["test -f src/ready.js || { echo 'Error: src/ready.js is missing'; exit 1; }"]\n`;
 const READY: DemoPhase = { name: 'Prepare', file: 'src/ready.js' };
 
 describe('a phase whose tests fail', () => {
@@ -73,7 +73,10 @@ describe('a phase whose tests fail', () => {
     'always: every path ends at a limit, and the calls are counted',
     async () => {
       const s = (open = await scene(
-        { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': `test: ["echo 'Error: never'; exit 1"]\n` },
+        {
+          'plans/010_demo.md': planText(PHASES),
+          'emend.yaml': `baseline: fix\ntest: ["echo 'Error: never'; exit 1"]\n`,
+        },
         [
           replanned({ action: 'update_tasks', phase: 1, add: ['Think again'] }),
           ...PHASES.map((phase) => answerFor(phase)),

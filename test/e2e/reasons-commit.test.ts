@@ -37,7 +37,7 @@ const start = (s: Scene, path: string, keys: string): Promise<ResolvedRun> =>
 const subjects = (s: Scene, n: number): string[] => s.git('log', `-${n}`, '--format=%s').trim().split('\n');
 
 /** These tests write into `.git`, or commit: the sandbox refuses both. */
-const UNBOXED = 'sandbox: off';
+const UNBOXED = 'sandbox: off\nbaseline: off';
 const FOUND = `test: auto\n${UNBOXED}`;
 
 test('a found test command: run, asked once; asked again when its definition changed; another; none', async () => {
@@ -86,7 +86,7 @@ test('a found test command: run, asked once; asked again when its definition cha
 test('tests failed: keep commits as [INCOMPLETE], manual takes what a person wrote, skip leaves the file', async () => {
   const s = await scenery(['keep.js', 'hand.js', 'skip.js']);
   const failed = async (path: string) => {
-    const run = await start(s, path, `test: grep -q 7 ${path}\nlimits: { maxFailedVerifications: 1 }`);
+    const run = await start(s, path, `baseline: fix\ntest: grep -q 7 ${path}\nlimits: { maxFailedVerifications: 1 }`);
     expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_failed' });
     expect(s.read(path)).toBe(one(1));
     return run;
@@ -125,7 +125,7 @@ test('after failed tests the next attempt sees the original, the failed edit and
   ]));
   await s.worker();
   const test = `grep -q 7 a.js || { echo "AssertionError: $(tr -dc 0-9 < a.js)"; exit 1; }`;
-  const run = await start(s, 'a.js', `test: ${JSON.stringify(test)}`);
+  const run = await start(s, 'a.js', `baseline: fix\ntest: ${JSON.stringify(test)}`);
   expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_failed' });
   await s.answer(run, 'revise', { note: 'Seven, please.' });
   expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });

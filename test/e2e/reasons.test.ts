@@ -54,7 +54,11 @@ describe('answers that cannot be used', () => {
     expect(end).toMatchObject({ outcome: 'applied', usage: { unknownCalls: 2 } });
     expect(s.read('lost.js')).toBe(one(2));
 
-    const declined = await pausedFor('declined.js', 'declined', '\ntest: grep -q 7 declined.js\ncommit: true');
+    const declined = await pausedFor(
+      'declined.js',
+      'declined',
+      '\nbaseline: fix\ntest: grep -q 7 declined.js\ncommit: true',
+    );
     s.write('declined.js', one(7));
     await s.answer(declined.run, 'manual');
     expect(await s.end(declined.run)).toMatchObject({ outcome: 'committed', verification: 'pass' });

@@ -67,7 +67,13 @@ const CASES: readonly Case[] = [
     name: 'rolled back after its tests, then left out',
     files: { 'a.js': 'const a = 1;\n' },
     rules: [A],
-    job: job('target_files: [a.js]', 'test: exit 1', 'limits: { maxFailedVerifications: 1 }', 'commit: true'),
+    job: job(
+      'target_files: [a.js]',
+      'baseline: fix',
+      'test: exit 1',
+      'limits: { maxFailedVerifications: 1 }',
+      'commit: true',
+    ),
     // What was rolled back is not applied again: a person is asked.
     answers: { approval: 'approve', tests_failed: 'skip', conflict: 'take_theirs' },
     outcome: 'skipped',

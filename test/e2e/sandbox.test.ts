@@ -84,12 +84,13 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     const { s, run, decision } = await blocked(TESTS);
     expect(decision).toMatchObject({
       reason: 'sandbox_blocks_tests',
-      accepts: ['retry', 'run_once', 'run_without', 'skip', 'abort'],
+      accepts: ['retry', 'run_without', 'skip', 'abort'],
     });
     expect(decision?.message).toContain(`it does not show ${needed(s)} (\`read: [${needed(s)}]\`)`);
     expect(decision?.message).toContain(`${s.repo}/emend.yaml, answer retry`);
     // Of the base nothing was left behind.
-    expect([s.read('a.js'), existsSync(join(s.repo, 'ran'))]).toEqual(['const a = 2;\n', false]);
+    expect([s.read('a.js'), existsSync(join(s.repo, 'ran'))]).toEqual(['const a = 1;\n', false]);
+    expect((await s.show(run)).status.usage.calls).toBe(0);
     s.write('emend.yaml', `sandbox: { read: [${needed(s)}] }\n`);
     await s.answer(run, 'retry');
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
@@ -97,11 +98,11 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
   });
 
   long('a person lets them run without it; skip puts back what was applied', async () => {
-    const once = await blocked(TESTS);
+    const once = await blocked(`baseline: off\n${TESTS}`);
     await once.s.answer(once.run, 'run_once');
     expect(await once.s.end(once.run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
     await once.s.close();
-    const skipped = await blocked(TESTS);
+    const skipped = await blocked(`baseline: off\n${TESTS}`);
     await skipped.s.answer(skipped.run, 'skip');
     expect(await skipped.s.end(skipped.run)).toMatchObject({ outcome: 'skipped' });
     expect(skipped.s.read('a.js')).toBe('const a = 1;\n');
@@ -111,7 +112,9 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     ['pass on the base', 'grep -q "a = 1" a.js'],
     ['fail on the base without it, too', 'ls NEEDED && ls ./missing'],
   ])('tests that %s have failed', async (_, command) => {
-    const { s, run, decision } = await blocked(`test: '${command}'\nlimits: { maxFailedVerifications: 1 }`);
+    const { s, run, decision } = await blocked(
+      `baseline: fix\ntest: '${command}'\nlimits: { maxFailedVerifications: 1 }`,
+    );
     expect(decision).toMatchObject({ reason: 'tests_failed' });
     await s.answer(run, 'skip');
     expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });

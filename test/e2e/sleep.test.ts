@@ -96,7 +96,7 @@ test('while its tests run: their time limit counts the time in which they could 
   const s = await sceneHere([GOOD], { EMEND_HOSTHEARTBEATTIMEOUT_MS: '60000', EMEND_HOSTACTIVITYTIMEOUT_MS: '60000' });
   const worker = await s.worker();
   // What it writes beside the workspace's files, and the id that it tells, want no sandbox.
-  const keys = ['sandbox: off', `test: node -e "${TICKS}"`, 'limits: { testTimeout_s: 3 }'];
+  const keys = ['sandbox: off', 'baseline: off', `test: node -e "${TICKS}"`, 'limits: { testTimeout_s: 3 }'];
   const run = await s.start('job.md', job(...keys));
   const begun = join(s.repo, '.git', 'begun');
   await s.until(() => existsSync(begun));

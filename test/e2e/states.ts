@@ -125,7 +125,7 @@ export const STATES: readonly State[] = [
   {
     ...UNTOUCHED,
     name: 'paused: tests_failed',
-    keys: [...AUTO, 'test: exit 1'],
+    keys: [...AUTO, 'baseline: off', 'test: exit 1'],
     reach: paused('tests_failed'),
     calls: 2,
   },
@@ -174,14 +174,14 @@ export const STATES: readonly State[] = [
   {
     ...APPLIED,
     name: 'in verify',
-    keys: [...AUTO, 'test: SLEEPER'],
+    keys: [...AUTO, 'baseline: off', 'test: SLEEPER'],
     reach: ({ s }) => s.until(() => pidsIn(pidsOf(s)).length >= 2, 90),
     calls: 1,
   },
   {
     ...APPLIED,
     name: 'in rollback, before it began',
-    keys: [...AUTO, 'test: exit 1'],
+    keys: [...AUTO, 'baseline: off', 'test: exit 1'],
     worker: 'rollBack:hold-before:1',
     reach: fired,
     go,
@@ -190,7 +190,7 @@ export const STATES: readonly State[] = [
   {
     ...UNTOUCHED,
     name: 'in rollback, all put back',
-    keys: [...AUTO, 'test: exit 1'],
+    keys: [...AUTO, 'baseline: off', 'test: exit 1'],
     worker: 'rollBack:hold-after:1',
     reach: fired,
     go,

@@ -29,7 +29,7 @@ const job = (title: string, ...keys: readonly string[]): string =>
 const sleeper = (pids: string, go: string): string =>
   `sleep 300 & echo $$ $! >> '${pids}'; while [ ! -e '${go}' ]; do sleep 0.1; done; kill $!`;
 /** Ids that the machine knows, in a file beside the workspace, want no sandbox. */
-const testedBy = (command: string): string => `sandbox: off\ntest: ${JSON.stringify(command)}`;
+const testedBy = (command: string): string => `sandbox: off\nbaseline: off\ntest: ${JSON.stringify(command)}`;
 const held = (s: Scene) => s.rehearsal.requests().some(({ rule, state }) => rule === 'a-held' && state === 'held');
 
 const STOPS = {

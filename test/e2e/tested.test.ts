@@ -18,7 +18,7 @@ const RULE = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js':
 const begin = async (test: string, more = 'approval: auto\ncommit: true', files: Record<string, string> = {}) => {
   const s = (open = await scene({ 'a.js': 'const a = 1;\n', 'b.js': 'b\n', ...files }, [RULE]));
   await s.worker();
-  const front = `target_files: [a.js]\n${more}\ntest: ${JSON.stringify(test)}`;
+  const front = `target_files: [a.js]\nbaseline: off\n${more}\ntest: ${JSON.stringify(test)}`;
   return { s, run: await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`) };
 };
 
@@ -40,7 +40,7 @@ describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sa
     const command = `[ -e hung ] || { echo "// evil" >> a.js; touch hung; sleep ${seconds}; }; ! grep -q evil a.js`;
     const s = (open = await scene({ 'a.js': 'const a = 1;\n', 'b.js': 'b\n' }, [RULE]));
     const dying = await s.worker();
-    const front = `target_files: [a.js]\n${more}\ntest: ${JSON.stringify(command)}`;
+    const front = `target_files: [a.js]\nbaseline: off\n${more}\ntest: ${JSON.stringify(command)}`;
     const run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
     await s.until(() => existsSync(join(s.repo, 'hung')));
     expect(running(seconds)).toBe(true);

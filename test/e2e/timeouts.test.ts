@@ -32,7 +32,13 @@ const RULES = [
   { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': AFTER }) },
 ];
 // An attempt of verify may take as long as its tests and one host activity.
-const KEYS = ['approval: auto', 'commit: true', 'test: grep -q fifteen a.txt', 'limits: { testTimeout_s: 20 }'];
+const KEYS = [
+  'approval: auto',
+  'commit: true',
+  'baseline: off',
+  'test: grep -q fifteen a.txt',
+  'limits: { testTimeout_s: 20 }',
+];
 const job = (target: string, keys: readonly string[]): string =>
   ['---', ...(target === '' ? [] : [`target_files: [${target}]`]), ...keys, '---', '# Raise it', '', 'Words.', ''].join(
     '\n',
@@ -56,7 +62,13 @@ const KINDS: Record<string, Kind> = {
   verify: ONE,
   // The tests pass only the second time: the first answer is put back and asked for again.
   rollBack: {
-    keys: ['approval: auto', 'commit: true', 'sandbox: off', 'test: "ls .git/once || ! touch .git/once"'],
+    keys: [
+      'approval: auto',
+      'commit: true',
+      'sandbox: off',
+      'baseline: off',
+      'test: "ls .git/once || ! touch .git/once"',
+    ],
     asked: ['a', 'a'],
   },
   commit: ONE,

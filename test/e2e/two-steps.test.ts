@@ -52,6 +52,7 @@ test.each(sampled('orders', ORDERS, 1, ORDERS.slice(2, 3)))(
         'commit: true',
         'approval: auto',
         'sandbox: off',
+        'baseline: off',
       ];
       return ['---', ...keys, '---', '# Two', '', 'Two, please.', ''].join('\n');
     };

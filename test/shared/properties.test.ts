@@ -60,6 +60,8 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
     ...['fail:x', 'fail:y', 'fail', 'transient:x', 'no_tests', 'pass', 'no_sandbox', 'sandbox_blocks', 'changed_files'],
     ...[`touch:${path(n)}`, ...FAILS],
   ],
+  try_base: () => ['fail', 'missing', 'untried', 'blocked', 'apart', 'slow;fail', 'slow;apart', 'pass', ...FAILS],
+  try_proposal: () => ['fail:x', 'untried', 'pass', ...FAILS],
   roll_back: (n) => often([`touch:${path(n)}`, 'late', ...FAILS]),
   commit: () => often(['nothing', 'conflict', 'hook_changed', 'failed', 'no_sandbox', 'sandbox_blocks', ...FAILS]),
 };
@@ -80,6 +82,10 @@ const plan: fc.Arbitrary<Plan> = fc
     commit: fc.boolean(),
     tests: fc.constantFrom('none', 'configured', 'found'),
     over: fc.boolean(),
+    before: fc.constantFrom(
+      {},
+      ...(['ask', 'known', 'fix'] as const).map((baseline) => ({ baseline, verifyBefore: 'prepared' as const })),
+    ),
     limits: fc.record(
       {
         concurrency: fc.integer({ min: 1, max: 3 }),
@@ -114,6 +120,7 @@ const plan: fc.Arbitrary<Plan> = fc
           found: it.tests === 'found' ? 'npm test' : null,
         },
         overEstimate: it.over ? ['too much'] : [],
+        ...it.before,
       },
     },
   }));

@@ -11,6 +11,7 @@ import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
 import type { EditStepInput, StepOutcome } from '../../src/shared/run.js';
 import { reduce, type Fact } from '../../src/workflows/step/reduce.js';
+import { baseQuestion } from '../../src/workflows/step/reduce-tests.js';
 import { initialState, type StepState } from '../../src/workflows/step/state.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { checkFold, checkMove, checkNumber, type ShownNumber } from './invariants.js';
@@ -55,10 +56,11 @@ export const inOrder = (words: Words): Choose => {
 export const ACTIVITY: Readonly<Record<string, ActivityName>> = {
   ...{ pick: 'pickFiles', brief: 'writeBrief', propose: 'proposeEdit', build: 'buildProposal' },
   ...{ apply: 'applyProposal', rebase: 'rebaseProposal', roll_back: 'rollBack' },
+  ...{ try_base: 'tryTests', try_proposal: 'tryTests' },
 };
 const MODEL = new Set(['pick', 'brief', 'propose']);
 /** Work that an abort cuts short; the rest runs to its end first. */
-const INTERRUPTIBLE = new Set(['pick', 'brief', 'propose', 'verify']);
+const INTERRUPTIBLE = new Set(['pick', 'brief', 'propose', 'verify', 'try_base', 'try_proposal']);
 /** Moves in a row that wait for nothing. */
 const MOST_IDLE = 5;
 const DEFAULT_BUDGET = 16_384;
@@ -180,12 +182,32 @@ export class StepDriver {
     if (move.kind === 'approve_by_policy') return this.dispatch({ type: 'approved_by_policy' });
     if (move.kind === 'propose') return this.propose(move.chunks);
     if (this.abortRequested && INTERRUPTIBLE.has(move.kind)) return;
+    if (move.kind === 'try_base') return this.tryBase(move);
     if (move.kind === 'verify') this.verifyTimeouts.push(move.timeout_s);
     const word = this.touched(this.choose(move.kind, ''));
     // `late`: it did its work, and then its worker died for good before it could say so.
     if (word === 'late') this.work(move.kind, undefined);
     const failed = this.failure(word === 'late' ? 'fails' : word, move.kind, null);
     this.dispatch(failed ?? this.work(move.kind, word));
+  }
+
+  /** `slow;rest`: the call that waits for the tests waits no longer, and comes to its end first. */
+  private tryBase({ beside }: Extract<Effect, { kind: 'try_base' }>): void {
+    const word = this.choose('try_base', '');
+    const isSlow = word?.startsWith('slow;') === true;
+    const said = isSlow ? word.slice('slow;'.length) : word;
+    const tested = (): void => {
+      this.dispatch(this.failure(said, 'try_base', null) ?? this.work('try_base', said));
+    };
+    const call = (): void => {
+      if (beside === null || baseQuestion(this.state) !== null) return;
+      checkMove(this.state, beside);
+      this.trace.push(labelOf(beside, this.state));
+      this.perform(beside);
+    };
+    if (isSlow) call();
+    tested();
+    if (!isSlow) call();
   }
 
   /** `touch:a.ts;rest`: a person saves the file just before. */
@@ -249,6 +271,9 @@ export class StepDriver {
         return { type: 'rebased', result: world.rebase(word ?? 'built', state) };
       case 'verify':
         return { type: 'verified', result: word === 'busy' ? NOT_YET : world.verify(word ?? 'pass') };
+      case 'try_base':
+      case 'try_proposal':
+        return { type: 'tried', result: word === 'busy' ? NOT_YET : world.tryTests(kind, word ?? 'pass') };
       case 'roll_back':
         return { type: 'rolled_back', result: world.rollback(state) };
       case 'commit':

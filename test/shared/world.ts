@@ -18,8 +18,9 @@ import type {
   ProposalSummary,
   BuildProposalResult,
   VerifyOutcome,
+  VerifyResult,
 } from '../../src/shared/proposal-activities.js';
-import type { PreflightResult, ProposeInput, ProposeResult } from '../../src/shared/step-activities.js';
+import type { PreflightResult, ProposeInput, ProposeResult, TryResult } from '../../src/shared/step-activities.js';
 import type { BlobRef } from '../../src/shared/ids.js';
 import type { ReadyPreflight, StepState } from '../../src/workflows/step/state.js';
 
@@ -366,6 +367,15 @@ export class World {
       signature,
       output: blob(`output ${word}`),
     };
+  }
+
+  /** Of the base `pass`, `fail`, `missing`, `blocked`, `apart` (in a prepared worktree), `untried`; of a proposal `untried`, and as `verify`. */
+  tryTests(kind: string, word: string): TryResult {
+    if (word === 'untried') return { outcome: word, why: word };
+    if (kind === 'try_proposal') return { outcome: 'tested', result: this.verify(word) as VerifyResult };
+    const told = { summary: word, base: blob(`base ${word}`), prepared: word === 'apart' };
+    if (word === 'blocked') return { ...told, outcome: 'pass', blocked: word };
+    return { ...told, outcome: word === 'fail' || word === 'missing' ? word : 'pass' };
   }
 
   rollback(state: StepState): RollbackResult {

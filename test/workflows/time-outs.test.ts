@@ -41,6 +41,10 @@ const activities = (timings: Timings, test_s: number): Record<string, readonly [
       { ...turn, ...own, format_s: SOME_FILES * format_s * 1000 },
     ],
     verify: [whole('verify'), { ...turn, ...own, testTimeout_s }],
+    'tryTests: checkout, worktree.setup, the tests, and once more without the sandbox': [
+      whole('tryTests'),
+      { ...turn, ...own, worktreeAdd_s: worktreeAdd_s * 1000, testTimeout_s: 3 * testTimeout_s },
+    ],
     commit: [whole('commit'), hooks],
     markPhase: [whole('markPhase'), hooks],
     applyReplan: [whole('applyReplan'), hooks],

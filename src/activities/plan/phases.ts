@@ -13,55 +13,54 @@ import type {
 } from '../../shared/plan-activities.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
+import type { ProjectConfig } from '../../documents/job/index.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { fail, ProblemError } from '../../shared/problems.js';
-import { shownKey } from '../../shared/ids.js';
+import { planOf, shownKey } from '../../shared/ids.js';
 import { noSandboxFor } from '../step/sandbox.js';
 import { projectConfig } from '../step/snapshot.js';
 
 const CHECKPOINT_DIGITS = 6; // bound: Digits in the names of checkpoints.
 
 /** Made from HEAD as it is then; a retry finds the one that was begun. */
+export async function readyWorktree(
+  ports: ActivityPorts,
+  input: Omit<PrepareWorktreeInput, 'planPath' | 'settings'> & { readonly again?: boolean },
+  { worktree, env, sandbox }: ProjectConfig,
+  { signal, assertCurrent }: ActivityScope,
+): Promise<PrepareWorktreeResult> {
+  const { stepKey, workspace, name, base: before, timeout_s, maxOutput_bytes } = input;
+  const { worktrees } = ports.repository;
+  const base =
+    before ?? (await ports.repository.head(workspace))?.head ?? fail('not_a_repository', `${workspace} has no commit.`);
+  const again = input.again ?? false;
+  const made = await worktrees.make({ plan: stepKey, name, workspace, base, again }, { signal, assertCurrent });
+  // An attempt that stood still says nothing of the worktree.
+  if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
+  if (!made.ok) return { outcome: 'failed', why: made.problem.message };
+  const command = worktree?.setup;
+  const ready = { outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
+  if (command === undefined) return ready;
+  assertCurrent();
+  const none = sandbox === 'off' ? null : await ports.commands.withoutSandbox();
+  if (none !== null) return { outcome: 'failed', why: noSandboxFor('worktree.setup', none) };
+  const how = { command, env, timeout_s, maxOutput_bytes, commands: ports.commands, sandbox, signal };
+  const set = await worktrees.setUp(made.value, { ...how, turn_ms: ports.timings.commandTurn_ms });
+  if (set.outcome === 'ready') return ready;
+  return { outcome: 'failed', why: `worktree.setup (${command}): ${set.how}: ${set.output.slice(-500)}` };
+}
+
 export const prepareWorktree =
   (ports: ActivityPorts) =>
-  async (input: PrepareWorktreeInput, { signal, assertCurrent }: ActivityScope): Promise<PrepareWorktreeResult> => {
-    const { stepKey, workspace, name, base: before, timeout_s, maxOutput_bytes } = input;
-    const { worktrees } = ports.repository;
-    const base =
-      before ??
-      (await ports.repository.head(workspace))?.head ??
-      fail('not_a_repository', `${workspace} has no commit.`);
-    const again = before !== undefined;
-    const made = await worktrees.make({ plan: stepKey, name, workspace, base, again }, { signal, assertCurrent });
-    // An attempt that stood still says nothing of the worktree.
-    if (!made.ok && made.problem.code === 'busy') throw new ProblemError(made.problem);
-    if (!made.ok) return { outcome: 'failed', why: made.problem.message };
-    const { worktree, env, sandbox } = await projectConfig(ports, workspace, input.settings);
-    const command = worktree?.setup;
-    const ready = { outcome: 'ready', workspace: made.value.workspace, base: made.value.base } as const;
-    if (command === undefined) return ready;
-    assertCurrent();
-    const none = sandbox === 'off' ? null : await ports.commands.withoutSandbox();
-    if (none !== null) return { outcome: 'failed', why: noSandboxFor('worktree.setup', none) };
-    const how = {
-      command,
-      env,
-      timeout_s,
-      turn_ms: ports.timings.commandTurn_ms,
-      maxOutput_bytes,
-      commands: ports.commands,
-      sandbox,
-      signal,
-    };
-    const set = await worktrees.setUp(made.value, how);
-    if (set.outcome === 'ready') return ready;
-    return { outcome: 'failed', why: `worktree.setup (${command}): ${set.how}: ${set.output.slice(-500)}` };
+  async (input: PrepareWorktreeInput, scope: ActivityScope): Promise<PrepareWorktreeResult> => {
+    const config = await projectConfig(ports, input.workspace, input.settings);
+    return readyWorktree(ports, { ...input, again: input.base !== undefined }, config, scope);
   };
 
 export const removeWorktree =
   (ports: ActivityPorts) =>
   async ({ stepKey, name }: RemoveWorktreeInput): Promise<RemoveWorktreeResult> => {
-    const removed = await ports.repository.worktrees.remove(stepKey, name);
+    const removed = await ports.repository.worktrees.remove(planOf(stepKey), name);
     return { dropped: removed?.dropped ?? null, kept: removed?.kept ?? null };
   };
 

@@ -186,7 +186,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     names: await putText(blobs, (await siblings()).join('\n')),
   };
   const tests = await testsOf(ports, input, job, config);
-  const runs = tests.commands.length > 0 || tests.found !== null || config.formatCommand !== null;
+  const runsTests = tests.commands.length > 0 || tests.found !== null;
+  const runs = runsTests || config.formatCommand !== null;
   const noSandbox =
     snapshot.config.sandbox !== 'off' && (runs || (commitMessage !== null && config.hooks))
       ? await ports.commands.withoutSandbox()
@@ -194,6 +195,12 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   // Files that are written one after the other see each other; only an edit of existing files needs names agreed on beforehand.
   const briefWanted = split.shouldSplit && asking.length > 1 && mode !== 'sequential';
   const small = briefWanted ? 1 : 0;
+  // No policy signs.
+  const approval = approvers === null ? policy : 'ask';
+  const baseline = job.baseline ?? config.baseline;
+  const verify = job.verify ?? config.verify;
+  // A proposal is tested in a worktree of its own.
+  const mayTry = runsTests && noSandbox === null && typeof (await ports.repository.head(workspace))?.head === 'string';
   const estimate = estimateEdits(
     config,
     model,
@@ -208,10 +215,12 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     outcome: 'ready',
     snapshot: await putJson(blobs, snapshot),
     limits,
-    // No policy signs.
-    approval: approvers === null ? policy : 'ask',
+    approval,
     ...(approvers === null ? {} : { approvers }),
     ...(noSandbox === null ? {} : { noSandbox }),
+    ...(runsTests && baseline !== 'off' ? { baseline } : {}),
+    ...(mayTry && verify === 'before_approval' ? { verifyBefore: 'always' } : {}),
+    ...(mayTry && verify === null && approval === 'ask' && config.worktree?.setup ? { verifyBefore: 'prepared' } : {}),
     requireMarker,
     targets: targets.map((target) => ({
       path: target.path,

@@ -16,6 +16,7 @@ import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { protectedBy } from './protected-paths.js';
 import {
   approval,
+  baseline,
   filePath,
   filePaths,
   flag,
@@ -28,6 +29,7 @@ import {
   SANDBOX_ON,
   test,
   text,
+  verify,
   wholeNumber,
 } from '../source/schemas.js';
 import type { Checked, ModelEntry, ProjectConfig } from './types.js';
@@ -129,6 +131,8 @@ const SHAPE = {
   secrets,
   requireCompleteSentinel: flag,
   sandbox,
+  baseline,
+  verify,
   plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel' }),
   worktree: z.strictObject({ setup: text(SETUP).optional() }, { error: 'a map of setup' }),
   limits: limitsMap,
@@ -197,6 +201,8 @@ function filledIn(settings: Settings): ProjectConfig {
     secrets: settings.secrets ?? 'mask',
     requireCompleteSentinel: settings.requireCompleteSentinel ?? true,
     sandbox: settings.sandbox ?? SANDBOX_ON,
+    baseline: settings.baseline ?? 'ask',
+    verify: settings.verify ?? null,
     ...(settings.plan === undefined ? {} : { plan: withoutUndefined(settings.plan) }),
     ...(settings.worktree === undefined ? {} : { worktree: withoutUndefined(settings.worktree) }),
     limits: withoutUndefined(settings.limits ?? {}),

@@ -9,6 +9,7 @@ import { firstHeading, splitFrontMatter, readYaml } from '../source/yaml.js';
 import {
   checkFilePath,
   approval,
+  baseline,
   commit,
   directoryPath,
   filePath,
@@ -23,6 +24,7 @@ import {
   sandbox,
   test,
   text,
+  verify,
 } from '../source/schemas.js';
 import { EFFORTS, type Checked, type Job, type JobMode } from './types.js';
 
@@ -48,6 +50,8 @@ const KEYS = {
   secrets,
   requireCompleteSentinel: flag,
   sandbox,
+  baseline,
+  verify,
   limits: limitsMap,
 } satisfies Record<string, z.ZodType>;
 const SHAPE = { ...KEYS, ...limitShape };
@@ -193,6 +197,8 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
     secrets: front.secrets ?? null,
     requireCompleteSentinel: front.requireCompleteSentinel ?? null,
     sandbox: front.sandbox ?? null,
+    baseline: front.baseline ?? null,
+    verify: front.verify ?? null,
   };
 }
 

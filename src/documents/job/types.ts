@@ -1,6 +1,6 @@
 /** What a job file and `emend.yaml` say, checked. Pure: text in, values or problems with `file:line` out. */
 import type { Format, GuardSettings, ToleranceSettings } from '../../shared/formats.js';
-import type { LimitName } from '../../shared/limits.js';
+import type { Baseline, LimitName } from '../../shared/limits.js';
 import type { Priced } from '../../shared/usage.js';
 import type { Problem } from '../../shared/problems.js';
 import type { SandboxSettings } from '../source/schemas.js';
@@ -47,6 +47,8 @@ export interface Job {
   readonly secrets: Secrets | null;
   readonly requireCompleteSentinel: boolean | null;
   readonly sandbox: SandboxSettings | 'off' | null;
+  readonly baseline: Baseline | null;
+  readonly verify: 'before_approval' | 'after_apply' | null;
   readonly limits: Partial<Record<LimitName, number>>;
   /** 1-based line of each front-matter key, for messages: `target_files`, `target_files.0`… */
   readonly lines: Readonly<Record<string, number>>;
@@ -116,6 +118,9 @@ export interface ProjectConfig {
   readonly requireCompleteSentinel: boolean;
   /** For a person's commands; `off`: they run on a model's bytes as they are. */
   readonly sandbox: SandboxSettings | 'off';
+  readonly baseline: Baseline;
+  /** Null: before approval where that can be done in a prepared worktree, else after apply. */
+  readonly verify: 'before_approval' | 'after_apply' | null;
   /** `setup`: a person's command that makes a new worktree ready to be tested (docs/plans.md). */
   readonly worktree?: { readonly setup?: string };
   /** Thresholds of plans (docs/plans.md); those that are not here come from elsewhere. */

@@ -87,7 +87,9 @@ export interface Part extends PartText {
 }
 
 /** What the front matter sets, for the jobs of all phases and the plan's own calls and commands. */
-export type PlanFront = Partial<Pick<ProjectConfig, 'repair' | 'secrets' | 'requireCompleteSentinel' | 'sandbox'>>;
+export type PlanFront = Partial<
+  Pick<ProjectConfig, 'repair' | 'secrets' | 'requireCompleteSentinel' | 'sandbox' | 'baseline' | 'verify'>
+>;
 
 export interface PlanDocument {
   /** As told to a person. */

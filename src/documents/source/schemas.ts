@@ -5,7 +5,7 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { FORMATS } from '../../shared/formats.js';
-import { LIMITS, type LimitName, type LimitSpec } from '../../shared/limits.js';
+import { BASELINES, LIMITS, type LimitName, type LimitSpec } from '../../shared/limits.js';
 
 // The rule for every path in a job file and `emend.yaml`: relative, `/`-separated, inside the workspace. Says nothing about the disk.
 
@@ -101,6 +101,8 @@ export const filePaths = z.array(filePath, { error: 'a list of paths' }).superRe
 export const format = oneOf(FORMATS);
 export const approval = oneOf(['ask', 'auto']);
 export const secrets = oneOf(['mask', 'ask', 'send']);
+export const baseline = oneOf(BASELINES);
+export const verify = oneOf(['before_approval', 'after_apply']);
 
 /** YAML 1.2 reads `yes`, `no`, `on` and `off` as text: as a command or a commit message they are always a slip. */
 const isYamlOneFlag = (value: string): boolean => /^(yes|no|on|off|true|false|y|n)$/i.test(value.trim());

@@ -22,6 +22,7 @@ import {
 } from './state.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { defaultChunks, isLimitName, rulesOf } from '../../shared/rules.js';
+import { resolveBase, trialOf } from './reduce-tests.js';
 import { splitByFile } from './reduce-propose.js';
 import {
   askAgain,
@@ -147,6 +148,9 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
     if (failure?.reason !== 'attempts_exhausted' || own === undefined || own === format) return {};
     return { format: own, refusal: null };
   };
+  // Where its tests failed, too, their output says more than the change alone.
+  const tried = trialOf(state);
+  const rejected = (tried?.signature == null ? null : tried.output) ?? state.proposal?.diff ?? null;
   const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
   const verdict = (file: FileEntry, answer: Verdict['answer']): FileEntry => ({
     ...file,
@@ -160,7 +164,7 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
     take_theirs: (file) => ({ ...file, status: 'skipped' }),
     select: (file) =>
       chosen(file, state.proposal, new Map(Object.entries(request.select ?? {})).get(file.path) ?? null),
-    revise: (file) => askAgain(file, { ...model, ...budget, ...note, refusal: state.proposal?.diff ?? null }),
+    revise: (file) => askAgain(file, { ...model, ...budget, ...note, refusal: rejected }),
     // At a limit the files were not asked yet: their next answer is the first one, not a new one.
     retry: (file) => ({
       ...(file.status === 'failed' ? askAgain(file, { ...anew(file), ...ownFormat(file, file.path) }) : file),
@@ -229,12 +233,15 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
     case 'tests_changed_files':
       if (request.answer === 'adopt') return asLeft(state);
       return request.answer === 'skip' ? resolveCombined(state, request, now) : state;
+    case 'baseline':
+      return resolveBase(state, open, request);
     case 'sandbox_unavailable':
     case 'sandbox_blocks_tests': {
       if (request.answer === 'skip') return resolveCombined(state, request, now);
-      if (request.answer === 'retry') return { ...state, sandbox: { ...state.sandbox, reread: true } };
+      const told = resolveBase(state, open, request);
+      if (request.answer === 'retry') return { ...told, sandbox: { ...state.sandbox, reread: true } };
       const without = request.answer === 'run_once' ? 'once' : 'run';
-      return { ...state, sandbox: { ...state.sandbox, without } };
+      return { ...told, sandbox: { ...state.sandbox, without } };
     }
     case 'secret_found':
       return request.answer === 'mask' || request.answer === 'send' ? { ...state, secrets: request.answer } : state;

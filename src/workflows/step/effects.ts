@@ -20,6 +20,7 @@ import {
   type CallProgress,
   type StepState,
 } from './state.js';
+import { baseQuestion, trialOf, wantsBase, wantsTrial } from './reduce-tests.js';
 import { tokensOf } from '../../shared/usage.js';
 import { busyWait_ms } from '../frame/log.js';
 import type { FrameEffect } from '../frame/machine.js';
@@ -33,8 +34,8 @@ export interface Chunk {
   /** Heads of the chain of accepted results when it started. */
   readonly heads: readonly BlobRef[];
 }
-export type Effect =
-  | FrameEffect
+export type Effect = FrameEffect | OwnEffect;
+type OwnEffect =
   | { readonly kind: 'preflight' }
   | { readonly kind: 'pick' }
   | { readonly kind: 'brief' }
@@ -44,6 +45,9 @@ export type Effect =
   | { readonly kind: 'apply'; readonly files: readonly string[]; readonly releaseAfter: boolean }
   | { readonly kind: 'rebase' }
   | { readonly kind: 'verify'; readonly timeout_s: number; readonly releaseOnPass: boolean }
+  /** Tests on the base, side by side with the call that comes next; null: alone. */
+  | { readonly kind: 'try_base'; readonly beside: Extract<Effect, { kind: 'brief' | 'propose' }> | null }
+  | { readonly kind: 'try_proposal' }
   | { readonly kind: 'roll_back' }
   | { readonly kind: 'commit' };
 
@@ -150,8 +154,10 @@ function proposeEffect(state: StepState, now: number): Effect {
 function sumOf(state: StepState, proposal: ProposalSummary): string {
   const { files } = proposal;
   const { added, removed } = linesChanged(proposal);
+  const trial = trialOf(state);
+  const said = trial === null ? '' : `; tests of the proposal: ${trial.outcome}: ${trial.summary}`;
   const consent = lacksConsent(state) ? `; ${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})` : '';
-  return `${files.length} ${files.length === 1 ? 'file' : 'files'}, +${added} -${removed} lines${consent}`;
+  return `${files.length} ${files.length === 1 ? 'file' : 'files'}, +${added} -${removed} lines${said}${consent}`;
 }
 
 const UNSANDBOXED = 'tests will run without a sandbox';
@@ -165,6 +171,7 @@ function reviewEffect(state: StepState): Effect {
     const auto = state.base.ready?.approval === 'auto';
     // Told, not asked about: under `approval: auto` the tests fail once more, and `tests_failed` has the answers that help.
     if (auto && proposal.mustAsk.length === 0) return { kind: 'approve_by_policy' };
+    if (wantsTrial(state)) return { kind: 'try_proposal' };
     const failedBefore = state.tests.failedProposals.includes(proposal.id) ? [SAME_BYTES] : [];
     const told = failedBefore.length === 0 ? 'the proposal is ready' : `the proposal is ready, but ${SAME_BYTES}`;
     const why = auto
@@ -237,6 +244,8 @@ export function nextEffect(state: StepState, now: number): Effect {
   if (stage.at === 'closed') return { kind: 'finish' };
   if (state.decision !== null) return { kind: 'await_decision' };
   if (state.ask !== null) return { kind: 'pause', pause: state.ask };
+  const question = stage.at === 'propose' || stage.at === 'apply' ? baseQuestion(state) : null;
+  if (question !== null) return pause(...question);
   switch (stage.at) {
     case 'preflight':
       return { kind: 'preflight' };
@@ -251,7 +260,9 @@ export function nextEffect(state: StepState, now: number): Effect {
       }
       if (ready !== null && !state.answered.estimate && ready.overEstimate.length > 0)
         return pause('estimate', ready.overEstimate.join('; '));
-      return proposeEffect(state, now);
+      const next = proposeEffect(state, now);
+      const isCall = next.kind === 'propose' || next.kind === 'brief';
+      return isCall && wantsBase(state) ? { kind: 'try_base', beside: next } : next;
     }
     case 'build':
       return { kind: 'build' };
@@ -260,6 +271,7 @@ export function nextEffect(state: StepState, now: number): Effect {
     case 'apply':
       if (stage.busy?.waiting === true)
         return { kind: 'wait', ms: busyWait_ms(state.input.timings.lockPoll_ms, stage.busy.tries) };
+      if (wantsBase(state)) return { kind: 'try_base', beside: null };
       return { kind: 'apply', files: pathsToApply(state), releaseAfter: !wantsVerify(state) && !wantsCommit(state) };
     case 'rebase':
       return { kind: 'rebase' };

@@ -17,9 +17,10 @@ import type {
   BuildProposalResult,
   VerifyOutcome,
 } from '../../shared/proposal-activities.js';
-import type { BriefResult, PickResult, PreflightResult } from '../../shared/step-activities.js';
+import type { BriefResult, PickResult, PreflightResult, TryResult } from '../../shared/step-activities.js';
 import { onApplied, onCommitted, onRebased, onRolledBack, onProposalBuilt, onVerified } from './reduce-apply.js';
 import { onPreflight } from './reduce-preflight.js';
+import { onTried } from './reduce-tests.js';
 import { failChunk, onChunkStarted, onProposed, onUsageCounted, spend, type Proposed } from './reduce-propose.js';
 import { asking, decisionId } from '../frame/decision-state.js';
 import { isPart, type FileEntry, type StepState, type Verdict } from './state.js';
@@ -42,6 +43,7 @@ export type Fact =
   | { readonly type: 'applied'; readonly result: ApplyResult }
   | { readonly type: 'rebased'; readonly result: RebaseResult }
   | { readonly type: 'verified'; readonly result: VerifyOutcome | NotYet }
+  | { readonly type: 'tried'; readonly result: TryResult | NotYet }
   | { readonly type: 'rolled_back'; readonly result: RollbackResult }
   | { readonly type: 'committed'; readonly result: CommitResult | NotYet }
   | (ActivityFailed & { readonly chunk: Chunk | null })
@@ -53,6 +55,8 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
   const inPart = (state.proposal?.files ?? []).some((file) => (file.changes ?? 0) > 1);
   const offered: Partial<Record<Answer, boolean>> = {
     manual: state.base.ready !== null,
+    // Before the proposal is built, where a formatter may take it up.
+    run_once: state.stage.at !== 'propose',
     select: inPart,
     approve: wanted.reason === 'approval' || (isPart(state) && wanted.files.length > 0),
   };
@@ -147,6 +151,8 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
       return onRebased(state, fact.result, now);
     case 'verified':
       return fact.result.outcome === 'busy' ? onNoTurn(state, 'verify', now) : onVerified(state, fact.result, now);
+    case 'tried':
+      return onTried(state, fact.result, now);
     case 'rolled_back':
       return onRolledBack(state, fact.result, now);
     case 'committed':

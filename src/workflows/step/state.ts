@@ -14,8 +14,8 @@ import type {
 } from '../../shared/proposal-activities.js';
 import { defaultChunks } from '../../shared/rules.js';
 import type { EditStepInput, FileStatus, StepOutcome } from '../../shared/run.js';
+import type { LinesAsked, PreflightResult, RegionPart, TryResult } from '../../shared/step-activities.js';
 import type { StepEstimate } from '../../shared/usage.js';
-import type { LinesAsked, PreflightResult, RegionPart } from '../../shared/step-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
 
 type Paths = readonly string[];
@@ -175,6 +175,11 @@ interface Tests {
   readonly failedProposals: readonly string[];
   /** What the step ends with where its starter wants to hear of it. */
   readonly failure: VerificationFailure | null;
+  /** What they said of the base of this number, and of a proposal before its approval; absent: not known. */
+  readonly base?: TryResult & { readonly number: number };
+  readonly before?: TryResult & { readonly proposal: string };
+  /** What a person said of a base that fails; absent: nothing, it is as configured. */
+  readonly answered?: 'fix' | 'known';
 }
 
 export interface StepState extends RunState<EditStepInput> {

@@ -1,6 +1,7 @@
 /** What queries, the Temporal UI and the faces read of a step's state. Pure. */
 import { BOUNDS } from '../../shared/limits.js';
 import { appliedPaths, chunksLeft } from './effects.js';
+import { wantsBase, wantsTrial } from './reduce-tests.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import type { FileStatus, LedgerRow, StepResult, StepStatus } from '../../shared/run.js';
 import { answersLeft, attemptsLeft, isUnfinished, type CallProgress, type FileEntry, type StepState } from './state.js';
@@ -71,6 +72,8 @@ function doingOf(state: StepState): string {
       return 'asking which files to edit';
     case 'propose':
       if (!files.some(isUnfinished)) return 'building the proposal';
+      if (asked.length === 0 && wantsBase(state))
+        return `running ${state.tests.commands.join(' && ')} on the untouched files`;
       if (combined !== null) return `asking for all ${files.length} files in one call`;
       if (asked.length === 0)
         return briefWanted && brief === null ? 'writing a brief for all files' : 'choosing the next file';
@@ -81,7 +84,7 @@ function doingOf(state: StepState): string {
     case 'build':
       return 'building the proposal';
     case 'review':
-      return 'proposal ready';
+      return wantsTrial(state) ? `running ${state.tests.commands.join(' && ')} on the proposal` : 'proposal ready';
     case 'apply': {
       if (stage.busy === null) return 'applying';
       const { advice } = stage.busy;

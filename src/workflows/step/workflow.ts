@@ -3,13 +3,15 @@
  * and what came of it is folded into the state (`reduce`). This file is the protocol; every rule that will be improved lives in an
  * activity, so that a better rule breaks no paused run.
  */
-import type { BlobRef } from '../../shared/ids.js';
+import { trialName, type BlobRef } from '../../shared/ids.js';
+import { CancellationScope } from '@temporalio/workflow';
 import type { EditStepInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
 import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
 import { runMachine } from '../frame/run.js';
 import { appliedPaths, leftOut, nextEffect, repairable, selectedFiles, type Chunk, type Effect } from './effects.js';
 import { reduce, type Fact } from './reduce.js';
+import { baseChoice, baseQuestion, trialOf } from './reduce-tests.js';
 import { changedLimits, formatterChoice, initialState, sandboxChoice, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
 
@@ -27,9 +29,7 @@ const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
   reduce,
   perform,
   failed: (fact, chunk) => ({ ...fact, chunk: chunk ?? null }),
-  end: (run) => {
-    run.dispatch({ type: 'finished' });
-  },
+  end,
   views: {
     status: statusOf,
     ledger: ledgerOf,
@@ -137,22 +137,22 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
         'verify',
         tests.commands.join(' && '),
         {
-          workspace,
-          commands: tests.commands,
+          ...testsOf(state),
           timeout_s: move.timeout_s,
-          maxOutput_bytes: base.limits?.testOutput_bytes ?? 0,
           files: appliedPaths(state),
           releaseOnPass: move.releaseOnPass,
           remember: tests.remember,
-          snapshot: snapshotOf(state),
           applications: applied.all,
           run: tests.runs ?? 0,
-          ...(input.modelBase === true ? { modelBase: true } : {}),
-          ...sandboxChoice(state),
           ...heldToken(state),
+          ...(trialOf(state) === null ? {} : { tried: true }),
         },
         (result) => ({ type: 'verified', result }),
       );
+    case 'try_base':
+      return tryBase(move.beside, run);
+    case 'try_proposal':
+      return tryTests(run, proposalOf(state));
     case 'roll_back':
       return run.call(
         'rollBack',
@@ -163,6 +163,56 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
     case 'commit':
       return commit(run);
   }
+}
+
+/** The call that comes next waits for the tests of the base a while: nothing is paid for where a person is to be asked. */
+async function tryBase(beside: Extract<Effect, { kind: 'try_base' }>['beside'], run: StepRun): Promise<void> {
+  let over = false;
+  const tests = tryTests(run).finally(() => (over = true));
+  const call = async (): Promise<void> => {
+    const wait_s = run.state.base.limits?.baselineWait_s ?? 0;
+    await run.interruptibly(async () => {
+      if (wait_s > 0) await run.long.wait(() => over, wait_s * 1000);
+    });
+    if (!run.aborting && baseQuestion(run.state) === null && beside !== null) await perform(beside, run);
+  };
+  // Both have ended when this does, whatever cut them short.
+  for (const each of await Promise.allSettled([tests, call()])) if (each.status === 'rejected') throw each.reason;
+}
+
+/** What every run of tests goes by. */
+const testsOf = (state: StepState) => ({
+  ...{ workspace: state.input.workspace, jobPath: state.input.jobPath, commands: state.tests.commands },
+  ...{ snapshot: snapshotOf(state), maxOutput_bytes: state.base.limits?.testOutput_bytes ?? 0 },
+  ...sandboxChoice(state),
+  ...baseChoice(state),
+});
+
+function tryTests(run: StepRun, proposal?: BlobRef): Promise<void> {
+  const { input, base, tests, resolved } = run.state;
+  const asked = {
+    ...testsOf(run.state),
+    timeout_s: base.limits?.testTimeout_s ?? 0,
+    again: resolved.filter(({ reason }) => reason === 'baseline' || reason === 'sandbox_blocks_tests').length,
+    ...(input.modelBase === true ? { modelBase: input.modelBase } : {}),
+    ...(proposal === undefined ? {} : { proposal }),
+  };
+  const words = `${tests.commands.join(' && ')}: before anything is applied`;
+  return run.callInterruptibly('tryTests', words, asked, (result) => ({ type: 'tried', result }));
+}
+
+/** The worktree that tests ran in before anything was applied goes with the run. */
+async function end(run: StepRun): Promise<void> {
+  run.dispatch({ type: 'finished' });
+  const { input, tests, openOnHost } = run.state;
+  const hasTree =
+    tests.before !== undefined || (tests.base !== undefined && 'base' in tests.base && tests.base.prepared);
+  if (openOnHost !== null || !hasTree) return;
+  const { stepKey, workspace, jobPath: planPath } = input;
+  const where = { stepKey, log: [], workspace, planPath, name: trialName(stepKey) };
+  const remove = run.calls('removeWorktree', 'remove the worktree of its tests');
+  // One that stays is removed with those of other runs that have ended.
+  await CancellationScope.nonCancellable(() => remove(where)).catch(() => undefined);
 }
 
 /** Chunks of one turn run side by side; each is folded in as it comes back. */

@@ -99,6 +99,23 @@ function keyLines(output: string): KeyLines {
   };
 }
 
+/** Something else than named tests failed, or names may be missing. */
+const MORE =
+  /Test suite failed to run|coverage threshold .*not met|^\[\.\.\. \d+ bytes cut \.\.\.\]$|^panic: |^fatal error: /im;
+/** What a runner prints of a failing test beside its name: the number in a list, where and why. */
+const BESIDE_NAME = /^\s*not ok \d+ - |(?<=^(?:FAILED|ERROR) \S+) - .*|(?<=^\[ERROR\] +\S+):\d+ .*/;
+
+/** Tests that failed, by the lines that name them, and how often each was printed; null: none was, or there may be more. */
+export function failingTests(output: string): Readonly<Record<string, number>> | null {
+  const text = stripVTControlCharacters(output);
+  const names = new Map<string, number>();
+  for (const line of text.split(/\r?\n/).filter((each) => isAny(FAILED_TEST, each))) {
+    const name = line.replace(BESIDE_NAME, '').replace(DURATION, '').trim().slice(0, TEST_LINE_CHARS);
+    names.set(name, (names.get(name) ?? 0) + 1);
+  }
+  return names.size === 0 || MORE.test(text) ? null : Object.fromEntries(names);
+}
+
 /** Temporary directories of the usual systems, up to the name that is made new for each run. */
 const TEMPORARY = /(?:\/private)?(?:\/var\/folders\/[^/\s]+\/[^/\s]+\/T|\/var\/tmp|\/tmp|\/dev\/shm)\/[^/\s:'")]+/g;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;

@@ -91,10 +91,10 @@ export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Prom
 }
 
 /** What differs from HEAD, or is new and not ignored (a new directory as one, with `/` at its end); none outside git. */
-export async function changedPaths(root: string): Promise<readonly string[]> {
+export async function changedPaths(root: string, untracked: 'normal' | 'all' = 'normal'): Promise<readonly string[]> {
   const prefix = await prefixOf(root);
   if (prefix === null) return [];
-  const args = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=normal', '--', '.'];
+  const args = ['status', '--porcelain', '-z', '--no-renames', `--untracked-files=${untracked}`, '--', '.'];
   const listed = fieldsOf(valueOf(await git(args, { cwd: root, reading: true, noLiteral: true })));
   return listed.map((field) => field.slice('XY '.length + prefix.length));
 }

@@ -27,6 +27,8 @@ describe('emend.yaml', () => {
       env: [],
       sign: null,
       approval: 'ask',
+      baseline: 'ask',
+      verify: null,
       approvers: null,
       evidenceKey: null,
       formatCommand: null,

@@ -90,6 +90,8 @@ describe('good job files', () => {
     const { lines, ...rest } = read;
     expect(rest).toEqual({
       v: 1,
+      baseline: null,
+      verify: null,
       path: 'jobs/a.md',
       title: 'Add the flag',
       instructions: '\n# Add the flag ##\n\nText\r\n',

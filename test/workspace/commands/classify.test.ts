@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { FailureKind } from '../../../src/workspace/commands/runners.js';
 import { describe, expect, test } from '@jest/globals';
 
-import { classifyFailure } from '../../../src/workspace/commands/classify.js';
+import { classifyFailure, failingTests } from '../../../src/workspace/commands/classify.js';
 
 const JEST = `FAIL ./a.test.js
   ● suite › throws SyntaxError maybe
@@ -262,5 +262,38 @@ describe('suggestions of the runner', () => {
       'Check owner and mode of the named file.',
       'Do not write outside the workspace in tests.',
     ]);
+  });
+});
+
+describe('tests that failed, by name', () => {
+  const kept = (name: string) => readFileSync(join(ASSERTIONS, name), 'utf8');
+  test.each(readdirSync(ASSERTIONS))('%s: the same names at another time, in another order', (name) => {
+    const output = kept(name);
+    const found = failingTests(output);
+    expect(Object.keys(found ?? {}).length).toBeGreaterThan(0);
+    const later = output.replace(/\b\d+(\.\d+)?(?= ?m?s\b)/g, '77');
+    expect(failingTests(later)).toEqual(found);
+  });
+
+  test.each([
+    [
+      'pytest',
+      'FAILED t.py::test_a - assert 1 == 2\nFAILED t.py::test_b - boom\n',
+      ['FAILED t.py::test_a', 'FAILED t.py::test_b'],
+    ],
+    ['TAP', 'not ok 1 - adds\nnot ok 12 - adds\n', ['adds']],
+    ['node:test', '✖ adds (0.52ms)\n', ['✖ adds']],
+    ['go', '--- FAIL: TestA (0.00s)\n', ['--- FAIL: TestA']],
+  ])('%s', (_, output, names) => {
+    expect(Object.keys(failingTests(output) ?? {})).toEqual(names);
+  });
+
+  test.each([
+    ['nothing is named', 'error TS2304: Cannot find name\n'],
+    ['a file did not come to its tests', '  ● Test suite failed to run\n  ● a › b\n'],
+    ['the output was cut', '✖ adds (1ms)\n[... 12 bytes cut ...]\n'],
+    ['the program ended under them', '--- FAIL: TestA (0.00s)\npanic: no\n'],
+  ])('none: %s', (_, output) => {
+    expect(failingTests(output)).toBeNull();
   });
 });

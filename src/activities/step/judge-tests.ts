@@ -1,0 +1,91 @@
+/** What came of a person's commands, and which of the tests that failed did so before the change. */
+import type { VerifyInput, VerifyResult } from '../../shared/proposal-activities.js';
+import type { BaseTests } from '../../shared/step-activities.js';
+import { getJson } from '../../stores/ports.js';
+import { classifyFailure, failingTests, type CommandOutcome } from '../../workspace/commands/index.js';
+import type { ProposalFile } from '../../workspace/proposal.js';
+import type { ActivityPorts } from '../frame/ports.js';
+import { diffsOf } from './prompt-inputs.js';
+import { putRefusal } from './refusals.js';
+
+const TESTS_NAMED = 10; // bound: Names of tests in what people and models are told.
+const SUMMARY_CHARS = 500; // bound: Of what tests said, in history.
+
+/** A command that ran. `timedOut`: the limit is that of all commands. */
+export type Ran = Pick<CommandOutcome, 'output' | 'exit' | 'signal' | 'timedOut'> & { readonly command: string };
+
+/** Runners that exit 0 without having run anything say so. */
+const RAN_NOTHING = [/^No tests found/m, /no test files\]/, /collected 0 items/, /\b0 tests?,? 0 passed/i];
+/** A runner's own count or a compiler's line; npm's notices about itself (`npm warn …`) say nothing about the change. */
+const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
+
+const PASSED: readonly string[] = ['pass', 'pass_with_warnings', 'no_tests'] satisfies VerifyResult['outcome'][];
+export const isPassed = ({ outcome }: { readonly outcome: string }): boolean => PASSED.includes(outcome);
+
+/** By name: those that failed before, and those that did not; null: they cannot be told apart. */
+function apart({ exit, output }: Ran, base: BaseTests | null) {
+  const failing = exit === null ? null : failingTests(output);
+  if (failing === null || base?.failing == null) return null;
+  const before = new Map(Object.entries(base.failing));
+  const isOld = (name: string): boolean => (failing[name] ?? 0) <= (before.get(name) ?? 0);
+  const names = Object.keys(failing);
+  return { fresh: names.filter((name) => !isOld(name)), old: names.filter(isOld) };
+}
+const listed = (names: readonly string[]): string =>
+  `${names.slice(0, TESTS_NAMED).join(', ')}${names.length > TESTS_NAMED ? '…' : ''}`;
+
+/** Its first words in history: how a command failed, and by which lines. */
+function failureOf(ran: Ran, timeout_s: number) {
+  const failure = classifyFailure(ran.output, ran);
+  const how = ran.timedOut ? `timed out after ${timeout_s} s` : `exit ${ran.exit ?? ran.signal ?? 'unknown'}`;
+  const what = `${ran.command}: ${how}; ${failure.kind}`;
+  return { ...failure, what, summary: `${what}: ${failure.lines.slice(0, 3).join(' | ')}`.slice(0, SUMMARY_CHARS) };
+}
+
+/** The verdict on a change, by the first command whose failure counts; where old ones are `known`, not those of tests that failed before. */
+export async function judged(
+  ports: ActivityPorts,
+  { commands, timeout_s, known, base: ref }: Pick<VerifyInput, 'commands' | 'timeout_s' | 'known' | 'base'>,
+  { all, seconds }: { readonly all: readonly Ran[]; readonly seconds: number },
+  tested: { readonly files: readonly ProposalFile[]; readonly signal: AbortSignal },
+): Promise<VerifyResult> {
+  const base = ref === undefined ? null : await getJson<BaseTests>(ports.blobs, ref, 'tests of the base');
+  const output = all.map((ran) => `$ ${ran.command}\n${ran.output}\n`).join('');
+  const failed = all.filter(({ exit }) => exit !== 0).map((ran) => ({ ran, told: apart(ran, base) }));
+  const worst = failed.find(({ told }) => known !== true || told?.fresh.length !== 0);
+  if (worst === undefined) {
+    const words = commands.join(' && ');
+    const old = failed.flatMap(({ told }) => told?.old ?? []);
+    const idle = RAN_NOTHING.some((pattern) => pattern.test(output));
+    const but = old.length === 0 ? '' : `, but for ${old.length} that failed before the change: ${listed(old)}`;
+    return {
+      outcome: idle ? 'no_tests' : old.length > 0 || WARNED.test(output) ? 'pass_with_warnings' : 'pass',
+      ...{ kind: null, transient: false, signature: null, suggestions: [], seconds },
+      summary: idle ? `${words}: ran no test` : `${words}: passed${but}`.slice(0, SUMMARY_CHARS),
+      output: await ports.blobs.put(new TextEncoder().encode(output)),
+    };
+  }
+  const { what, summary: plain, kind, transient, signature, suggestions } = failureOf(worst.ran, timeout_s);
+  const { fresh = [], old = [] } = worst.told ?? {};
+  const now = fresh.length === 0 ? '' : `failing only now: ${listed(fresh)}; `;
+  const before = `failing before the change, too${known === true ? ' (they need not pass)' : ''}: ${listed(old)}`;
+  const summary = old.length === 0 ? plain : `${what}: ${now}${before}`.slice(0, SUMMARY_CHARS);
+  const diffs = await diffsOf(ports, tested.files, tested.signal);
+  return {
+    outcome: kind === 'test_failure' || transient ? 'fail_soft' : 'fail_hard',
+    ...{ kind, transient, signature, summary, suggestions, seconds },
+    output: await putRefusal(ports.blobs, { kind: 'tests', output, summary, suggestions, diffs }),
+  };
+}
+
+/** What the untouched base says. */
+export function judgedBase(all: readonly Ran[], timeout_s: number): BaseTests {
+  const failed = all.filter(({ exit }) => exit !== 0);
+  const [first] = failed;
+  if (first === undefined)
+    return { outcome: 'pass', summary: `${all.map(({ command }) => command).join(' && ')}: passed`, failing: {} };
+  const failing = failingTests(failed.map(({ output }) => output).join('\n'));
+  // The shell's own codes: it cannot be run, or is not there.
+  const outcome = failed.some(({ exit }) => exit === 126 || exit === 127) ? 'missing' : 'fail';
+  return { outcome, summary: failureOf(first, timeout_s).summary, failing };
+}

@@ -1,0 +1,73 @@
+/** Tests on files that are not applied: what they said of the base, and of a proposal before its approval. */
+import type { DecisionPoint, DecisionRequest, PauseReason } from '../../shared/decisions.js';
+import type { NotYet } from '../../shared/proposal-activities.js';
+import type { TryResult } from '../../shared/step-activities.js';
+import { cut, knows } from '../../shared/rules.js';
+import { testsBy } from '../frame/decision-state.js';
+import { emit } from '../frame/log.js';
+import { within } from '../frame/machine.js';
+import type { StepState } from './state.js';
+
+const isUntouched = ({ tests, applied }: StepState): boolean =>
+  tests.commands.length > 0 && applied.all.length === 0 && applied.uncertain === null;
+
+/** Is it still to be found out what the tests say of the base? */
+export const wantsBase = (state: StepState): boolean =>
+  state.base.ready?.baseline !== undefined &&
+  knows(state, 'baseline') &&
+  isUntouched(state) &&
+  state.tests.base?.number !== state.base.number;
+
+/** What a person is asked before more is paid for; null: nothing. */
+export function baseQuestion({ base, tests, sandbox }: StepState): readonly [PauseReason, string] | null {
+  const said = tests.base;
+  if (said?.number !== base.number || !('base' in said)) return null;
+  const { outcome, summary, blocked } = said;
+  if (blocked !== undefined && sandbox?.without === undefined) return ['sandbox_blocks_tests', blocked];
+  if (tests.answered !== undefined || outcome === 'pass') return null;
+  if (outcome === 'missing') return ['baseline', `the test command cannot be run on the untouched files: ${summary}`];
+  return base.ready?.baseline === 'ask' ? ['baseline', `the tests fail on the untouched files: ${summary}`] : null;
+}
+
+/** For the activities that judge a change. */
+export const baseChoice = ({ base: { ready }, tests: { base, answered } }: StepState) => ({
+  ...(base !== undefined && 'base' in base ? { base: base.base } : {}),
+  ...((answered ?? ready?.baseline) === 'known' ? { known: true as const } : {}),
+});
+
+/** Is the proposal to be tested before a person is asked about it? */
+export const wantsTrial = (state: StepState): boolean => {
+  const { base, tests, proposal } = state;
+  const passes = tests.base?.outcome === 'pass' && tests.base.prepared && tests.base.number === base.number;
+  const wanted = base.ready?.verifyBefore === 'always' || (base.ready?.verifyBefore === 'prepared' && passes);
+  return wanted && isUntouched(state) && proposal !== null && tests.before?.proposal !== proposal.id;
+};
+/** What the tests said of the proposal that is there now; null: nothing. */
+export const trialOf = ({ tests: { before }, proposal }: StepState) =>
+  before?.outcome === 'tested' && before.proposal === proposal?.id ? before.result : null;
+
+export function onTried(state: StepState, result: TryResult | NotYet, now: number): StepState {
+  const { proposal, stage, base } = state;
+  if (result.outcome === 'busy') {
+    if (stage.at !== 'apply') return state;
+    const busy = { tries: (stage.busy?.tries ?? 0) + 1, advice: null, waiting: true };
+    return { ...state, stage: { at: 'apply', busy } };
+  }
+  const { outcome, summary } = 'result' in result ? result.result : { summary: '', ...result };
+  const words = cut(state, 'why' in result ? result.why : summary);
+  const on = stage.at === 'review' ? 'proposal' : 'base';
+  const said = { ...result, proposal: proposal?.id ?? '', number: base.number };
+  const told = within(state, 'tests', on === 'base' ? { base: said } : { before: said });
+  return emit(told, now, { type: 'tests_tried', on, outcome, summary: words });
+}
+
+/** The answers to `baseline`, and to `sandbox_blocks_tests` where it is about the base. */
+export function resolveBase(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
+  const { base } = state.tests;
+  const { answer } = request;
+  if (answer === 'fix' || answer === 'known') return within(state, 'tests', { answered: answer });
+  if (answer !== 'retry' && answer !== 'other' && answer !== 'no_tests') return state;
+  // Of no base: it is to be found out anew.
+  const anew = base === undefined ? {} : { base: { ...base, number: 0 } };
+  return within(state, 'tests', answer === 'retry' ? anew : { ...anew, ...testsBy(request, open.subject) });
+}

@@ -1,0 +1,147 @@
+/** Tests before anything is applied: what they lead to. The activity itself runs in test/e2e/baseline.test.ts. */
+import { describe, expect, test } from '@jest/globals';
+import { currentRules } from '../../src/shared/rules.js';
+import { baseChoice, trialOf } from '../../src/workflows/step/reduce-tests.js';
+import { statusOf } from '../../src/workflows/step/views.js';
+import { play, type Case } from './step-driver.js';
+import { blob } from './world.js';
+
+const ready = { test: { commands: ['npm test'], found: null }, baseline: 'ask' } as const;
+const A = 'propose * > build > ask approval a.ts';
+
+describe('the base', () => {
+  test.each<Case>([
+    { name: 'passes: the call follows', ready, effects: `preflight > try_base > ${A}` },
+    {
+      name: 'fails: asked before the call, which comes once it is answered',
+      words: { try_base: ['fail'] },
+      ready,
+      decisions: ['fix'],
+      effects: `preflight > try_base > ask baseline > say fix > ${A}`,
+    },
+    {
+      name: 'fails, and is known to: nobody is asked',
+      words: { try_base: ['fail'] },
+      ready: { ...ready, baseline: 'known' },
+      effects: `preflight > try_base > ${A}`,
+    },
+    {
+      name: 'a command that is missing: asked all the same; installed, tried again',
+      words: { try_base: ['missing', 'pass'] },
+      ready: { ...ready, baseline: 'fix' },
+      decisions: ['retry'],
+      effects: `preflight > try_base > ask baseline > say retry > try_base > ${A}`,
+    },
+    {
+      name: 'another command is tried, too',
+      words: { try_base: ['missing', 'fail'] },
+      ready,
+      decisions: [['other', { set: { command: 'make' } }]],
+      effects: 'preflight > try_base > ask baseline > say other > try_base > ask baseline',
+    },
+    {
+      name: 'no tests',
+      words: { try_base: ['fail'] },
+      ready,
+      decisions: ['no_tests', 'approve'],
+      effects: `preflight > try_base > ask baseline > say no_tests > ${A} > say approve > apply a.ts > commit > committed`,
+    },
+    {
+      name: 'slower than the call waits: asked once the call is there',
+      words: { try_base: ['slow;fail'] },
+      ready,
+      decisions: ['known'],
+      effects: 'preflight > try_base > propose * > ask baseline > say known > build > ask approval a.ts',
+    },
+    {
+      name: 'the workspace is held by another run until it is to be applied',
+      words: { try_base: ['busy', 'busy', 'fail'] },
+      ready,
+      decisions: ['approve', 'fix'],
+      effects: `preflight > try_base > ${A} > say approve > try_base > wait > try_base > ask baseline > say fix > apply a.ts > verify > commit > committed`,
+    },
+    {
+      name: 'only the sandbox stands in the way',
+      words: { try_base: ['blocked'] },
+      ready,
+      decisions: ['run_without'],
+      effects: `preflight > try_base > ask sandbox_blocks_tests > say run_without > ${A}`,
+    },
+    {
+      name: 'nobody looks',
+      ready: { test: ready.test },
+      effects: `preflight > ${A}`,
+    },
+    {
+      name: 'a run that began before there was this question',
+      ready,
+      input: {
+        rules: {
+          ...currentRules(),
+          answers: Object.fromEntries(
+            Object.entries(currentRules().answers).filter(([reason]) => reason !== 'baseline'),
+          ) as ReturnType<typeof currentRules>['answers'],
+        },
+      },
+      effects: `preflight > ${A}`,
+    },
+  ])('$name', (it) => {
+    expect(play(it).trace.join(' > ')).toBe(it.effects);
+  });
+
+  test('what it said goes to the tests of the change: old failures count unless they are known', () => {
+    const of = (baseline: 'known' | 'fix') =>
+      baseChoice(play({ words: { try_base: ['fail'] }, ready: { ...ready, baseline } }).state);
+    expect([of('known'), of('fix')]).toEqual([{ base: blob('base fail'), known: true }, { base: blob('base fail') }]);
+    const answered = play({ words: { try_base: ['fail'] }, ready, decisions: ['known'] });
+    expect(baseChoice(answered.state)).toMatchObject({ known: true });
+  });
+
+  test('run_once is no answer before there is a proposal: a formatter would take it up', () => {
+    const asked = play({ words: { try_base: ['blocked'] }, ready });
+    expect(asked.state.decision?.accepts).toEqual(['retry', 'run_without', 'skip', 'abort']);
+  });
+});
+
+describe('a proposal before its approval', () => {
+  const before = { ...ready, verifyBefore: 'prepared' } as const;
+  test.each<Case>([
+    {
+      name: 'the base passes in a prepared worktree: tested, told, approved',
+      words: { try_base: ['apart'], try_proposal: ['pass'] },
+      ready: before,
+      decisions: ['approve'],
+      effects: `preflight > try_base > propose * > build > try_proposal > ask approval a.ts > say approve > apply a.ts > verify > commit > committed`,
+    },
+    { name: 'not where it passes in the workspace alone', ready: before, effects: `preflight > try_base > ${A}` },
+    {
+      name: 'where it is wanted, whatever the base says; what cannot be tried is asked about without',
+      words: { try_base: ['fail'], try_proposal: ['untried'] },
+      ready: { ...ready, baseline: 'fix', verifyBefore: 'always' },
+      effects: 'preflight > try_base > propose * > build > try_proposal > ask approval a.ts',
+    },
+    {
+      name: 'each proposal once: the one after revise, too',
+      words: { try_base: ['apart'], try_proposal: ['fail:x', 'pass'] },
+      ready: before,
+      decisions: [['revise', { note: 'again' }]],
+      effects: `preflight > try_base > propose * > build > try_proposal > ask approval a.ts > say revise > propose a.ts#2 told "again" > build > try_proposal > ask approval a.ts`,
+    },
+  ])('$name', (it) => {
+    expect(play(it).trace.join(' > ')).toBe(it.effects);
+  });
+
+  test('the approval says what the tests said; revise tells the model their output', () => {
+    const it = { words: { try_base: ['apart'], try_proposal: ['fail:x'] }, ready: before };
+    const asked = play(it);
+    expect(asked.state.decision?.message).toContain('; tests of the proposal: fail_hard: fail:x');
+    expect(trialOf(asked.state)?.signature).toBe('x');
+    asked.say(['revise', { note: 'again' }]);
+    expect(asked.chunks()[0]?.attempt.refusal).toBe(blob('output fail:x'));
+  });
+
+  test('it is told what runs', () => {
+    const driver = play({ words: { try_base: ['apart'] }, ready: before, decisions: [] });
+    expect(statusOf(driver.state).doing).toBe('waiting for a decision: approval');
+  });
+});
