@@ -15,6 +15,7 @@ import { readPlan } from './plan/read-plan.js';
 import { preflight } from './step/preflight.js';
 import { proposeEdit } from './step/propose-edit.js';
 import { rebaseProposal } from './step/rebase.js';
+import { auditChange } from './step/audit.js';
 import { buildProposal } from './step/build-proposal.js';
 import { countUsage } from './step/estimate.js';
 import { tryTests } from './step/try-tests.js';
@@ -39,6 +40,7 @@ const WORK: { readonly [N in ActivityName]: (ports: ActivityPorts) => Work<Input
   rebaseProposal,
   verify,
   tryTests,
+  auditChange,
   rollBack,
   commit,
   verifyDecision,

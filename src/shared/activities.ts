@@ -122,6 +122,7 @@ export const ACTIVITIES = {
     work: 'running the tests on files that are not applied',
     why: '`worktree.setup`, then the tests; where the base fails in a sandbox, once more without',
   },
+  auditChange: { ...model, work: 'the model call that audits the change' },
   rollBack: { ...host, work: 'putting the files back', why: 'a retry goes on where the last attempt ended' },
   commit: { ...commits, asksAgain: true, work: 'committing what was applied' },
   verifyDecision: { ...host, work: 'checking a signature', why: 'it only reads, and its failure does not count' },

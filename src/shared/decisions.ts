@@ -53,6 +53,7 @@ export const ANSWERS_BY_REASON = {
   secret_found: ['mask', 'send', 'skip'],
   plan_start: ['start'],
   baseline: ['fix', 'known', 'retry', 'other', 'no_tests'],
+  audit: ['keep', 'revise', 'skip'],
 } as const;
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
@@ -70,7 +71,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   rebase: 'carry the proposal over to the files as they are now, then review again',
   regenerate: 'ask again from the files as they are now',
   take_theirs: 'keep the files as they are now and leave these files out',
-  keep: 'apply the last proposal all the same; the commit is marked [INCOMPLETE]',
+  keep: 'take the change all the same; after a failed verification the commit is marked [INCOMPLETE]',
   run: 'run the command that was found',
   other: 'run another command: --set command="…"',
   no_tests: 'run no tests',

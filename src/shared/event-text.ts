@@ -1,6 +1,7 @@
 /** An event in one line, with the words that the documentation uses: for the terminal, the report and the page. Pure. */
 import type { EventOf, EventType, StepEvent } from './events.js';
 import type { StartPart } from './decisions.js';
+import { auditText } from './audit.js';
 import { clockTime } from './outage.js';
 import { count } from './text.js';
 import type { LedgerRow, StepStatus } from './run.js';
@@ -89,6 +90,7 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   verified: ({ outcome, summary }) => `tests: ${outcome}${summary === '' ? '' : `: ${summary}`}`,
   tests_tried: ({ on, outcome, summary }) =>
     `tests ${on === 'base' ? 'before the change' : 'of the proposal'}: ${outcome}: ${summary}`,
+  audited: (event) => `audit: ${auditText(event)}`,
   rolled_back: ({ file_count, leftAlone }) =>
     `rolled back ${count(file_count, 'file')}${leftAlone.length === 0 ? '' : `; left alone, changed meanwhile: ${leftAlone.join(', ')}`}`,
   committed: ({ commit, note }) => `committed ${commit.slice(0, 12)}${note === null ? '' : `: ${note}`}`,

@@ -1,5 +1,6 @@
 /** What a run tells of itself, in order: the fields of each event, by its type. Programs that follow edit runs read those of a job, so they stay. */
 import type { PauseReason } from './decisions.js';
+import type { AuditReport } from './audit.js';
 import type { Bucket, Format } from './formats.js';
 import type { PhaseEstimate, PhaseMarker, PlanOutcome } from './plan.js';
 import type { StepEstimate, StepUsage } from './usage.js';
@@ -67,6 +68,7 @@ export interface JobEvents {
   verified: { outcome: string; kind: string | null; signature: string | null; summary: string };
   /** Tests on files that are not applied: the base's, or a proposal's before its approval. */
   tests_tried: { on: 'base' | 'proposal'; outcome: string; summary: string };
+  audited: AuditReport;
   rolled_back: { file_count: number; leftAlone: readonly string[] };
   committed: { commit: string; note: string | null };
   activity_failed: { activity: string; message: string };

@@ -3,6 +3,7 @@
  * ◆ Every input carries `v`. File contents and answers travel as blob references only.
  */
 import type { StepEvent } from './events.js';
+import type { AuditReport } from './audit.js';
 import type { Finding } from './formats.js';
 import type { Problem } from './problems.js';
 import type { BlobRef, StepKey } from './ids.js';
@@ -265,6 +266,8 @@ export interface CommitInput extends ActivityBase {
   readonly sandbox?: SandboxChoice;
   /** Of a plan's phase: marks that are to go along (JSON blobs, proposals of their own). */
   readonly marks?: readonly BlobRef[];
+  /** For the message's trailer; absent: nothing was audited. */
+  readonly audit?: AuditReport;
 }
 export type CommitResult =
   | NoSandbox

@@ -2,6 +2,7 @@
  * A plan's run: what it is started with, what is read of the document, and its state. Plain data; texts travel as blob references.
  * Phase ids (`p1`, `p2`... by first sight) never change and stand in no document.
  */
+import type { AuditReport } from './audit.js';
 import type { StepKey, BlobRef } from './ids.js';
 import type { PlanProgress } from './plan.js';
 import type { StepEstimate, StepUsage } from './usage.js';
@@ -113,6 +114,8 @@ export interface StepResult {
   readonly commit: string | null;
   readonly proposalId: string | null;
   readonly verification: string | null;
+  /** What a model said of the change; absent: it was not audited. */
+  readonly audit?: AuditReport;
   readonly problem: Problem | null;
   /** Of a plan. */
   readonly plan?: PlanProgress;

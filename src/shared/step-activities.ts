@@ -5,6 +5,7 @@
 import type { StepEstimate, StepUsage } from './usage.js';
 import type { DecisionRequest, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
+import type { AuditInput, AuditResult } from './audit.js';
 import type { Bucket, Format } from './formats.js';
 import type { Baseline, Overrides, Limits } from './limits.js';
 import type { Problem } from './problems.js';
@@ -73,6 +74,8 @@ export type PreflightResult =
       readonly combined: { readonly format: Format; readonly outputBudget_tokens: number } | null;
       readonly briefWanted: boolean;
       readonly test: TestPlan;
+      /** When a model audits the change; absent: none does. */
+      readonly audit?: 'after_tests' | 'before_approval';
       /** Commit message without trailer; null: no commit asked. */
       readonly commitMessage: string | null;
       readonly estimate: StepEstimate;
@@ -283,6 +286,7 @@ export interface StepActivities {
   rebaseProposal(input: RebaseInput): Promise<RebaseResult>;
   verify(input: VerifyInput): Promise<VerifyOutcome | NotYet>;
   tryTests(input: TryInput): Promise<TryResult | NotYet>;
+  auditChange(input: AuditInput): Promise<AuditResult>;
   rollBack(input: RollbackInput): Promise<RollbackResult>;
   commit(input: CommitInput): Promise<CommitResult | NotYet>;
   verifyDecision(input: VerifyDecisionInput): Promise<VerifyDecisionResult>;

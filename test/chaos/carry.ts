@@ -73,6 +73,7 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   version_unknown: 'wait',
   cancelled: 'retry',
   sandbox_unavailable: 'run_without',
+  audit: 'keep',
   tests_changed_files: 'adopt',
   baseline: 'fix',
   sandbox_blocks_tests: 'run_without',

@@ -24,6 +24,8 @@ import {
 } from '../../edits/index.js';
 import { indexOf, rebase3, splitRegion } from '../../edits/internal.js';
 import {
+  type AuditPrompt,
+  auditedFiles,
   type OpenRequest,
   briefPrompt,
   type BriefPromptInput,
@@ -85,6 +87,8 @@ export interface EditWork {
   /** The request for an edit: files listed, whole or in windows. */
   readonly prompt: { readonly input: PromptInput; readonly result: EditPrompt };
   readonly brief: { readonly input: BriefInput; readonly result: OpenRequest };
+  /** The changed files as an audit shows them. */
+  readonly audit: { readonly input: AuditFiles; readonly result: ReturnType<typeof auditedFiles> };
   readonly diff: { readonly input: readonly DiffFile[]; readonly result: DrawnDiff };
   /** What a model must not see, of each text. */
   readonly secrets: { readonly input: readonly string[]; readonly result: readonly (readonly Secret[])[] };
@@ -117,6 +121,9 @@ export interface RegionsInput {
 /** A prompt's input, its files as bytes: a text is made of them where the work is done. */
 export type PromptInput = Omit<EditPromptInput, 'files'> & { readonly files: readonly FileBytes[] };
 export type BriefInput = Omit<BriefPromptInput, 'files'> & { readonly files: readonly FileBytes[] };
+export interface AuditFiles extends AuditPrompt {
+  readonly files: readonly (FileBytes & { readonly hints: string })[];
+}
 export interface DrawnDiff {
   /** One git-style diff over all files. */
   readonly text: string;
@@ -177,6 +184,11 @@ const DO: Doers = {
   describe: ({ bytes, encoding }) => describeFile(bytes ?? NO_BYTES, encoding ?? undefined),
   prompt: ({ files, ...rest }) => editPrompt({ ...rest, files: textsOf(files) }),
   brief: ({ files, ...rest }) => briefPrompt({ ...rest, files: textsOf(files) }),
+  audit: ({ files, ...rest }) =>
+    auditedFiles(
+      rest,
+      files.map((file) => ({ path: file.path, text: textOf(file), hints: file.hints })),
+    ),
   secrets: (texts) => Promise.all(texts.map(findSecrets)),
 };
 
@@ -203,11 +215,11 @@ const PROMPT_COST = 1 / 2;
 /** What the work costs for each byte that it goes over. */
 export const costOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): number => {
   if (kind === 'describe') return DESCRIBE_COST;
-  if (kind === 'prompt' || kind === 'brief') return PROMPT_COST;
+  if (kind === 'prompt' || kind === 'brief' || kind === 'audit') return PROMPT_COST;
   return pathsOf(kind, input).some((path) => languageOf(path) !== null) ? TREE_COST : 1;
 };
 
-const promptSize = (input: PromptInput | BriefInput): number => {
+const promptSize = (input: PromptInput | BriefInput | AuditFiles): number => {
   const files = input.files.reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), 0);
   const beside = [...input.rules, ...('context' in input ? input.context : [])];
   return beside.reduce((sum, { content }) => sum + content.length, files);
@@ -225,7 +237,8 @@ export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['inpu
   }
   if (kind === 'outline' || kind === 'describe') return (input as FileBytes).bytes?.byteLength ?? 0;
   if (kind === 'regions') return (input as RegionsInput).file.bytes?.byteLength ?? 0;
-  if (kind === 'prompt' || kind === 'brief') return promptSize(input as PromptInput | BriefInput);
+  if (kind === 'prompt' || kind === 'brief' || kind === 'audit')
+    return promptSize(input as PromptInput | BriefInput | AuditFiles);
   if (kind === 'secrets') return (input as EditWork['secrets']['input']).reduce((sum, text) => sum + text.length, 0);
   const files = kind === 'guards' ? (input as GuardInput).files : (input as EditWork['diff']['input']);
   return files.reduce((sum, { base, result }) => sum + (base?.byteLength ?? 0) + (result?.byteLength ?? 0), 0);

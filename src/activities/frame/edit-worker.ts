@@ -120,6 +120,7 @@ const WORDS: Record<EditWorkKind, string> = {
   describe: 'reading the file',
   prompt: 'listing the files for a request',
   brief: 'listing the files for a request',
+  audit: 'listing the files for a request',
   diff: 'drawing the diff',
   secrets: 'looking for secrets',
 };

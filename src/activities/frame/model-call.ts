@@ -1,12 +1,14 @@
 /** One wanted answer through the journal: what pick, brief and propose share. */
 import { priceBy, promptCut, estimateRequestTokens } from '../../model/tokens.js';
-import type { BuiltRequest } from '../../model/prompts/index.js';
+import type { ZodType } from 'zod';
+import { readJsonAnswer, type BuiltRequest } from '../../model/prompts/index.js';
 import type { ModelAnswer, Role, CallKeyParts } from '../../model/ports.js';
 import { callKey } from '../../model/journal/index.js';
 import { ModelError, type ModelErrorKind } from '../../model/errors.js';
 import { BOUNDS, type Limits, type Timings } from '../../shared/limits.js';
+import type { PauseReason } from '../../shared/decisions.js';
 import type { ModelDown } from '../../shared/outage.js';
-import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
+import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { sentence, type ActivityScope, stoodStill } from './activity.js';
 import type { ActivityPorts } from './ports.js';
@@ -178,4 +180,80 @@ export async function callModel(
   const written = answer.text;
   const { text, unknown } = await restoreAnswer(ports, hidden, written, IN_JSON.has(wanted.format));
   return { outcome: 'answered', answer: { ...answer, text }, written, unknown, nonce, usage };
+}
+
+// A call whose answer is one JSON object: asked again, told why, where the answer cannot be used.
+
+/** An answer that could not be used, and why: the next call is told. */
+export interface RefusedJson {
+  readonly why: string;
+  readonly answer: string;
+}
+export interface JsonWanted<T> extends Omit<CallWanted, 'format' | 'refusal' | 'build'> {
+  /** At most so many; each counts one up from `regeneration`. */
+  readonly calls: number;
+  readonly notes: BlobRef;
+  readonly build: (refusal: RefusedJson | null) => BuiltRequest;
+  readonly check: (
+    value: unknown,
+  ) => { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
+}
+export type JsonAnswer<T> =
+  | { readonly ok: true; readonly value: T; readonly usage: StepUsage }
+  | {
+      readonly ok: false;
+      readonly reason: PauseReason;
+      readonly message: string;
+      readonly usage: StepUsage;
+      readonly down?: ModelDown;
+    };
+
+const UNUSABLE = { truncated: 'truncation', unmarked: 'unmarked', invalid: 'attempts_exhausted' } as const;
+
+/** An answer against its schema; `what` stands for an issue without words. */
+export const checkedBy =
+  <T>(schema: ZodType<T>, what: string): JsonWanted<T>['check'] =>
+  (value) => {
+    const checked = schema.safeParse(value);
+    if (checked.success) return { ok: true, value: checked.data };
+    const [issue] = checked.error.issues;
+    return { ok: false, why: `${issue?.path.join('.') ?? ''}: expected ${issue?.message ?? what}` };
+  };
+
+export async function askForJson<T>(
+  ports: ActivityPorts,
+  context: CallContext & { readonly config: Pick<ProjectConfig, 'requireCompleteSentinel'> },
+  { calls, build, check, ...wanted }: JsonWanted<T>,
+  scope: Pick<ActivityScope, 'signal'>,
+): Promise<JsonAnswer<T>> {
+  const requireMarker = context.config.requireCompleteSentinel;
+  let usage = NO_USAGE;
+  let refusal: RefusedJson | null = null;
+  let reason: PauseReason = 'attempts_exhausted';
+  for (let asked = 0; asked < calls; asked += 1) {
+    const last: RefusedJson | null = refusal;
+    const call = await callModel(
+      ports,
+      context,
+      {
+        ...{ ...wanted, format: 'json', regeneration: wanted.regeneration + asked },
+        refusal: last === null ? null : await ports.blobs.put(new TextEncoder().encode(JSON.stringify(last))),
+        build: () => Promise.resolve(build(last)),
+      },
+      scope,
+    );
+    usage = addUsage(usage, call.usage);
+    if (call.outcome !== 'answered')
+      return { ok: false, reason: call.outcome, message: call.message, usage, ...downOf(call) };
+    // What is told goes into reports, documents and commits: secrets stay hidden in it.
+    const { answer, written, nonce } = call;
+    const reading = readJsonAnswer({ text: written, stopReason: answer.stopReason, nonce, requireMarker });
+    if (reading.outcome === 'declined') return { ok: false, reason: 'declined', message: reading.message, usage };
+    const checked =
+      reading.outcome === 'complete' ? check(reading.value) : { ok: false as const, why: reading.message };
+    if (checked.ok) return { ok: true, value: checked.value, usage };
+    reason = reading.outcome === 'complete' ? 'attempts_exhausted' : UNUSABLE[reading.outcome];
+    refusal = { why: checked.why, answer: written.replaceAll(nonce, '') };
+  }
+  return { ok: false, reason, message: `no usable answer in ${calls} calls: ${refusal?.why ?? ''}`, usage };
 }

@@ -1,9 +1,8 @@
 /** A call that a plan makes for itself: asked for through the journal, asked once more where the answer cannot be used. */
 import { getJson } from '../../stores/ports.js';
-import { type ZodType, z } from 'zod';
+import { z } from 'zod';
 import { type ProjectConfig, route } from '../../documents/job/index.js';
 import {
-  readJsonAnswer,
   type FailureShown,
   type PhaseShown,
   buildDebugRequest,
@@ -21,11 +20,10 @@ import type {
   ScorePhaseResult,
 } from '../../shared/replan-activities.js';
 import type { Limits } from '../../shared/limits.js';
-import type { ModelDown } from '../../shared/outage.js';
-import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
+import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { callModel, downOf } from '../frame/model-call.js';
+import { askForJson, checkedBy, type JsonAnswer, type JsonWanted, type RefusedJson } from '../frame/model-call.js';
 import { maskWords } from '../frame/secrets.js';
 import { putText } from '../step/snapshot.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
@@ -50,17 +48,9 @@ export interface PlanCall<T> {
   readonly phase: PhaseAsked;
   readonly notes: string;
   readonly complexity: 'low' | 'medium' | 'high';
-  build(
-    model: string,
-    outputBudget_tokens: number,
-    refusal: { readonly why: string; readonly answer: string } | null,
-  ): BuiltRequest;
-  check(value: unknown): { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
+  build(model: string, outputBudget_tokens: number, refusal: RefusedJson | null): BuiltRequest;
+  readonly check: JsonWanted<T>['check'];
 }
-export type Advised<T> =
-  | { readonly ok: true; readonly value: T; readonly usage: StepUsage }
-  | { readonly ok: false; readonly message: string; readonly usage: StepUsage; readonly down?: ModelDown };
-
 export type PhaseAsked = PlanCallInput['phase'] & PhaseShown;
 /** The phase that a call is about, and what it asks for. */
 export async function phaseAsked({ blobs }: ActivityPorts, { texts, phase }: PlanCallInput) {
@@ -69,59 +59,31 @@ export async function phaseAsked({ blobs }: ActivityPorts, { texts, phase }: Pla
   return { asked, phase: { ...phase, text: asked?.text ?? '' } satisfies PhaseAsked };
 }
 
-/** An answer against its schema; `what` stands for an issue without words. */
-const checkedBy =
-  <T>(schema: ZodType<T>, what: string): PlanCall<T>['check'] =>
-  (value) => {
-    const checked = schema.safeParse(value);
-    if (checked.success) return { ok: true, value: checked.data };
-    const [issue] = checked.error.issues;
-    return { ok: false, why: `${issue?.path.join('.') ?? ''}: expected ${issue?.message ?? what}` };
-  };
-
 export async function askForPlan<T>(
   ports: ActivityPorts,
   { stepKey, settings, regeneration }: PlanCallInput,
   wanted: PlanCall<T>,
   scope: Pick<ActivityScope, 'signal'>,
-): Promise<Advised<T>> {
+): Promise<JsonAnswer<T>> {
   const { blobs } = ports;
   const { phase } = wanted;
   const { config, limits } = await getJson<PlanSettings>(blobs, settings, 'settings of the plan');
   const routed = route({ ...config, limits }, { category: null, complexity: wanted.complexity, jobModel: null });
   const outputBudget_tokens = Math.min(routed.outputBudget_tokens, MODEL_BOUNDS.adviceOutput_tokens);
   const instructions = await putText(blobs, `${phase.name}\n\n${phase.text}`);
-  const context = { stepKey, instructions, config, limits };
-  const notes = await putText(blobs, wanted.notes);
-  let usage = NO_USAGE;
-  let refusal: { readonly why: string; readonly answer: string } | null = null;
-  for (let asked = 0; asked < MODEL_BOUNDS.adviceCalls; asked += 1) {
-    const last: typeof refusal = refusal;
-    const call = await callModel(
-      ports,
-      context,
-      {
-        ...{ role: wanted.role, file: phase.id, bases: [], format: 'json' },
-        regeneration: regeneration * MODEL_BOUNDS.adviceCalls + asked,
-        ...{ model: routed.model, outputBudget_tokens, notes },
-        refusal: last === null ? null : await putText(blobs, JSON.stringify(last)),
-        build: () => Promise.resolve(wanted.build(routed.model, outputBudget_tokens, last)),
-      },
-      scope,
-    );
-    usage = addUsage(usage, call.usage);
-    if (call.outcome !== 'answered') return { ok: false, message: call.message, usage, ...downOf(call) };
-    // What a plan is told goes into reports and documents: secrets stay hidden in it.
-    const { answer, written, nonce } = call;
-    const requireMarker = config.requireCompleteSentinel;
-    const reading = readJsonAnswer({ text: written, stopReason: answer.stopReason, nonce, requireMarker });
-    if (reading.outcome === 'declined') return { ok: false, message: reading.message, usage };
-    const checked =
-      reading.outcome === 'complete' ? wanted.check(reading.value) : { ok: false as const, why: reading.message };
-    if (checked.ok) return { ok: true, value: checked.value, usage };
-    refusal = { why: checked.why, answer: written.replaceAll(nonce, '') };
-  }
-  return { ok: false, message: `no usable answer in ${MODEL_BOUNDS.adviceCalls} calls: ${refusal?.why ?? ''}`, usage };
+  const { model } = routed;
+  return askForJson(
+    ports,
+    { stepKey, instructions, config, limits },
+    {
+      ...{ role: wanted.role, file: phase.id, bases: [], model, outputBudget_tokens },
+      ...{ calls: MODEL_BOUNDS.adviceCalls, regeneration: regeneration * MODEL_BOUNDS.adviceCalls },
+      notes: await putText(blobs, wanted.notes),
+      build: (refusal) => wanted.build(model, outputBudget_tokens, refusal),
+      check: wanted.check,
+    },
+    scope,
+  );
 }
 
 /** Failed verifications with their outputs, as prompts show them. */

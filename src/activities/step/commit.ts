@@ -3,6 +3,7 @@ import { getJson, putJson } from '../../stores/ports.js';
 import { unfinishedText } from '../../documents/plan/index.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
+import { auditLines, type AuditReport } from '../../shared/audit.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import type { CommitOutcome, WorkspaceLock, StagedFile } from '../../workspace/ports.js';
@@ -18,7 +19,8 @@ export const commit =
   async (input: CommitInput, scope: ActivityScope): Promise<CommitResult> => {
     const { files, renames, records, unfinished } = await appliedFiles(ports, input);
     const { hooks, env, sign, sandbox } = await commandConfig(ports, input, files);
-    const words = unfinished === '' ? input.message : `${input.message}\n\n${unfinished}`;
+    const trailer = input.audit === undefined ? '' : trailerOf(input.audit);
+    const words = [input.message, unfinished, trailer].filter((text) => text !== '').join('\n\n');
     const { message } = await maskWords(ports, input, { message: words }, scope.signal);
     const marks = await marksIn(ports, input.marks);
     const hold = await placeOf(ports, input, scope);
@@ -55,6 +57,12 @@ export const commit =
       await hold.end();
     }
   };
+
+/** What an audit that did not plainly pass found. */
+const trailerOf = (report: AuditReport): string =>
+  report.verdict === 'pass'
+    ? ''
+    : [report.verdict, ...auditLines(report)].map((line) => `Emend-Audit: ${line}`).join('\n');
 
 /** Beside what was staged: the files as they are now, so that the next proposal can tell a hook that left them alone from one that did not. */
 async function keepStaged({ blobs, workspace }: ActivityPorts, name: string, staged: readonly StagedFile[]) {

@@ -4,6 +4,7 @@ import {
   fitLimits,
   modelEntry,
   roomFor,
+  totalChunks,
   thinkingOf,
   type Effort,
   type ProjectConfig,
@@ -11,7 +12,7 @@ import {
 import type { Format } from '../../shared/formats.js';
 import type { JournaledAttempt } from '../../model/ports.js';
 import type { CountUsageInput, CountUsageResult } from '../../shared/step-activities.js';
-import { sumUsage, type StepEstimate } from '../../shared/usage.js';
+import { sumEstimates, sumUsage, type StepEstimate } from '../../shared/usage.js';
 import { fail } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -20,6 +21,8 @@ import type { ActivityPorts } from '../frame/ports.js';
 const PROMPT_tokens = 1_500;
 /** What an answer costs per file where only the change is said, or where the file is made. */
 const CHANGE_tokens = 1_500;
+/** What an audit says. */
+const AUDIT_tokens = 500;
 const BYTES_PER_TOKEN = 3.5;
 /** A call that picks files, agrees on names, or scores a phase: prompt and answer. */
 export const SMALL_CALL = { input_tokens: 1_500, output_tokens: 500 } as const;
@@ -54,7 +57,7 @@ interface Expected {
 }
 
 export function estimateEdits(
-  config: Pick<ProjectConfig, 'models'>,
+  config: Pick<ProjectConfig, 'models'> & Partial<Pick<ProjectConfig, 'audit'>>,
   model: string,
   files: readonly EstimatedFile[],
   { split, text_bytes, small, effort, limits }: Expected,
@@ -71,7 +74,13 @@ export function estimateEdits(
   const said =
     tokensOfBytes(rewritten) + (files.length - whole.length) * CHANGE_tokens + chunks * (thinking?.tokens ?? 0);
   const tokens = { input_tokens, output_tokens: said + small * SMALL_CALL.output_tokens };
-  return { calls: chunks + small, ...tokens, usd: priceOf(config, model, tokens), model, priced: entry.priced };
+  const { priced } = entry;
+  const edits = { calls: chunks + small, ...tokens, usd: priceOf(config, model, tokens) };
+  const { audit = false } = config;
+  if (audit === false) return { ...edits, model, priced };
+  // It reads the changed files whole, and the diff.
+  const read = { input_tokens: PROMPT_tokens + tokensOfBytes(bytes) + said, output_tokens: AUDIT_tokens };
+  return { ...sumEstimates([edits, { calls: 1, ...read, usd: priceOf(config, audit.model, read) }]), model, priced };
 }
 
 /** A person who sets a limit in money is told beforehand where it could not count. Throws ProblemError `config_invalid`. */
@@ -105,3 +114,22 @@ export const countUsage =
 /** Nobody wants the answer of a call that is still open any more: as far as known it is cut off. */
 const asEnded = ({ state, usage }: JournaledAttempt): JournaledAttempt['usage'] =>
   state === 'open' ? { ...usage, unknownCalls: 1 } : usage;
+
+/** Limits that the estimate is over, each in words. */
+export function overEstimate(
+  estimate: StepEstimate,
+  limits: Limits,
+  { chunks, files }: { readonly chunks: number; readonly files: number },
+): string[] {
+  const over: string[] = [];
+  const most = totalChunks(limits, files);
+  if (chunks > most) over.push(`${chunks} edit calls are planned; maxTotalChunks is ${most}`);
+  if (limits.budget_calls !== null && estimate.calls > limits.budget_calls)
+    over.push(`${estimate.calls} calls are planned; budget_calls is ${limits.budget_calls}`);
+  const tokens = estimate.input_tokens + estimate.output_tokens;
+  if (limits.budget_tokens !== null && tokens > limits.budget_tokens)
+    over.push(`about ${tokens} tokens are expected; budget_tokens is ${limits.budget_tokens}`);
+  if (limits.budget_usd !== null && estimate.usd !== null && estimate.usd > limits.budget_usd)
+    over.push(`about ${estimate.usd.toFixed(4)} US dollars are expected; budget_usd is ${limits.budget_usd}`);
+  return over;
+}

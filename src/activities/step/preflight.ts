@@ -14,7 +14,6 @@ import {
   parseConfig,
   parseJob,
   resolveLimits,
-  totalChunks,
   fitLimits,
   formatsOf,
   modelEntry,
@@ -23,8 +22,6 @@ import {
   type Job,
   type ProjectConfig,
 } from '../../documents/job/index.js';
-import type { Limits } from '../../shared/limits.js';
-import type { StepEstimate } from '../../shared/usage.js';
 import { ProblemsError, fail, problem, type Problem } from '../../shared/problems.js';
 import type { TestPlan } from '../../shared/plan.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
@@ -34,7 +31,7 @@ import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { approversOf } from './approvers.js';
-import { estimateEdits, refuseUnpriced, UNNAMED_bytes } from './estimate.js';
+import { estimateEdits, overEstimate, refuseUnpriced, UNNAMED_bytes } from './estimate.js';
 import {
   readTextFile,
   snapshotTarget,
@@ -103,6 +100,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
       repair: job.repair ?? config.repair,
       requireCompleteSentinel: requireMarker,
       secrets: secrets === 'ask' && policy === 'auto' ? 'mask' : secrets, // nobody is there to be asked
+      audit: job.audit ?? config.audit,
       sandbox: job.sandbox ?? config.sandbox,
     },
     hints: [...config.hints, ...input.hints],
@@ -128,7 +126,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
     const snapshot: Snapshot = { ...base, ...empty, model, limits, fileList: chosen.files };
     const unknown = [{ bytes: UNNAMED_bytes, isNew: false, format: 'whole-file' }] as const;
-    const estimate = estimateEdits(config, model, unknown, { ...told, split: false, small: 1 });
+    const estimate = estimateEdits(base.config, model, unknown, { ...told, split: false, small: 1 });
     refuseUnpriced(limits, estimate, input.jobPath);
     return { outcome: 'pick', snapshot: await putJson(blobs, snapshot), estimate };
   }
@@ -201,8 +199,9 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const verify = job.verify ?? config.verify;
   // A proposal is tested in a worktree of its own.
   const mayTry = runsTests && noSandbox === null && typeof (await ports.repository.head(workspace))?.head === 'string';
+  const { audit } = snapshot.config;
   const estimate = estimateEdits(
-    config,
+    snapshot.config,
     model,
     asking.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
     {
@@ -241,9 +240,13 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
         : { format: asking[0]?.format ?? 'whole-file', outputBudget_tokens },
     briefWanted,
     test: tests,
+    ...(audit === false ? {} : { audit: audit.when }),
     commitMessage,
     estimate,
-    overEstimate: overEstimate(estimate, limits, { chunks: estimate.calls - small, files: asking.length }),
+    overEstimate: overEstimate(estimate, limits, {
+      chunks: estimate.calls - small - (audit === false ? 0 : 1),
+      files: asking.length,
+    }),
     warnings: [
       ...(requireMarker ? [] : [NO_SENTINEL]),
       ...(approvers !== null && policy === 'auto' ? [NO_POLICY] : []),
@@ -279,22 +282,4 @@ async function earlierTargets(ports: ActivityPorts, input: PreflightInput): Prom
     if (earlier?.outcome === 'ready') return (await getSnapshot(ports.blobs, earlier.snapshot)).targets;
   }
   return [];
-}
-
-function overEstimate(
-  estimate: StepEstimate,
-  limits: Limits,
-  { chunks, files }: { readonly chunks: number; readonly files: number },
-): string[] {
-  const over: string[] = [];
-  const most = totalChunks(limits, files);
-  if (chunks > most) over.push(`${chunks} edit calls are planned; maxTotalChunks is ${most}`);
-  if (limits.budget_calls !== null && estimate.calls > limits.budget_calls)
-    over.push(`${estimate.calls} calls are planned; budget_calls is ${limits.budget_calls}`);
-  const tokens = estimate.input_tokens + estimate.output_tokens;
-  if (limits.budget_tokens !== null && tokens > limits.budget_tokens)
-    over.push(`about ${tokens} tokens are expected; budget_tokens is ${limits.budget_tokens}`);
-  if (limits.budget_usd !== null && estimate.usd !== null && estimate.usd > limits.budget_usd)
-    over.push(`about ${estimate.usd.toFixed(4)} US dollars are expected; budget_usd is ${limits.budget_usd}`);
-  return over;
 }

@@ -29,8 +29,10 @@ type Refusal =
       readonly summary: string;
       /** What helps with failures of that kind. */
       readonly suggestions: readonly string[];
-      /** The edit that was tested. */
+      /** The edit that was tested, or audited. */
       readonly diffs: readonly FileDiff[];
+      /** A model found it wrong: `output` is what it says. */
+      readonly isAudit?: true;
     };
 
 export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> => putJson(blobs, refusal);
@@ -87,10 +89,12 @@ export async function readRefusal(
   const advice = value.suggestions.map((line) => `\n- ${line}`).join('');
   const look = advice === '' ? '' : `What may help:${advice}\n`;
   const diffs = value.diffs.filter(({ path }) => paths?.includes(path) ?? true);
+  const answer = diffs.map(({ diff }) => diff).join('');
+  if (value.isAudit === true) return { kind: 'audit_failed', reasons: value.output, answer };
   return {
     kind: 'tests_failed',
     reasons: `${value.summary}\n${look}Their output:\n${value.output}`,
-    answer: diffs.map(({ diff }) => diff).join(''),
+    answer,
   };
 }
 

@@ -2,6 +2,7 @@
 import { shownKey } from '../../shared/ids.js';
 import type { EndedLock, ReleasedLock, StaleLock } from '../../client/ended/locks.js';
 import type { EndedWorktree } from '../../client/ended/runs.js';
+import { auditText } from '../../shared/audit.js';
 import { count, plain, line, table } from './text.js';
 import type { PlanProgress } from '../../shared/plan.js';
 import type { PhaseWaiting, ShownRun } from '../../client/runs/show.js';
@@ -149,6 +150,7 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
     : [`  ${plain(result.problem.message)}`, `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`]),
   ...(result.unchanged ?? []).map(({ path, reason }) => `  unchanged: ${plain(path)}: ${plain(reason)}`),
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
+  ...(result.audit === undefined ? [] : [`  audit: ${plain(auditText(result.audit))}`]),
   `  ${usageText(result.usage)}`,
   ...(result.commit === null ? [] : [`  git show ${result.commit.slice(0, 12)}`]),
   ...(result.plan?.kept ?? []).map(

@@ -17,6 +17,7 @@ import { protectedBy } from './protected-paths.js';
 import {
   approval,
   baseline,
+  audit,
   filePath,
   filePaths,
   flag,
@@ -130,6 +131,7 @@ const SHAPE = {
   repair: flag,
   secrets,
   requireCompleteSentinel: flag,
+  audit,
   sandbox,
   baseline,
   verify,
@@ -200,6 +202,7 @@ function filledIn(settings: Settings): ProjectConfig {
     repair: settings.repair ?? true,
     secrets: settings.secrets ?? 'mask',
     requireCompleteSentinel: settings.requireCompleteSentinel ?? true,
+    audit: settings.audit ?? false,
     sandbox: settings.sandbox ?? SANDBOX_ON,
     baseline: settings.baseline ?? 'ask',
     verify: settings.verify ?? null,

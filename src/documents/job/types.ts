@@ -3,7 +3,7 @@ import type { Format, GuardSettings, ToleranceSettings } from '../../shared/form
 import type { Baseline, LimitName } from '../../shared/limits.js';
 import type { Priced } from '../../shared/usage.js';
 import type { Problem } from '../../shared/problems.js';
-import type { SandboxSettings } from '../source/schemas.js';
+import type { AuditSettings, SandboxSettings } from '../source/schemas.js';
 
 /** What becomes of secrets in a request: placeholders stand for them, a person is asked, or they are sent. */
 export type Secrets = 'mask' | 'ask' | 'send';
@@ -46,6 +46,7 @@ export interface Job {
   readonly repair: boolean | null;
   readonly secrets: Secrets | null;
   readonly requireCompleteSentinel: boolean | null;
+  readonly audit: AuditSettings | false | null;
   readonly sandbox: SandboxSettings | 'off' | null;
   readonly baseline: Baseline | null;
   readonly verify: 'before_approval' | 'after_apply' | null;
@@ -116,6 +117,8 @@ export interface ProjectConfig {
   readonly repair: boolean;
   readonly secrets: Secrets;
   readonly requireCompleteSentinel: boolean;
+  /** The model that audits a change; false: none does. */
+  readonly audit: AuditSettings | false;
   /** For a person's commands; `off`: they run on a model's bytes as they are. */
   readonly sandbox: SandboxSettings | 'off';
   readonly baseline: Baseline;

@@ -1,7 +1,7 @@
 /** Reads the words of headings, fields and front matter. */
 import { isRecord } from '../../shared/text.js';
 import { checkKeys, described } from '../source/check.js';
-import { baseline, flag, sandbox, secrets, verify } from '../source/schemas.js';
+import { audit, baseline, flag, sandbox, secrets, verify } from '../source/schemas.js';
 import { readYaml, splitFrontMatter } from '../source/yaml.js';
 import { readMarkdown, type Outline } from './markdown.js';
 import {
@@ -142,7 +142,7 @@ function frontMatterOf(source: string): Span | null {
   return match === null ? null : { from: 0, to: match[0].length };
 }
 
-const SETTINGS = { repair: flag, secrets, requireCompleteSentinel: flag, sandbox, baseline, verify };
+const SETTINGS = { repair: flag, secrets, requireCompleteSentinel: flag, audit, sandbox, baseline, verify };
 
 /** All other keys of the front matter are a person's. */
 export function settingsOf({ file, source, faults }: Reading, frontMatter: Span | null): PlanFront {

@@ -88,7 +88,7 @@ export interface Part extends PartText {
 
 /** What the front matter sets, for the jobs of all phases and the plan's own calls and commands. */
 export type PlanFront = Partial<
-  Pick<ProjectConfig, 'repair' | 'secrets' | 'requireCompleteSentinel' | 'sandbox' | 'baseline' | 'verify'>
+  Pick<ProjectConfig, 'repair' | 'secrets' | 'requireCompleteSentinel' | 'audit' | 'sandbox' | 'baseline' | 'verify'>
 >;
 
 export interface PlanDocument {

@@ -137,6 +137,24 @@ export const commit = z
     { error: COMMIT },
   );
 
+/** A model that reads the change before it is final, and when it does. */
+export interface AuditSettings {
+  readonly model: string;
+  readonly when: 'after_tests' | 'before_approval';
+}
+const AUDIT = 'the name of a model, a map of model and when (after_tests or before_approval), or false';
+const auditor = z
+  .string({ error: AUDIT })
+  .refine((value) => value.trim() !== '' && !isYamlOneFlag(value), { error: AUDIT });
+const auditMap = z.strictObject({
+  model: auditor,
+  when: oneOf(['after_tests', 'before_approval']).default('after_tests'),
+});
+export const audit = z.union(
+  [z.literal(false), auditor.transform((model) => ({ model, when: 'after_tests' as const })), auditMap],
+  { error: AUDIT },
+);
+
 /** What a command that runs on a model's bytes sees beside the workspace and tools, and how much it may use. */
 export interface SandboxSettings {
   readonly network: boolean;

@@ -50,8 +50,8 @@ export interface EditPromptInput {
   /** The person's note (`revise`, `retry`). */
   readonly note: string | null;
   readonly refusal: {
-    /** `doubted`: it can be applied, and what was found in it may be meant; `tests_failed`: it was applied, tested and rolled back. */
-    readonly kind: 'refused' | 'doubted' | 'tests_failed';
+    /** `doubted`: it can be applied, and what was found in it may be meant; the others: it was tested or audited, and taken back. */
+    readonly kind: 'refused' | 'doubted' | 'tests_failed' | 'audit_failed';
     readonly reasons: string;
     /** The last answer; after failed tests the diff of its files. */
     readonly answer: string;
@@ -202,6 +202,12 @@ const REFUSED = {
     which: 'It was applied, tested and rolled back: the files are as shown above. The failed edit',
     why: 'What the tests said',
     then: 'Find the cause',
+  },
+  audit_failed: {
+    title: 'An auditor objects to your last edit',
+    which: 'It was taken back: the files are as shown above. The edit',
+    why: 'What another model, which read the changed files, found in it',
+    then: 'Put right what is true of that',
   },
 };
 

@@ -13,8 +13,11 @@ export interface PromptFile {
   readonly path: string;
   /** Null: the file does not exist yet and shall be created. */
   readonly text: Text | null;
+  /** What says which of its lines matter; absent: the hints of all. */
+  readonly hints?: string;
 }
-type Showing = Pick<Form, 'shows' | 'needsWholeFile'>;
+/** `readOnly`: nothing of it is to be edited. */
+type Showing = Pick<Form, 'shows' | 'needsWholeFile'> & { readonly readOnly?: true };
 export interface Shown {
   readonly text: string;
   /** Ranges shown, of files that are not shown whole. */
@@ -42,14 +45,14 @@ export function showFiles(
   const seen = new Map<string, readonly LineRange[]>();
   const sized = files.map((file) => ({ file, tokens: fileTokens(file, form) })).sort((a, b) => a.tokens - b.tokens);
   let left_tokens = budget_tokens;
-  sized.forEach(({ file: { path, text }, tokens }, index) => {
+  sized.forEach(({ file: { path, text, hints: own = hints }, tokens }, index) => {
     const share = Math.floor(Math.max(0, left_tokens) / (sized.length - index));
     const windows =
       text === null || form.needsWholeFile
         ? undefined
         : region?.path === path
           ? [region.range]
-          : windowedListing(text, share * CHARS_PER_TOKEN, hints, lineHead_chars(form)).seen;
+          : windowedListing(text, share * CHARS_PER_TOKEN, own, lineHead_chars(form)).seen;
     const asked = wanted.get(path) ?? [];
     const ranges =
       windows === undefined ? undefined : mergeRanges([...windows, ...asked], indexOf(text ?? NO_TEXT).length);
@@ -73,7 +76,8 @@ function shown({ path, text }: PromptFile, form: Showing, ranges: readonly LineR
   if (count === 0) return `## ${path} (an empty file)\n`;
   const lineWord = count === 1 ? 'line' : 'lines';
   const noEnd = text.ends[count - 1] === '' ? ', the last without a line end' : '';
-  const part = ranges === undefined ? '' : '; only a part of them is shown, and only shown lines may be edited';
+  const only = form.readOnly ? '' : ', and only shown lines may be edited';
+  const part = ranges === undefined ? '' : `; only a part of them is shown${only}`;
   const head = `## ${path} (${count} ${lineWord}${noEnd}${part})\n`;
   if (form.shows === 'checked') return `${head}${fenced(listing(text, ranges))}\n`;
   if (ranges === undefined) return `${head}${fenced(plain(text, [1, count]))}\n`;

@@ -1,4 +1,5 @@
 /** The door of src/model/prompts: what others may use. */
+export { auditedFiles, auditSchema, type AuditPrompt, buildAuditRequest, changedPlaces } from './audit.js';
 export {
   type BriefPromptInput,
   briefPrompt,

@@ -1,15 +1,14 @@
 /** What a person's decision does to the step. Which decisions count is in shared/validate-decision.ts. Pure. */
 import { within } from '../frame/machine.js';
 import type { Answer, DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
-import type { FileEntry, StepState } from './state.js';
+import { undecidedPaths, type FileEntry, type StepState } from './state.js';
 import {
-  askAgain,
   close,
   endAfterRollback,
   endOfWork,
   lookAgain,
   regenerable,
-  regenerateAll,
+  regenerateWith,
   resolveReview,
   withFiles,
 } from './transitions.js';
@@ -87,27 +86,17 @@ export function resolveTestsFailed(
   const fresh = within(state, 'tests', { failures: 0, signature: null });
   switch (request.answer) {
     case 'revise':
-      return revise(fresh, request.note ?? null);
+      return regenerateWith(fresh, request.note ?? null);
     case 'keep': {
       // What was approved with an earlier proposal (before a conflict) is built into the last one again.
       const last = new Set(state.proposal?.files.map((file) => file.path));
       const earlier = regenerable(state).some((path) => !last.has(path));
+      // The audit failed before anybody approved: that is asked now, and the tests are still to come.
+      if (undecidedPaths(state).length > 0) return resolveReview({ ...fresh, stage: { at: 'review' } }, now);
       const kept = within(state, 'applied', { decision: open.n, incomplete: true });
       return { ...kept, stage: earlier ? { at: 'build' } : { at: 'apply', busy: null } };
     }
     default:
       return resolveCombined(fresh, request, now);
   }
-}
-
-/** Asked for again with the note and what the tests said; what a person changed by hand becomes the new base of those files. */
-function revise(state: StepState, note: string | null): StepState {
-  const change = { note, refusal: state.tests.output };
-  const theirs = state.edits.files.filter((file) => file.manual && file.status === 'done').map((file) => file.path);
-  const again = regenerateAll(state, change);
-  if (theirs.length === 0) return again;
-  return lookAgain(
-    withFiles(again, theirs, (file) => askAgain(file, change)),
-    theirs,
-  );
 }

@@ -35,6 +35,7 @@ import {
   withFiles,
 } from './transitions.js';
 import { decidedBy, emit, tryNow } from '../frame/log.js';
+import { auditAnew, resolveAudit } from './reduce-verify.js';
 import { asLeft, asManual, resolveConflict, resolveTestsFailed, resolveCombined } from './decide-conflict.js';
 
 /** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
@@ -254,6 +255,8 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
       return resolveConflict(state, open, request, now);
     case 'tests_failed':
       return resolveTestsFailed(state, open, request, now);
+    case 'audit':
+      return resolveAudit(state, request, now);
     case 'test_command':
       return {
         ...within(state, 'tests', testsBy(request, open.subject, state.base.ready?.test.from)),
@@ -274,7 +277,7 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
     default:
       // Failed files and limits: decided per file, or for the step where no file is named.
       return open.files.length === 0
-        ? resolveCombined(state, request, now)
+        ? resolveCombined(auditAnew(state, open, request), request, now)
         : resolveFailed(state, answers, request, now);
   }
 }

@@ -48,7 +48,8 @@ type OwnEffect =
   /** Tests on the base, side by side with the call that comes next; null: alone. */
   | { readonly kind: 'try_base'; readonly beside: Extract<Effect, { kind: 'brief' | 'propose' }> | null }
   | { readonly kind: 'try_proposal' }
-  | { readonly kind: 'roll_back' }
+  | { readonly kind: 'audit'; readonly calls: number }
+  | { readonly kind: 'release' | 'roll_back' }
   | { readonly kind: 'commit' };
 
 const pause = (
@@ -67,40 +68,38 @@ const callsUsed = ({ edits: { chunks, unanswered, calls, files } }: StepState): 
 
 export const chunksLeft = (state: StepState): number => Math.max(0, maxChunks(state) - callsUsed(state));
 
-function limitReached(state: StepState, now: number): Effect | null {
+function budgetReached(state: StepState, now: number): Effect | null {
   const { usage } = state;
   const { limits } = state.base;
   if (limits === null) return null;
-  const waiting = unfinishedPaths(state);
-  const tokens = tokensOf(usage);
-  if (limits.budget_tokens !== null && tokens >= limits.budget_tokens)
-    return pause('budget', `${tokens} tokens used; budget_tokens is ${limits.budget_tokens}`, waiting, 'budget_tokens');
-  if (limits.budget_usd !== null && usage.usd !== null && usage.usd >= limits.budget_usd)
-    return pause(
-      'budget',
-      `${usage.usd.toFixed(4)} US dollars used; budget_usd is ${limits.budget_usd}`,
-      waiting,
-      'budget_usd',
-    );
-  if (limits.budget_calls !== null && usage.calls >= limits.budget_calls)
-    return pause(
-      'budget',
-      `${usage.calls} model calls used; budget_calls is ${limits.budget_calls}`,
-      waiting,
-      'budget_calls',
-    );
   const seconds = (now - state.startedAt - state.pausedFor_ms) / 1000;
-  if (limits.wallClock_s !== null && seconds >= limits.wallClock_s)
-    return pause(
-      'budget',
-      `${Math.round(seconds)} s used; wallClock_s is ${limits.wallClock_s}`,
-      waiting,
-      'wallClock_s',
-    );
-  const [used, most] = [callsUsed(state), maxChunks(state)];
-  if (used >= most)
-    return pause('chunk_limit', `${used} edit calls used; maxTotalChunks is ${most}`, waiting, 'maxTotalChunks');
+  const tokens = tokensOf(usage);
+  const spent = [
+    ['budget_tokens', tokens, `${tokens} tokens`],
+    ['budget_usd', usage.usd ?? -1, `${(usage.usd ?? 0).toFixed(4)} US dollars`],
+    ['budget_calls', usage.calls, `${usage.calls} model calls`],
+    ['wallClock_s', seconds, `${Math.round(seconds)} s`],
+  ] as const;
+  for (const [name, used, words] of spent) {
+    const most = limits[name];
+    if (most !== null && used >= most)
+      return pause('budget', `${words} used; ${name} is ${most}`, unfinishedPaths(state), name);
+  }
   return null;
+}
+
+function limitReached(state: StepState, now: number): Effect | null {
+  const [used, most] = [callsUsed(state), maxChunks(state)];
+  const budget = budgetReached(state, now);
+  if (budget !== null || used < most) return budget;
+  const message = `${used} edit calls used; maxTotalChunks is ${most}`;
+  return pause('chunk_limit', message, unfinishedPaths(state), 'maxTotalChunks');
+}
+
+/** Answers that may be asked for until one is an audit. */
+function auditCalls({ base: { limits }, usage }: StepState): number {
+  const left = (limits?.budget_calls ?? Infinity) - usage.calls;
+  return Math.max(1, Math.min(limits?.maxAttemptsPerFile ?? 2, left));
 }
 
 function proposeEffect(state: StepState, now: number): Effect {
@@ -183,6 +182,9 @@ function reviewEffect(state: StepState): Effect {
 }
 
 export const wantsVerify = ({ tests, applied }: StepState): boolean => tests.commands.length > 0 && !applied.incomplete;
+/** Does a model audit the change at this moment? What a person keeps in spite of a failed verification is not audited again. */
+export const wantsAudit = ({ base, applied }: StepState, when: 'after_tests' | 'before_approval'): boolean =>
+  base.ready?.audit === when && !applied.incomplete;
 export const wantsCommit = ({ base }: StepState): boolean => (base.ready?.commitMessage ?? null) !== null;
 
 /** Paths on disk through this step's applications. */
@@ -239,6 +241,9 @@ export const selectedFiles = (state: StepState): readonly SelectedFiles[] | unde
   return groups.size === 0 ? undefined : [...groups].map(([proposal, group]) => ({ proposal, ...group }));
 };
 
+/** Nothing comes after apply and tests. */
+const isLast = (state: StepState): boolean => !wantsCommit(state) && !wantsAudit(state, 'after_tests');
+
 export function nextEffect(state: StepState, now: number): Effect {
   const { stage } = state;
   if (stage.at === 'closed') return { kind: 'finish' };
@@ -272,15 +277,18 @@ export function nextEffect(state: StepState, now: number): Effect {
       if (stage.busy?.waiting === true)
         return { kind: 'wait', ms: busyWait_ms(state.input.timings.lockPoll_ms, stage.busy.tries) };
       if (wantsBase(state)) return { kind: 'try_base', beside: null };
-      return { kind: 'apply', files: pathsToApply(state), releaseAfter: !wantsVerify(state) && !wantsCommit(state) };
+      return { kind: 'apply', files: pathsToApply(state), releaseAfter: !wantsVerify(state) && isLast(state) };
     case 'rebase':
       return { kind: 'rebase' };
     case 'verify': {
       const limit = state.base.limits?.testTimeout_s ?? 600;
-      return { kind: 'verify', timeout_s: stage.longer ? limit * 2 : limit, releaseOnPass: !wantsCommit(state) };
+      return { kind: 'verify', timeout_s: stage.longer ? limit * 2 : limit, releaseOnPass: isLast(state) };
     }
+    case 'audit':
+      return budgetReached(state, now) ?? outageEffect(state, now) ?? { kind: 'audit', calls: auditCalls(state) };
+    case 'release':
     case 'roll_back':
-      return { kind: 'roll_back' };
+      return { kind: stage.at };
     case 'commit':
       return { kind: 'commit' };
   }

@@ -1,7 +1,6 @@
 /** Facts from the proposal to the commit. */
-import type { PauseReason } from '../../shared/decisions.js';
 import { within } from '../frame/machine.js';
-import { type Chunk, wantsCommit } from './effects.js';
+import { type Chunk, wantsAudit } from './effects.js';
 import {
   linesChanged,
   type ApplyResult,
@@ -9,7 +8,6 @@ import {
   type ConflictFile,
   type HeldLock,
   type RebaseResult,
-  type RollbackResult,
   type ProposalSummary,
   type BuildProposalResult,
   type ChangedFiles,
@@ -18,9 +16,10 @@ import {
   type VerifyOutcome,
 } from '../../shared/proposal-activities.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
+import { onFailedVerification } from './reduce-verify.js';
 import type { StepState } from './state.js';
-import { cut, knows } from '../../shared/rules.js';
-import { afterApply, close, endOfWork, newBase, regenerable, regenerateAll, resolveReview } from './transitions.js';
+import { cut } from '../../shared/rules.js';
+import { afterApply, afterTests, askOf, close, endOfWork, hasFailed, PART, toReview } from './transitions.js';
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 
@@ -33,11 +32,8 @@ function onProposal(state: StepState, proposal: ProposalSummary, now: number): S
     file_count: proposal.files.length,
     ...linesChanged(proposal),
   });
-  return hasFailed(state) ? { ...told, stage: PART } : resolveReview({ ...told, stage: { at: 'review' } }, now);
+  return wantsAudit(told, 'before_approval') ? { ...told, stage: { at: 'audit' } } : toReview(told, now);
 }
-
-const PART = { at: 'propose', part: true } as const;
-const hasFailed = ({ edits }: StepState): boolean => edits.files.some((file) => file.status === 'failed');
 
 export function onProposalBuilt(before: StepState, result: BuildProposalResult, now: number): StepState {
   if (result.outcome === 'no_sandbox') return askForConsent(before, result);
@@ -163,10 +159,7 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
   }
 }
 
-// ------------------------------------------------------------------------------------------------------ verify, rollback, commit
-/** A run that began before there was this question asks another one. */
-const askOf = (state: StepState, reason: PauseReason, message: string): StepState =>
-  asking(state, knows(state, reason) ? reason : 'engine_failed', cut(state, message));
+// ---------------------------------------------------------------------------------------------------------------- verify, commit
 /** What was tested is what is committed: other bytes are asked about. */
 function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
   const what =
@@ -196,7 +189,7 @@ export function onVerified(before: StepState, result: VerifyOutcome, now: number
   const state = within(ran, 'tests', { runs: (ran.tests.runs ?? 0) + 1 });
   if (result.outcome === 'changed_files') return askAboutChanged(state, result);
   if (result.outcome === 'sandbox_blocks') return askAboutSandbox(state, result);
-  const { tests, stage, proposal } = state;
+  const { stage } = state;
   const verified = emit(within(state, 'tests', { last: result.outcome, remember: null }), now, {
     type: 'verified',
     outcome: result.outcome,
@@ -208,56 +201,12 @@ export function onVerified(before: StepState, result: VerifyOutcome, now: number
   const message = cut(state, `the tests changed other files, too: ${alsoChanged.join(', ')}`);
   const told = alsoChanged.length === 0 ? verified : emit(verified, now, { type: 'warning', message });
   if (result.outcome === 'pass' || result.outcome === 'pass_with_warnings' || result.outcome === 'no_tests')
-    return wantsCommit(told) ? { ...told, stage: { at: 'commit' } } : close(told, now, 'applied');
+    return afterTests(told, now);
   if (result.transient && !(stage.at === 'verify' && stage.longer))
     return { ...told, stage: { at: 'verify', longer: true } };
-  const { kind, signature, output, suggestions } = result;
-  if (state.input.testsFailed === 'return') {
-    const failure = { kind, signature, output, summary: cut(state, result.summary), suggestions };
-    const then = { do: 'finish', outcome: 'tests_failed', problem: null } as const;
-    return { ...within(told, 'tests', { failure }), stage: { at: 'roll_back', then } };
-  }
-  const failures = tests.failures + 1;
-  const again = signature !== null && signature === tests.signature;
-  const spent = failures >= (state.base.limits?.maxFailedVerifications ?? 3);
-  const failedProposals = [...tests.failedProposals, ...(proposal === null ? [] : [proposal.id])];
-  const asks = again || spent || regenerable(state).length === 0;
-  return {
-    ...within(told, 'tests', { failures, signature, output, failedProposals }),
-    stage: { at: 'roll_back', then: { do: asks ? 'ask' : 'regenerate' } },
-  };
+  const { kind, signature, output, summary, suggestions } = result;
+  return onFailedVerification(told, { kind, signature, output, suggestions, summary: cut(state, summary) }, now);
 }
-
-export function onRolledBack(state: StepState, result: RollbackResult, now: number): StepState {
-  const { stage } = state;
-  // The branch had moved before the step was ended (its commit activity died after that): what is committed is not taken back.
-  if (result.commit !== undefined) {
-    const committed = { ...within(state, 'applied', { uncertain: null, lock: null }), commit: result.commit };
-    const note = 'the commit had been made before the files were to be put back';
-    return close(emit(committed, now, { type: 'committed', commit: result.commit, note }), now, 'committed');
-  }
-  const told = emit(within(state, 'applied', { all: [], uncertain: null, lock: null }), now, {
-    type: 'rolled_back',
-    file_count: result.files.length,
-    leftAlone: result.leftAlone.map((file) => file.path),
-  });
-  if (stage.at !== 'roll_back') return close(told, now, 'aborted');
-  switch (stage.then.do) {
-    case 'ask':
-      return asking({ ...told, stage: { at: 'review' } }, 'tests_failed', cut(state, lastSummary(state)));
-    case 'regenerate':
-      return regenerateAll(told, { refusal: state.tests.output });
-    case 'new_base':
-      return newBase(told);
-    case 'finish':
-      return close(told, now, stage.then.outcome, stage.then.problem);
-  }
-}
-
-const lastSummary = (state: StepState): string => {
-  const verified = state.events.filter((event) => event.type === 'verified').at(-1);
-  return verified?.type === 'verified' ? verified.summary : 'the tests failed';
-};
 
 export function onCommitted(before: StepState, result: CommitResult, now: number): StepState {
   if (result.outcome === 'no_sandbox') return askForConsent(before, result);

@@ -17,8 +17,10 @@ import type {
   BuildProposalResult,
   VerifyOutcome,
 } from '../../shared/proposal-activities.js';
+import type { AuditResult } from '../../shared/audit.js';
 import type { BriefResult, PickResult, PreflightResult, TryResult } from '../../shared/step-activities.js';
-import { onApplied, onCommitted, onRebased, onRolledBack, onProposalBuilt, onVerified } from './reduce-apply.js';
+import { onApplied, onCommitted, onRebased, onProposalBuilt, onVerified } from './reduce-apply.js';
+import { onAudited, onRolledBack } from './reduce-verify.js';
 import { onPreflight } from './reduce-preflight.js';
 import { onTried } from './reduce-tests.js';
 import { failChunk, onChunkStarted, onProposed, onUsageCounted, spend, type Proposed } from './reduce-propose.js';
@@ -44,6 +46,9 @@ export type Fact =
   | { readonly type: 'rebased'; readonly result: RebaseResult }
   | { readonly type: 'verified'; readonly result: VerifyOutcome | NotYet }
   | { readonly type: 'tried'; readonly result: TryResult | NotYet }
+  | { readonly type: 'audited'; readonly result: AuditResult }
+  /** The lock is ended. */
+  | { readonly type: 'released' }
   | { readonly type: 'rolled_back'; readonly result: RollbackResult }
   | { readonly type: 'committed'; readonly result: CommitResult | NotYet }
   | (ActivityFailed & { readonly chunk: Chunk | null })
@@ -153,6 +158,10 @@ export function reduce(state: StepState, fact: Fact, now: number): StepState {
       return fact.result.outcome === 'busy' ? onNoTurn(state, 'verify', now) : onVerified(state, fact.result, now);
     case 'tried':
       return onTried(state, fact.result, now);
+    case 'audited':
+      return onAudited(state, fact.result, now);
+    case 'released':
+      return close(state, now, 'applied');
     case 'rolled_back':
       return onRolledBack(state, fact.result, now);
     case 'committed':

@@ -1,8 +1,9 @@
 /** The state of one edit step: the ledger and all that the protocol needs to choose its next move. Plain data. */
 import { begin, type Closed, type RunState } from '../frame/machine.js';
 import type { PauseReason } from '../../shared/decisions.js';
+import type { AuditReport } from '../../shared/audit.js';
 import type { Bucket, Format } from '../../shared/formats.js';
-import type { LimitName, Limits } from '../../shared/limits.js';
+import type { Limits } from '../../shared/limits.js';
 import type { Problem } from '../../shared/problems.js';
 import type {
   Application,
@@ -30,7 +31,9 @@ export interface Busy {
 }
 /** What follows a rollback. */
 export type AfterRollback =
-  | { readonly do: 'ask' | 'regenerate' | 'new_base' }
+  | { readonly do: 'ask' | 'new_base' }
+  /** `note`: of the person who wants another edit. */
+  | { readonly do: 'regenerate'; readonly note?: string | null }
   | { readonly do: 'finish'; readonly outcome: StepOutcome; readonly problem: Problem | null };
 
 /** Where the step is, and what only that stage needs. */
@@ -40,7 +43,7 @@ export type Stage =
   | { readonly at: 'pick'; readonly snapshot: BlobRef }
   /** `part`: of files that are done, while others failed, the proposal is built (null: nothing of them changes). */
   | { readonly at: 'propose'; readonly part?: true }
-  | { readonly at: 'build' | 'review' | 'commit' }
+  | { readonly at: 'build' | 'review' | 'audit' | 'release' | 'commit' }
   | { readonly at: 'apply'; readonly busy: Busy | null }
   /** `files`: carried over to the bytes that are there now; null: all. */
   | { readonly at: 'rebase'; readonly files: Paths | null }
@@ -189,6 +192,8 @@ export interface StepState extends RunState<EditStepInput> {
   readonly proposal: ProposalSummary | null;
   readonly applied: Applied;
   readonly tests: Tests;
+  /** `report`: the last one. Absent: nothing was audited. */
+  readonly audit?: { readonly regeneration: number; readonly report?: AuditReport };
   /** Questions that are asked once. */
   readonly answered: { readonly estimate: boolean; readonly tests: boolean };
   /** The usage was counted from the journal: results are in it and add nothing, as a tally follows each. */
@@ -222,26 +227,11 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   commit: null,
 });
 
-/** For the activities that run commands. */
-export const sandboxChoice = ({ sandbox }: StepState): { readonly sandbox?: SandboxChoice } => {
-  if (sandbox === undefined) return {};
-  const { without, ...rest } = sandbox;
-  return { sandbox: { ...rest, ...(without === undefined ? {} : { without: true }) } };
-};
-/** It runs nothing of the proposal's, and where a person approves afterwards, that person is told of the commands that do. */
-export const formatterChoice = (state: StepState): { readonly sandbox?: SandboxChoice } =>
-  state.base.ready?.approval === 'ask' && lacksConsent(state) ? { sandbox: { without: true } } : sandboxChoice(state);
+export const auditOf = ({ audit }: StepState): NonNullable<StepState['audit']> => audit ?? { regeneration: 1 };
+
 /** Is a person's consent still wanted before commands run? */
 export const lacksConsent = ({ base, sandbox }: StepState): boolean =>
   base.ready?.noSandbox !== undefined && sandbox?.without === undefined;
-
-/** Limits that people changed by their answers: the snapshot of the preflight does not know them. */
-export const changedLimits = ({ base: { limits, ready, early } }: StepState): Partial<Limits> | null => {
-  const resolved: Partial<Limits> = ready?.limits ?? {};
-  const known: Partial<Limits> = limits ?? early;
-  const changed = (Object.keys(known) as LimitName[]).filter((name) => known[name] !== resolved[name]);
-  return changed.length === 0 ? null : Object.fromEntries(changed.map((name) => [name, known[name]]));
-};
 
 export const maxChunks = ({ base, edits, input }: StepState): number =>
   base.limits?.maxTotalChunks ?? defaultChunks({ input }, edits.files.length);

@@ -1,11 +1,14 @@
 /** Steps that several facts and decisions share: telling, changing files, asking again, ending. Pure. */
 import { within } from '../frame/machine.js';
+import type { PauseReason } from '../../shared/decisions.js';
 import type { Progress } from '../../shared/events.js';
-import { appliedPaths, pathsToApply, wantsCommit, wantsVerify } from './effects.js';
+import { appliedPaths, pathsToApply, wantsAudit, wantsCommit, wantsVerify } from './effects.js';
 import type { Problem } from '../../shared/problems.js';
 import { hostOfQueue } from '../../shared/names.js';
 import type { StepOutcome } from '../../shared/run.js';
 import { isUnfinished, undecidedPaths, type CallProgress, type FileEntry, type StepState } from './state.js';
+import { cut, knows } from '../../shared/rules.js';
+import { asking } from '../frame/decision-state.js';
 import { emit, leftOnHost } from '../frame/log.js';
 
 /** Names in the `decided` event what the decision left out: without a worker only events tell what became of a file. */
@@ -125,6 +128,16 @@ export function resolveReview(state: StepState, now: number): StepState {
   return { ...within(state, 'applied', { decision }), stage: { at: 'apply', busy: null } };
 }
 
+export const PART = { at: 'propose', part: true } as const;
+export const hasFailed = ({ edits }: StepState): boolean => edits.files.some((file) => file.status === 'failed');
+/** About failed files a person is asked first. */
+export const toReview = (state: StepState, now: number): StepState =>
+  hasFailed(state) ? { ...state, stage: PART } : resolveReview({ ...state, stage: { at: 'review' } }, now);
+
+/** A run that began before there was this question asks another one. */
+export const askOf = (state: StepState, reason: PauseReason, message: string): StepState =>
+  asking(state, knows(state, reason) ? reason : 'engine_failed', cut(state, message));
+
 /** Files that the model changed and that may be asked for again: those of the proposal, and those approved before it. */
 export const regenerable = (state: StepState): readonly string[] => {
   const changed = new Set((state.proposal?.files ?? []).map((file) => file.path));
@@ -141,9 +154,27 @@ export const regenerateAll = (state: StepState, change: Partial<CallProgress>): 
   proposal: null,
 });
 
+/** Asked for again with the note and why it failed; what a person changed by hand becomes the new base of those files. */
+export function regenerateWith(state: StepState, note: string | null): StepState {
+  const change = { note, refusal: state.tests.output };
+  const theirs = state.edits.files.filter((file) => file.manual && file.status === 'done').map((file) => file.path);
+  const again = regenerateAll(state, change);
+  if (theirs.length === 0) return again;
+  return lookAgain(
+    withFiles(again, theirs, (file) => askAgain(file, change)),
+    theirs,
+  );
+}
+
 /** What was asked for is on disk: verify, commit, or end. */
 export const afterApply = (state: StepState, now: number): StepState => {
   if (wantsVerify(state)) return { ...state, stage: { at: 'verify', longer: false } };
   const unverified = within(state, 'tests', { last: state.tests.last ?? 'no_tests' });
-  return wantsCommit(state) ? { ...unverified, stage: { at: 'commit' } } : close(unverified, now, 'applied');
+  return afterTests(unverified, now);
+};
+
+/** What is on disk passed its tests, or has none. */
+export const afterTests = (state: StepState, now: number): StepState => {
+  if (wantsAudit(state, 'after_tests')) return { ...state, stage: { at: 'audit' } };
+  return wantsCommit(state) ? { ...state, stage: { at: 'commit' } } : close(state, now, 'applied');
 };

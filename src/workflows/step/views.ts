@@ -4,7 +4,15 @@ import { appliedPaths, chunksLeft } from './effects.js';
 import { wantsBase, wantsTrial } from './reduce-tests.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import type { FileStatus, LedgerRow, StepResult, StepStatus } from '../../shared/run.js';
-import { answersLeft, attemptsLeft, isUnfinished, type CallProgress, type FileEntry, type StepState } from './state.js';
+import {
+  answersLeft,
+  attemptsLeft,
+  auditOf,
+  isUnfinished,
+  type CallProgress,
+  type FileEntry,
+  type StepState,
+} from './state.js';
 import { bounded, decisionDetails, plain, resultBase, statusBase } from '../frame/details.js';
 
 /** One call for all files tells of each file what it does itself. */
@@ -35,7 +43,7 @@ const leftOf = (state: StepState, progress: CallProgress) => ({
 
 /** Null: it is no wait that the run is in. */
 const outageOf = ({ decision, stage, outage }: StepState): Outage | null =>
-  decision === null && (stage.at === 'pick' || stage.at === 'propose') && outage?.over === false ? outage : null;
+  decision === null && ['pick', 'propose', 'audit'].includes(stage.at) && outage?.over === false ? outage : null;
 
 const shownOutage = (outage: Outage | null): { readonly outage?: Outage } => (outage === null ? {} : { outage });
 
@@ -94,6 +102,10 @@ function doingOf(state: StepState): string {
       return 'carrying the proposal over to the files as they are now';
     case 'verify':
       return `running ${state.tests.commands.join(' && ')}`;
+    case 'audit':
+      return 'a model audits the change';
+    case 'release':
+      return 'leaving the workspace';
     case 'roll_back':
       return 'rolling back';
     case 'commit':
@@ -105,6 +117,7 @@ function doingOf(state: StepState): string {
 
 export function resultOf(state: StepState): StepResult {
   const { proposal, edits, tests, commit } = state;
+  const { report } = auditOf(state);
   const result = resultBase(state);
   const unchanged = edits.files.flatMap((file) => {
     const reason = whyUnchanged(file);
@@ -118,6 +131,7 @@ export function resultOf(state: StepState): StepResult {
     wasSplit: edits.split,
     proposalId: proposal?.id ?? null,
     verification: tests.last,
+    ...(report === undefined ? {} : { audit: report }),
     ...(state.sandbox?.without === 'run' ? { withoutSandbox: true } : {}),
     ...(state.marks === undefined ? {} : { marks: true }),
     ...(tests.failure === null || result.outcome !== 'tests_failed' ? {} : { failure: tests.failure }),

@@ -12,7 +12,8 @@ import { runMachine } from '../frame/run.js';
 import { appliedPaths, leftOut, nextEffect, repairable, selectedFiles, type Chunk, type Effect } from './effects.js';
 import { reduce, type Fact } from './reduce.js';
 import { baseChoice, baseQuestion, trialOf } from './reduce-tests.js';
-import { changedLimits, formatterChoice, initialState, sandboxChoice, type StepState } from './state.js';
+import { formatterChoice, heldToken, limitsOf, proposalOf, sandboxChoice, snapshotOf } from './inputs.js';
+import { auditOf, initialState, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
 
 type OwnEffect = Exclude<Effect, FrameEffect>;
@@ -153,6 +154,34 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
       return tryBase(move.beside, run);
     case 'try_proposal':
       return tryTests(run, proposalOf(state));
+    case 'audit': {
+      // Before it is applied the proposal is judged with what of the change is on disk.
+      const next = { proposal: proposalOf(state), decision: 0, files: proposal?.files.map(({ path }) => path) ?? [] };
+      return run.callInterruptibly(
+        'auditChange',
+        'ask a model to audit the change',
+        {
+          snapshot: snapshotOf(state),
+          applications: base.ready?.audit === 'before_approval' ? [...applied.all, next] : applied.all,
+          regeneration: auditOf(state).regeneration,
+          calls: move.calls,
+          ...(state.secrets === undefined ? {} : { secrets: state.secrets }),
+          ...limitsOf(state),
+        },
+        (result) => ({ type: 'audited', result }),
+      );
+    }
+    case 'release':
+      // No command: all that is left is to end the lock.
+      return run.call(
+        'verify',
+        'leave the workspace',
+        {
+          ...{ workspace, commands: [], timeout_s: 0, maxOutput_bytes: 0, files: appliedPaths(state) },
+          ...{ releaseOnPass: true, remember: null, ...heldToken(state) },
+        },
+        () => ({ type: 'released' }),
+      );
     case 'roll_back':
       return run.call(
         'rollBack',
@@ -247,6 +276,7 @@ async function propose(chunks: readonly Chunk[], run: StepRun): Promise<void> {
 function commit(run: StepRun): Promise<void> {
   const { input, base, applied } = run.state;
   const { all: applications, lock, onto: ontoCurrent, incomplete } = applied;
+  const { report } = auditOf(run.state);
   const snapshot = snapshotOf(run.state);
   if (lock === null || base.ready?.commitMessage == null) throw new Error('commit without a lock or a message');
   const message = incomplete ? `[INCOMPLETE] ${base.ready.commitMessage}` : base.ready.commitMessage;
@@ -257,28 +287,8 @@ function commit(run: StepRun): Promise<void> {
     {
       ...{ workspace, snapshot, applications, message, lock, ontoCurrent, ...sandboxChoice(run.state) },
       ...(marks === undefined ? {} : { marks }),
+      ...(report === undefined ? {} : { audit: report }),
     },
     (result) => ({ type: 'committed', result }),
   );
-}
-
-/** The lock that an activity may end: by its token, so that a late attempt ends no later one. Unknown after a failed apply. */
-const heldToken = ({ applied: { lock, uncertain } }: StepState): { readonly token: number | null } => ({
-  token: lock === null || uncertain !== null ? null : lock.token,
-});
-
-function snapshotOf({ base }: StepState): BlobRef {
-  if (base.ready === null) throw new Error('no preflight yet');
-  return base.ready.snapshot;
-}
-
-function proposalOf({ proposal }: StepState): BlobRef {
-  if (proposal === null) throw new Error('no proposal yet');
-  return proposal.ref;
-}
-
-/** For activities that read the snapshot's limits: what decisions changed since. */
-function limitsOf(state: StepState): { readonly limits?: NonNullable<ReturnType<typeof changedLimits>> } {
-  const limits = changedLimits(state);
-  return limits === null ? {} : { limits };
 }

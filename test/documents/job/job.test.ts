@@ -80,6 +80,7 @@ describe('good job files', () => {
         'repair: false',
         'secrets: send',
         'requireCompleteSentinel: false',
+        'audit: {model: m, when: before_approval}',
         'sandbox: off',
         'limits: {maxTotalChunks: 20}',
         'budget_usd: 1.5',
@@ -114,6 +115,7 @@ describe('good job files', () => {
       repair: false,
       secrets: 'send',
       requireCompleteSentinel: false,
+      audit: { model: 'm', when: 'before_approval' },
       sandbox: 'off',
       limits: { maxTotalChunks: 20, budget_usd: 1.5 },
     });
@@ -123,7 +125,7 @@ describe('good job files', () => {
       'target_files.1': 3,
       context_files: 4,
       'context_files.0': 5,
-      budget_usd: 21,
+      budget_usd: 22,
     });
   });
 

@@ -27,6 +27,8 @@ describe('every construct', () => {
   test.each([
     ['---\nrepair: false\n---\n', { repair: false }],
     ['---\nrequireCompleteSentinel: false\n---\n', { requireCompleteSentinel: false }],
+    ['---\naudit: false\n---\n', { audit: false }],
+    ['---\naudit: m\n---\n', { audit: { model: 'm', when: 'after_tests' } }],
     ['---\nsecrets: send # all of it\nauthor: me\n---\n', { secrets: 'send' }],
     ['\uFEFF---\r\nsecrets: "ask"\r\nsandbox: off\r\n---\r\n', { secrets: 'ask', sandbox: 'off' }],
     ['---\nsandbox:\n  network: true\n  write: [/data]\n...\n', { sandbox: SANDBOX }],

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
 import { attemptsText, formatText, sizeText, soFarText } from '../../../shared/event-text.js';
+import { auditText } from '../../../shared/formats.js';
 import type { LedgerRow, StepResult } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
@@ -188,6 +189,7 @@ const Result = ({ result }: { readonly result: StepResult }) => (
         </>
       )}
       {result.verification !== null && <>; tests: {result.verification}</>}
+      {result.audit !== undefined && <>; audit: {visible(auditText(result.audit))}</>}
     </p>
     {result.problem !== null && (
       <p>
