@@ -165,7 +165,7 @@ describe('after the tests', () => {
     const run = await s.start('job.md', job(AFTER));
     const { decision } = (await s.settle(run)).status;
     expect(decision).toMatchObject({ reason: 'attempts_exhausted' });
-    expect(decision?.message).toContain('other.js');
+    expect(decision?.message).toContain('expected a file of the change (a.js)');
     expect(promptsWith(s, 'audit', ['Your last answer'])).toHaveLength(1);
     await s.answer(run, 'retry');
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', audit: { verdict: 'pass' } });

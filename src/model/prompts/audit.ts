@@ -1,18 +1,17 @@
 /** The request for an audit of a change, and the reading of its (hostile) answer. */
-import { Buffer } from 'node:buffer';
 import { z } from 'zod';
 import { LISTING_LEGEND, type DiffSection } from '../../edits/index.js';
 import { AUDIT_VERDICTS, type AuditReport } from '../../shared/audit.js';
 import type { Finding } from '../../shared/formats.js';
 import { estimateTokens } from '../tokens.js';
 import { bounded, fenced, type BuiltRequest } from './blocks.js';
-import { rulesText, showFiles, type PromptFile, type Reference } from './files.js';
+import { CHARS_PER_TOKEN, rulesText, showFiles, type PromptFile, type Reference } from './files.js';
 import { buildJsonRequest, type JsonPrompt } from './plan.js';
 
 const FINDINGS = 20; // bound: Findings of an audit that are kept,
 const SENTENCE_CHARS = 240; // bound: and characters of each.
 const AUDIT_FILES_TOKENS = 2000; // bound: However long rules and task are, this much of the files is shown, and as much of the diff.
-const BYTES_PER_TOKEN = 4;
+const NAMED_FILES = 5; // bound: Files of the change that are named where an answer names another.
 
 const SYSTEM = `You audit a change to a software project that another model made. You are shown the task, the diff, and the changed files as the change leaves them. Say whether the change does what the task asks, whole and correctly, and breaks nothing else.
 - Answer with {"verdict", "findings": [{"file", "line", "sentence"}]}.
@@ -46,7 +45,7 @@ const roomOf = (input: AuditPrompt): number =>
   Math.max(2 * AUDIT_FILES_TOKENS, input.inputBudget_tokens - estimateTokens(SYSTEM + LISTING_LEGEND + taskOf(input)));
 
 const diffOf = (input: AuditPrompt): string =>
-  bounded(input.diff, Math.max(AUDIT_FILES_TOKENS, roomOf(input) / 2) * BYTES_PER_TOKEN);
+  bounded(input.diff, Math.max(AUDIT_FILES_TOKENS, roomOf(input) / 2) * CHARS_PER_TOKEN);
 
 /** Files as the change leaves them, whole where they fit beside the diff; `partly`: what is not shown whole; `lines`: how many each has. */
 export function auditedFiles(
@@ -54,7 +53,7 @@ export function auditedFiles(
   files: readonly PromptFile[],
 ): { readonly text: string; readonly partly: readonly string[]; readonly lines: ReadonlyMap<string, number> } {
   const diff = diffOf(input);
-  const free_tokens = roomOf(input) - Math.ceil(Buffer.byteLength(diff) / BYTES_PER_TOKEN);
+  const free_tokens = roomOf(input) - estimateTokens(diff);
   const { text, seen } = showFiles(files, SHOWN, { hints: '', budget_tokens: free_tokens });
   const lines = new Map(files.map((file) => [file.path, file.text?.lines.length ?? 0]));
   return { text, lines, partly: [...seen.keys(), ...(diff === input.diff ? [] : ['the diff'])] };
@@ -80,9 +79,10 @@ type Judged = Pick<AuditReport, 'verdict' | 'findings'>;
  * one; a line that the file does not have is left out. A pass with findings is one with warnings.
  */
 export const auditSchema = (files: ReadonlyMap<string, number>): z.ZodType<Judged> => {
+  const named = [...files.keys()].slice(0, NAMED_FILES).join(', ');
   const finding = z
     .object({
-      file: z.string().refine((path) => files.has(path), { error: 'a file of the change' }),
+      file: z.string().refine((path) => files.has(path), { error: `a file of the change (${named})` }),
       line: z.int({ error: 'the number of a line, or null' }).nullable().default(null),
       sentence: z
         .string()

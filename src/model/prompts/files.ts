@@ -62,7 +62,7 @@ export function showFiles(
   return { text: files.map((file) => shown(file, form, seen.get(file.path))).join('\n'), seen };
 }
 
-const CHARS_PER_TOKEN = 4;
+export const CHARS_PER_TOKEN = 4;
 const lineHead_chars = ({ shows }: Showing): number =>
   shows === 'checked' ? CHECKED_LINE_HEAD_CHARS : EDIT_BOUNDS.lineHead_chars;
 
