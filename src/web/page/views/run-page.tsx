@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
 import { attemptsText, formatText, sizeText, soFarText } from '../../../shared/event-text.js';
-import { auditText } from '../../../shared/formats.js';
+import { auditText } from '../../../shared/audit.js';
 import type { LedgerRow, StepResult } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
