@@ -28,7 +28,7 @@ const ran = (word: string): string => `require('fs').appendFileSync('.git/ran', 
 const score = {
   name: 'score',
   match: { contains: 'You judge how complex' },
-  answer: '{"score": 3, "reasoning": "Many, and small.", "recommendation": "inline"}\nEMEND-COMPLETE {{nonce}} 0 0\n',
+  answer: '{"score": 3, "reasoning": "Many, and small.", "recommendation": "keep"}\nEMEND-COMPLETE {{nonce}} 0 0\n',
 };
 
 test('expansion, tests, changed files and estimate are one question, each part answered by itself; the old path goes on', async () => {
@@ -44,7 +44,7 @@ test('expansion, tests, changed files and estimate are one question, each part a
       'tests/all.cjs': ran('all'),
       'tests/two.cjs': ran('two'),
       'src/three.js': old,
-      'emend.yaml': 'sandbox: off\n',
+      'emend.yaml': 'baseline: off\nsandbox: off\n',
     },
     [score, ...PHASES.map((phase) => answerFor(phase))],
   ));
@@ -144,7 +144,7 @@ longOnly('two plans of their own')(
         'plans/010_demo/010_demo.md': main_,
         'plans/010_demo/phase_1_one.md': part,
         'tests/one.cjs': ran('one'),
-        'emend.yaml': 'sandbox: off\ntest_discovery: trust\n',
+        'emend.yaml': 'baseline: off\nsandbox: off\ntest_discovery: trust\n',
       },
       [{ name: 'one', match: { contains: 'src/one.js' }, answer: whole({ 'src/one.js': 'export const one = 1;\n' }) }],
     ));
