@@ -141,7 +141,12 @@ describe("the person's index", () => {
     expect(await repo.line('rev-parse', 'HEAD')).toBe(id);
     expect(await repo.read('.git/index.lock')).toBe('not ours');
     await rm(join(repo.dir, '.git/index.lock'));
-    expect(committed(await commit(request))).toEqual({ outcome: 'committed', commit: id, ref: 'refs/heads/main' });
+    expect(committed(await commit(request))).toEqual({
+      outcome: 'committed',
+      commit: id,
+      ref: 'refs/heads/main',
+      marks: false,
+    });
     expect(await repo.status()).toBe('');
   });
 });

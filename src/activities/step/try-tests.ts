@@ -73,10 +73,16 @@ export const runTests = (
       const exit = Number(parts[2 * at + 1]);
       return { ...ran, command, output: parts[2 * at] ?? '', exit, timedOut: false };
     });
-    // What was cut, or ended before its time, or says of itself how it ended, is the output of all of them together.
-    const isWhole = parts.length === 2 * each.length + 1 && (ran.exit !== 0 || each.length === commands.length);
+    const rest = parts.filter((_, at) => at % 2 === 0).slice(each.length);
+    const next = commands[each.length];
+    // Killed, mostly for its time: in the command that had not ended.
+    if (ran.exit === null && rest.length === 1 && next !== undefined)
+      return { all: [...each, { ...ran, command: next, output: rest.join('') }], seconds: ran.seconds };
+    // What was cut, or says of itself how it ended, is the output of all of them together.
+    const isWhole = rest.length === 1 && (ran.exit !== 0 || next === undefined);
     const isTold = isWhole && each.some(({ exit }) => exit !== 0) === (ran.exit !== 0);
-    return { all: isTold ? each : [{ ...ran, command: commands.join(' && ') }], seconds: ran.seconds };
+    const output = [...each.map((one) => one.output), ...rest].join('\n');
+    return { all: isTold ? each : [{ ...ran, command: commands.join(' && '), output }], seconds: ran.seconds };
   });
 
 /** What fails in the sandbox may fail because of it: where a person wrote all of the base, it runs once more without. */
