@@ -79,7 +79,7 @@ beforeAll(async () => {
     return runs.query(...args);
   };
   served = await servePage({ ...s.emend, runs: { ...runs, query: counted } });
-  const run = await s.start('job.md', '---\ntarget_files: [a.js]\ntest: "true"\n---\n# Change a\n\nChange it.\n');
+  const run = await s.start('job.md', '---\ntarget_files: [a.js]\ntest: test 1\n---\n# Change a\n\nChange it.\n');
   const view = await s.settle(run);
   stepKey = run.stepKey;
   proposal = view.proposal?.id ?? '';

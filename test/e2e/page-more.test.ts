@@ -119,7 +119,7 @@ inBrowser()('the review page', () => {
   const waiting = async (file: string): Promise<{ stepKey: string; decision: string }> => {
     const run = await s.start(
       `jobs/${file}.md`,
-      `---\ntarget_files: [${file}]\ntest: "true"\n---\n# Change ${file}\n\nIt.\n`,
+      `---\ntarget_files: [${file}]\ntest: test 1\n---\n# Change ${file}\n\nIt.\n`,
     );
     const { decision } = (await s.settle(run)).status;
     return { stepKey: run.stepKey, decision: decision?.id ?? '' };
