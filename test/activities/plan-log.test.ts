@@ -207,6 +207,7 @@ test('what plans came to', () => {
       discrepancies: 1,
       loopStops: 1,
       failures: 2,
+      noTests: 0,
     },
     replanSuccess: { count: 1, of: 1 },
     caughtWithinTwo: { count: 1, of: 1 },

@@ -58,7 +58,7 @@ test.each<[string, unknown, ActivityName, string, RegExp]>([
 });
 
 test('a time-out of any activity is told in a sentence of its own, with a reason by what it calls', () => {
-  const asksModel = /^(pickFiles|writeBrief|proposeEdit|scorePhase|debugPhase|proposeReplan)$/;
+  const asksModel = /^(pickFiles|writeBrief|proposeEdit|auditChange|scorePhase|debugPhase|proposeReplan)$/;
   expect(new Set(Object.values(ACTIVITIES).map(({ work }) => work)).size).toBe(Object.keys(ACTIVITIES).length);
   for (const [activity, { role, work }] of Object.entries(ACTIVITIES)) {
     const failed = (type: TimeoutType) => failureOf(timeout(type), activity as ActivityName);
