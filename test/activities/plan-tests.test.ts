@@ -1,4 +1,5 @@
 /** Which test commands a plan finds, on a real repository, and which of them run without a person's word. */
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { testsOfPlan } from '../../src/activities/plan/plan-tests.js';
@@ -123,6 +124,11 @@ test("trust: what a commit of ours brought is a model's, whoever moved it since"
   await repo.write('plans/010_demo.md', plan('Run `bash test.sh evil`', 'Write'));
   await repo.commitAll('Another order');
   expect(await confirmed(TRUST)).toEqual([false, false]);
+  // In a shallow clone the oldest commit seems to have brought everything.
+  const head = await repo.git('rev-parse', 'HEAD');
+  await repo.write('.git/shallow', `${head.trim()}\n`);
+  expect(await confirmed(TRUST)).toEqual([false, false]);
+  await rm(join(repo.dir, '.git/shallow'));
   // The other way round: what a person wrote is theirs, though an expansion of ours moved it.
   await repo.write('plans/010_demo.md', plan('Run `npm test -- mine`'));
   await repo.commitAll('Mine');

@@ -178,6 +178,9 @@ export async function planCommits(root: string, planPath: string): Promise<reado
 export async function broughtByPerson(root: string, command: string, paths: readonly string[]): Promise<boolean> {
   const words = command.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   const pattern = `(\`|^[[:space:]]*([-*+]|[0-9]+[.)])[[:space:]])[[:space:]]*${words}[[:space:]]*(\`|$)`;
+  // The oldest commit of a shallow clone seems to have brought everything.
+  const isShallow = valueOf(await git(['rev-parse', '--is-shallow-repository'], { cwd: root, reading: true })).text;
+  if (isShallow.trim() === 'true') return false;
   const format = '--format=%H%x00%(trailers:key=Emend-Step,valueonly)%x00';
   const args = ['log', '--reverse', format, '--pickaxe-regex', `-S${pattern}`, 'HEAD', '--', ...paths];
   const [commit = '', trailer = ''] = valueOf(await git(args, { cwd: root, reading: true })).text.split('\0');
