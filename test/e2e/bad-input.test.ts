@@ -530,6 +530,7 @@ describe('with a worker', () => {
   test('a plan whose phase is to change a file that a person has changed: the phase is refused, and the plan asks', async () => {
     const at = place();
     at.write('p.md', PLAN);
+    at.write('emend.yaml', 'test: false\n');
     commit(at);
     at.write('a.js', 'let a = 7;\n');
     const before = at.git('status', '--porcelain');
@@ -548,6 +549,7 @@ describe('with a worker', () => {
     async () => {
       const at = place();
       at.write('p.md', PLAN);
+      at.write('emend.yaml', 'test: false\n');
       at.write('b.js', 'let b = 1;\n');
       commit(at);
       at.git('checkout', '-q', '--detach');

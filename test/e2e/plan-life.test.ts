@@ -71,7 +71,7 @@ long(
 test('an estimate is asked about before anything is paid for; a budget that is used up asks, and raised it goes on', async () => {
   const two = PHASES.slice(0, 2);
   const s = (open = await scene(
-    { 'plans/010_demo.md': planText(two) },
+    { 'plans/010_demo.md': planText(two), 'emend.yaml': 'test: false\n' },
     two.map((phase) => answerFor(phase)),
   ));
   await s.worker();
@@ -102,7 +102,7 @@ test.each([
     const phases = [{ name: 'One', file: 'src/one.js' }];
     const down = { name: 'down', match: { contains: 'You revise an implementation plan' }, answer: '' };
     const s = (open = await scene(
-      { 'plans/010_demo.md': planText(phases) },
+      { 'plans/010_demo.md': planText(phases), 'emend.yaml': 'test: false\n' },
       [{ ...down, fault: { kind: 'overload' as const } }, ...phases.map((phase) => answerFor(phase))],
       { env: { EMEND_OUTAGEWAIT_MS: '600000', EMEND_OUTAGEMAXWAIT_MS: '600000' } },
     ));

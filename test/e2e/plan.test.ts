@@ -228,7 +228,11 @@ describe('a plan, end to end', () => {
       const two = PHASES.slice(0, 2);
       const [one, core] = two as [DemoPhase, DemoPhase];
       const s = (open = await scene(
-        { 'plans/010_demo.md': planText(two), 'emend.yaml': 'test: [node check.cjs]\n', 'check.cjs': script },
+        {
+          'plans/010_demo.md': planText(two),
+          'emend.yaml': 'test: [node check.cjs]\nbaseline: fix\n',
+          'check.cjs': script,
+        },
         [
           {
             ...answerFor(one, 'export const good = 2;\n'),
