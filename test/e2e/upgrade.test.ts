@@ -31,7 +31,6 @@ const A = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'm
 const B = { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': 'module.exports = 2;\n' }) };
 const job = (more = ''): string => `---
 target_files: [a.js, b.js]
-baseline: off
 test: node -e "require('assert').strictEqual(require('./a.js') + require('./b.js'), 4)"
 commit: true
 ${more}---
