@@ -12,7 +12,7 @@ const MARKERS: Readonly<Record<string, string>> = {
 
 const commitsIn = ({ workspaces }: Evidence, plan: FoundPlan): readonly FoundCommit[] =>
   workspaces.find(({ path }) => path === plan.workspace)?.commits ?? [];
-const isDocument = ({ document }: FoundPlan, path: string): boolean =>
+export const isDocument = ({ document }: FoundPlan, path: string): boolean =>
   path === document || path.startsWith('summaries/');
 const documentIn = ({ workspaces }: Evidence, plan: FoundPlan): string =>
   workspaces.find(({ path }) => path === plan.workspace)?.files[plan.document] ?? '';

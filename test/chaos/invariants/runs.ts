@@ -3,6 +3,7 @@ import type { Evidence, FoundRecord, FoundStep, FoundWorkspace } from '../eviden
 import { MAX_ROUNDS } from '../carry.js';
 import { isWanted, sha256 } from './files.js';
 import { pausesText, type Invariant } from './judge.js';
+import { isDocument } from './plans.js';
 
 const workspaceOf = ({ workspaces }: Evidence, step: FoundStep): FoundWorkspace | undefined =>
   workspaces.find(({ path }) => path === step.workspace);
@@ -59,7 +60,10 @@ export const committedOnce: Invariant = {
       // Of a file that a person saved and did not commit only the edit's hunks are committed.
       const isSaved = (path: string): boolean =>
         evidence.saves.some((save) => save.carrier === step.carrier && save.path === path);
-      const strange = Object.keys(commit.changed).filter((path) => !step.paths.includes(path));
+      // A phase takes the marks of those before it along, which `phasesLandOnce` counts.
+      const isMark = (path: string): boolean =>
+        evidence.plans.some((plan) => plan.carrier === step.carrier && isDocument(plan, path));
+      const strange = Object.keys(commit.changed).filter((path) => !step.paths.includes(path) && !isMark(path));
       const unsealed = Object.entries(commit.changed).filter(
         ([path, text]) => step.paths.includes(path) && proposed.get(path) !== sha256(text) && !isSaved(path),
       );
