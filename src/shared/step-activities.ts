@@ -5,7 +5,7 @@
 import type { StepEstimate, StepUsage } from './usage.js';
 import type { DecisionRequest, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
-import type { AuditInput, AuditResult } from './audit.js';
+import type { AuditInput, AuditResult } from './audit-activities.js';
 import type { Bucket, Format } from './formats.js';
 import type { Baseline, Overrides, Limits } from './limits.js';
 import type { Problem } from './problems.js';

@@ -17,7 +17,7 @@ import type {
   BuildProposalResult,
   VerifyOutcome,
 } from '../../shared/proposal-activities.js';
-import type { AuditResult } from '../../shared/audit.js';
+import type { AuditResult } from '../../shared/audit-activities.js';
 import type { BriefResult, PickResult, PreflightResult, TryResult } from '../../shared/step-activities.js';
 import { onApplied, onCommitted, onRebased, onProposalBuilt, onVerified } from './reduce-apply.js';
 import { onAudited, onRolledBack } from './reduce-verify.js';
