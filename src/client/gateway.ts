@@ -12,7 +12,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+import { ApplicationFailure, defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { problem, ProblemError, isKnown, unknownVersion, versioned } from '../shared/problems.js';
 import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/names.js';
 import type { EditStepInput, StepResult, PlanInput } from '../shared/run.js';
@@ -235,6 +235,8 @@ const sendUpdate = async (
       outcome: await connection.withDeadline(Date.now() + CALL_MS, () => handle.result()),
     };
   } catch (error) {
+    // The server withdrew it: a worker ended its task (while it replayed, say) without a look at the update. Nobody has said no.
+    if (error instanceof WorkflowUpdateFailedError && isUnprocessed(error.cause)) return { kind: 'not_accepted' };
     if (error instanceof WorkflowUpdateFailedError)
       return { kind: 'refused', message: error.cause?.message ?? error.message };
     if (error instanceof WorkflowNotFoundError) return { kind: 'closed' };
@@ -243,6 +245,10 @@ const sendUpdate = async (
     throw asProblem(error);
   }
 };
+
+/** Source: temporalio/temporal, service/history/workflow/update, `UnprocessedUpdate`. */
+const isUnprocessed = (cause: unknown): boolean =>
+  cause instanceof ApplicationFailure && cause.type === 'UnprocessedUpdate';
 
 /** What the connection itself does is an expected failure; anything else stays as it is. */
 const asProblem = (error: unknown): unknown =>
