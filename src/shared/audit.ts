@@ -2,7 +2,6 @@
 import type { Finding } from './formats.js';
 
 export const AUDIT_VERDICTS = ['pass', 'pass_with_warnings', 'fail_soft', 'fail_hard'] as const;
-/** What a model says of a change. */
 export interface AuditReport {
   readonly verdict: (typeof AUDIT_VERDICTS)[number];
   /** Each in a file of the change, in one line of bounded length. */

@@ -12,14 +12,14 @@ export interface Pause {
   readonly parts?: readonly StartPart[];
 }
 
+export const PART_NAMES = ['expand', 'tests', 'dirty', 'estimate'] as const;
 /** What `set` says by its name; several of them with commas between. */
 export interface StartPart {
-  readonly name: 'expand' | 'tests' | 'dirty' | 'estimate';
+  readonly name: (typeof PART_NAMES)[number];
   readonly message: string;
   /** What may be said; the first holds where nothing is said. */
   readonly accepts: readonly string[];
 }
-export const PART_NAMES: readonly StartPart['name'][] = ['expand', 'tests', 'dirty', 'estimate'];
 
 export const ANSWERS_BY_REASON = {
   approval: ['approve', 'skip', 'revise', 'select'],

@@ -10,7 +10,13 @@ export const UPDATES = { decide: 'decide' } as const;
 /** `decide` takes a DecisionRequest; the short ones take `{"decision": "<id>", "files"?, "note"?, "set"?}`. */
 export const SIGNALS = { decide: 'decide', approve: 'approve', skip: 'skip', retry: 'retry', abort: 'abort' } as const;
 /** To a plan; the body is `{"by": "<name>"}` or nothing. They take effect between phases. */
-export const PLAN_SIGNALS = { pause: 'pause', resume: 'resume', stop: 'stop', drift: 'drift', revise: 'revise' };
+export const PLAN_SIGNALS = {
+  pause: 'pause',
+  resume: 'resume',
+  stop: 'stop',
+  drift: 'drift',
+  revise: 'revise',
+} as const;
 export const QUERIES = { status: 'status', ledger: 'ledger', events: 'events', proposal: 'proposal' } as const;
 /** Metadata of a payload that answers a query. */
 export const QUERY_ANSWER = 'emend-query-answer';

@@ -98,3 +98,7 @@ export const BUDGETS = Object.keys(UNITS) as Budget[];
 export const isBounded = (limits: Limits): boolean => BUDGETS.some((name) => limits[name] !== null);
 
 export const limitOf = (limits: Limits | null, name: Budget): number | null => limits?.[name] ?? null;
+
+/** The first budget that `used` reaches; undefined: none. */
+export const reachedBudget = (limits: Limits | null, used: Readonly<Record<Budget, number>>): Budget | undefined =>
+  BUDGETS.find((name) => used[name] >= (limitOf(limits, name) ?? Infinity));

@@ -13,7 +13,7 @@ import { currentRules } from '../../src/shared/rules.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 
-const input: PlanInput = {
+export const planInput: PlanInput = {
   ...{ stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
   queues: queueNames('t', 'h'),
   timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
@@ -43,7 +43,7 @@ export class Driven {
   state: PlanState;
   private now = 0;
   constructor(ids: readonly string[], result: ReadyPlan = reading(ids)) {
-    this.state = initialPlan(input, 0);
+    this.state = initialPlan(planInput, 0);
     this.dispatch({ type: 'plan_read', result });
   }
   dispatch(fact: PlanFact): void {

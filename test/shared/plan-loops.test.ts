@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { evaluateTriggers } from '../../src/activities/plan/replan.js';
-import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import type { ApplyReplanResult } from '../../src/shared/replan-activities.js';
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
 import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
@@ -16,18 +15,10 @@ import { worktreeName } from '../../src/workflows/plan/worktrees.js';
 import { initialPlan, isDone, phaseOf, type PlanState, type Revising } from '../../src/workflows/plan/state.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
 import type { PlanInput, StepResult } from '../../src/shared/run.js';
-import { queueNames } from '../../src/shared/names.js';
-import { currentRules } from '../../src/shared/rules.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
+import { planInput as input } from './plan-driven.js';
 import { blob } from './world.js';
 
-const input: PlanInput = {
-  ...{ stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
-  queues: queueNames('t', 'h'),
-  timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
-  ...{ rules: currentRules(), overrides: {}, hints: [], searchAttributes: false, approval: 'auto' },
-  options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'approved', restart: false },
-};
 const LIMIT = 2;
 const MOST_MOVES = 5_000;
 

@@ -56,6 +56,9 @@ interface Expected {
   readonly small: number;
 }
 
+const chunksOf = ({ length }: { readonly length: number }, split: boolean): number =>
+  split ? length : Math.min(length, 1);
+
 export function estimateEdits(
   config: Pick<ProjectConfig, 'models'> & Partial<Pick<ProjectConfig, 'audit'>>,
   model: string,
@@ -65,7 +68,7 @@ export function estimateEdits(
   const entry = modelEntry(config, model);
   const fitted = fitLimits(limits, entry);
   const thinking = thinkingOf(entry, effort, roomFor(fitted, fitted.outputBudget_tokens));
-  const chunks = split ? files.length : Math.min(files.length, 1);
+  const chunks = chunksOf(files, split);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const whole = files.filter(({ format, isNew }) => format === 'whole-file' && !isNew);
   const rewritten = whole.reduce((sum, file) => sum + file.bytes, 0);
@@ -119,10 +122,10 @@ const asEnded = ({ state, usage }: JournaledAttempt): JournaledAttempt['usage'] 
 export function overEstimate(
   estimate: StepEstimate,
   limits: Limits,
-  { chunks, files }: { readonly chunks: number; readonly files: number },
+  { files, split }: { readonly files: readonly unknown[]; readonly split: boolean },
 ): string[] {
   const over: string[] = [];
-  const most = totalChunks(limits, files);
+  const [chunks, most] = [chunksOf(files, split), totalChunks(limits, files.length)];
   if (chunks > most) over.push(`${chunks} edit calls are planned; maxTotalChunks is ${most}`);
   if (limits.budget_calls !== null && estimate.calls > limits.budget_calls)
     over.push(`${estimate.calls} calls are planned; budget_calls is ${limits.budget_calls}`);

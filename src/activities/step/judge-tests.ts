@@ -1,5 +1,5 @@
 /** What came of a person's commands, and which of the tests that failed did so before the change. */
-import type { VerifyInput, VerifyResult } from '../../shared/proposal-activities.js';
+import type { VerifyInput, VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
 import type { BaseTests } from '../../shared/step-activities.js';
 import { getJson } from '../../stores/ports.js';
 import { classifyFailure, failingTests, type CommandOutcome } from '../../workspace/commands/index.js';
@@ -19,8 +19,9 @@ const RAN_NOTHING = [/^No tests found/m, /no test files\]/, /collected 0 items/,
 /** A runner's own count or a compiler's line; npm's notices about itself (`npm warn …`) say nothing about the change. */
 const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
 
-const PASSED: readonly string[] = ['pass', 'pass_with_warnings', 'no_tests'] satisfies VerifyResult['outcome'][];
-export const isPassed = ({ outcome }: { readonly outcome: string }): boolean => PASSED.includes(outcome);
+const PASSED = ['pass', 'pass_with_warnings', 'no_tests'] as const;
+export const isPassed = (outcome: VerifyOutcome): outcome is VerifyResult & { outcome: (typeof PASSED)[number] } =>
+  PASSED.some((passed) => passed === outcome.outcome);
 
 /** By name: those that failed before, and those that did not; null: they cannot be told apart. */
 function apart({ exit, output }: Ran, base: BaseTests | null) {

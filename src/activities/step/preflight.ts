@@ -197,8 +197,14 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const approval = approvers === null ? policy : 'ask';
   const baseline = job.baseline ?? config.baseline;
   const verify = job.verify ?? config.verify;
+  const isPrepared = verify === null && approval === 'ask' && config.worktree?.setup !== undefined;
+  const verifyBefore = verify === 'before_approval' ? 'always' : isPrepared ? 'prepared' : null;
   // A proposal is tested in a worktree of its own.
-  const mayTry = runsTests && noSandbox === null && typeof (await ports.repository.head(workspace))?.head === 'string';
+  const mayTry =
+    verifyBefore !== null &&
+    runsTests &&
+    noSandbox === null &&
+    typeof (await ports.repository.head(workspace))?.head === 'string';
   const { audit } = snapshot.config;
   const estimate = estimateEdits(
     snapshot.config,
@@ -218,8 +224,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     ...(approvers === null ? {} : { approvers }),
     ...(noSandbox === null ? {} : { noSandbox }),
     ...(runsTests && baseline !== 'off' ? { baseline } : {}),
-    ...(mayTry && verify === 'before_approval' ? { verifyBefore: 'always' } : {}),
-    ...(mayTry && verify === null && approval === 'ask' && config.worktree?.setup ? { verifyBefore: 'prepared' } : {}),
+    ...(mayTry ? { verifyBefore } : {}),
     requireMarker,
     targets: targets.map((target) => ({
       path: target.path,
@@ -243,10 +248,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     ...(audit === false ? {} : { audit: audit.when }),
     commitMessage,
     estimate,
-    overEstimate: overEstimate(estimate, limits, {
-      chunks: estimate.calls - small - (audit === false ? 0 : 1),
-      files: asking.length,
-    }),
+    overEstimate: overEstimate(estimate, limits, { files: asking, split: split.shouldSplit }),
     warnings: [
       ...(requireMarker ? [] : [NO_SENTINEL]),
       ...(approvers !== null && policy === 'auto' ? [NO_POLICY] : []),

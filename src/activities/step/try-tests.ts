@@ -121,6 +121,8 @@ export async function treeOf(
   return { head, dirty, name: (more: object): string => sha256(canonicalJson({ ...about, ...more })) };
 }
 
+const NO_TREE = 'there is no commit to make a worktree of, or too much is not committed';
+
 export const tryTests =
   (ports: ActivityPorts) =>
   async (input: TryInput, scope: ActivityScope): Promise<TryResult> => {
@@ -135,23 +137,24 @@ export const tryTests =
     const tree = await treeOf(ports, input, config, files);
     const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
       commandTurn({ wait_ms: ports.timings.commandTurn_ms, work_ms: 2 * input.timeout_s * 1000, signal }, work);
-    const apart = async (): Promise<Place | string> => {
-      if (tree === null) return 'there is no commit to make a worktree of, or too much is not committed';
+    /** A text: why there is no such worktree. */
+    const apart = async ({ head, dirty }: NonNullable<typeof tree>): Promise<Place | string> => {
       const [plan, name] = [planOf(stepKey), trialName(stepKey)];
-      const wanted = { ...input, stepKey: plan, name, base: tree.head, again: false };
+      const wanted = { ...input, stepKey: plan, name, base: head, again: false };
       let ready = await readyWorktree(ports, wanted, config, scope);
-      if (ready.outcome === 'ready' && ready.base !== tree.head) {
+      if (ready.outcome === 'ready' && ready.base !== head) {
         await ports.repository.worktrees.remove(plan, name);
         ready = await readyWorktree(ports, wanted, config, scope);
       }
       if (ready.outcome === 'failed') return ready.why;
       const inside = box === 'off' ? box : { ...box, workspace: ready.workspace };
-      return { ...at, dir: ready.workspace, over: [...tree.dirty, ...files], box: inside, isOurs: true };
+      return { ...at, dir: ready.workspace, over: [...dirty, ...files], box: inside, isOurs: true };
     };
 
     if (proposal !== undefined) {
-      const place = await apart();
-      if (typeof place === 'string' || tree === null) return { outcome: 'untried', why: place as string };
+      if (tree === null) return { outcome: 'untried', why: NO_TREE };
+      const place = await apart(tree);
+      if (typeof place === 'string') return { outcome: 'untried', why: place };
       const result = await recordOnce(ports.records, `steps/${stepKey}/trial-${tree.name({ known })}`, async () => {
         const ran = await inTurn(() => runTests(ports, place, { signal, all: known }));
         return judged(ports, input, ran, { files, signal });
@@ -159,7 +162,7 @@ export const tryTests =
       return { outcome: 'tested', result };
     }
     const compute = async () => {
-      const place = config.worktree?.setup === undefined ? '' : await apart();
+      const place = config.worktree?.setup === undefined || tree === null ? '' : await apart(tree);
       if (typeof place !== 'string')
         return { ...(await inTurn(() => testBase(ports, place, input, signal))), prepared: true };
       const held = await ports.workspace.acquireLock(workspace, stepKey, scope.owner, assertCurrent);

@@ -11,8 +11,9 @@ import {
   UNITS,
   BUDGETS,
   limitOf,
+  reachedBudget,
 } from '../../shared/usage.js';
-import { groupOf, isDone, type PhaseEntry, type PlanState } from './state.js';
+import { groupOf, openOf, type PlanState } from './state.js';
 
 type Spending = Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms' | 'spentBefore'>;
 
@@ -38,13 +39,10 @@ const shown = (name: Budget, value: number): string =>
 /** Reaching a limit of the whole plan is asked before the next phase begins. */
 export function budgetReached(state: PlanState, now: number): Pause | null {
   const used = usedOf(state, now);
-  for (const name of BUDGETS) {
-    const limit = limitOf(state.limits, name);
-    if (limit === null || used[name] < limit) continue;
-    const message = `${shown(name, used[name])} used by the plan; ${name} is ${limit}`;
-    return { reason: 'budget', message, files: [], subject: name };
-  }
-  return null;
+  const name = reachedBudget(state.limits, used);
+  if (name === undefined) return null;
+  const message = `${shown(name, used[name])} used by the plan; ${name} is ${limitOf(state.limits, name) ?? ''}`;
+  return { reason: 'budget', message, files: [], subject: name };
 }
 
 /**
@@ -75,8 +73,6 @@ export function mostOfPlan(state: PlanState): PhaseEstimate | null {
   const all = openOf(state).flatMap(({ most }) => most ?? []);
   return all.length === openOf(state).length ? sumEstimates(all) : null;
 }
-
-const openOf = ({ phases }: PlanState): readonly PhaseEntry[] => phases.filter((phase) => !isDone(phase));
 
 /** Each budget that the estimate is over with what earlier runs used, in words. */
 export function overBudgets({ limits, spentBefore }: PlanState, estimate: PhaseEstimate): readonly string[] {

@@ -3,7 +3,7 @@ import type { PhaseId, Report } from '../../shared/plan.js';
 import { emit, recordIgnored } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { boundsOf, cut } from '../../shared/rules.js';
-import { isDone, phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
+import { isDone, openOf, phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
 
 export const isReport = (trigger?: string): trigger is Report['trigger'] =>
   trigger === 'scope_drift' || trigger === 'person';
@@ -34,11 +34,9 @@ export const withoutCurrent = (state: PlanState): PlanState =>
 
 /** Phases that a report may change: nothing of them is committed, and they may be replanned. */
 const changeable = (state: PlanState): readonly PhaseEntry[] =>
-  state.phases.filter(
-    (phase) =>
-      !isDone(phase) &&
-      phase.commits.length === 0 &&
-      phase.replans < (state.reading.plan?.thresholds.replanLimit ?? Infinity),
+  openOf(state).filter(
+    ({ commits, replans }) =>
+      commits.length === 0 && replans < (state.reading.plan?.thresholds.replanLimit ?? Infinity),
   );
 
 /** The phase that a report is judged for: the next that it may change; where all are done the last, after which a new one may come. */

@@ -7,7 +7,7 @@ import { asking, testsBy, type TestsSaid } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { estimateOfPlan, mostOfPlan, overBudgets } from './budget.js';
-import { isDone, unmarkedOf, type PhaseEntry, type PlanState } from './state.js';
+import { isDone, openOf, unmarkedOf, type PhaseEntry, type PlanState } from './state.js';
 
 /** Tests alone, and the estimate alone, have a question of their own. */
 export function askFirst(before: PlanState, now: number): PlanState {
@@ -36,7 +36,6 @@ function estimated(state: PlanState, now: number): PlanState {
   return { ...told, estimateAsked: cut(state, estimateText(phases, estimate, most, over)) };
 }
 
-const openOf = ({ phases }: PlanState): readonly PhaseEntry[] => phases.filter((phase) => !isDone(phase));
 const toExpand = (state: PlanState): readonly PhaseEntry[] =>
   openOf(state).filter((phase) => (phase.expanded ? phase.stages !== undefined : phase.score.above.length > 0));
 
@@ -53,7 +52,9 @@ function partsOf(state: PlanState): readonly StartPart[] {
   const why = ({ stages, score }: PhaseEntry): string => stages ?? score.above.join(', ');
   return [
     ...part('expand', expand.map((phase) => expandText(state.input.planPath, phase, why(phase))).join('; '), [
-      ...['all', 'none', ...expand.map(({ number }) => String(number))],
+      'all',
+      'none',
+      ...expand.map(({ number }) => String(number)),
     ]),
     ...part('tests', tests?.message ?? '', tests?.subject === null ? ['none'] : ['run', 'none']),
     ...part('dirty', dirty.length === 0 ? '' : `${UNCOMMITTED}${dirty.join('')}`, ['keep', 'skip']),
@@ -64,7 +65,8 @@ const UNCOMMITTED = 'commit or stash changes of files that a phase is to change,
 
 /** Commands that run without a word: they are configured, or confirmed already. */
 export const testsAtFirst = ({ test: { commands, phases = {} } }: ReadyPlan) => ({
-  ...{ commands, own: ownOf(phases, ({ confirmed }) => confirmed) },
+  commands,
+  own: ownOf(phases, ({ confirmed }) => confirmed),
 });
 const ownOf = (phases: Readonly<Record<PhaseId, FoundTests>>, wanted: (tests: FoundTests) => boolean) =>
   Object.fromEntries(Object.entries(phases).flatMap(([id, tests]) => (wanted(tests) ? [[id, tests.commands]] : [])));

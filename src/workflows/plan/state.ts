@@ -78,6 +78,10 @@ export const groupOf = (state: PlanState): readonly PhaseEntry[] => state.group.
 export const inWaves = ({ input, reading }: PlanState): boolean =>
   input.options.mode === 'waves' || (input.options.mode === 'auto' && reading.plan?.declared === true);
 
+/** Those that are still to be done. */
+export const openOf = ({ phases }: Pick<PlanState, 'phases'>): readonly PhaseEntry[] =>
+  phases.filter((phase) => !isDone(phase));
+
 /** What verifies a phase; of several that ran side by side, what verifies any of them. */
 export const commandsOf = ({ tests }: PlanState, ids: readonly PhaseId[]): readonly string[] => [
   ...new Set(ids.flatMap((id) => tests.own?.[id] ?? tests.commands)),

@@ -21,7 +21,7 @@ import {
   type StepState,
 } from './state.js';
 import { baseQuestion, trialOf, wantsBase, wantsTrial } from './reduce-tests.js';
-import { tokensOf } from '../../shared/usage.js';
+import { limitOf, reachedBudget, tokensOf, UNITS, type Budget } from '../../shared/usage.js';
 import { busyWait_ms } from '../frame/log.js';
 import type { FrameEffect } from '../frame/machine.js';
 
@@ -69,23 +69,18 @@ const callsUsed = ({ edits: { chunks, unanswered, calls, files } }: StepState): 
 export const chunksLeft = (state: StepState): number => Math.max(0, maxChunks(state) - callsUsed(state));
 
 function budgetReached(state: StepState, now: number): Effect | null {
-  const { usage } = state;
-  const { limits } = state.base;
-  if (limits === null) return null;
-  const seconds = (now - state.startedAt - state.pausedFor_ms) / 1000;
-  const tokens = tokensOf(usage);
-  const spent = [
-    ['budget_tokens', tokens, `${tokens} tokens`],
-    ['budget_usd', usage.usd ?? -1, `${(usage.usd ?? 0).toFixed(4)} US dollars`],
-    ['budget_calls', usage.calls, `${usage.calls} model calls`],
-    ['wallClock_s', seconds, `${Math.round(seconds)} s`],
-  ] as const;
-  for (const [name, used, words] of spent) {
-    const most = limits[name];
-    if (most !== null && used >= most)
-      return pause('budget', `${words} used; ${name} is ${most}`, unfinishedPaths(state), name);
-  }
-  return null;
+  const { usage, base, startedAt, pausedFor_ms } = state;
+  const used: Readonly<Record<Budget, number>> = {
+    budget_tokens: tokensOf(usage),
+    budget_usd: usage.usd ?? -1,
+    budget_calls: usage.calls,
+    wallClock_s: (now - startedAt - pausedFor_ms) / 1000,
+  };
+  const name = reachedBudget(base.limits, used);
+  if (name === undefined) return null;
+  const shown = name === 'budget_usd' ? used[name].toFixed(4) : Math.round(used[name]);
+  const message = `${shown} ${UNITS[name]} used; ${name} is ${limitOf(base.limits, name) ?? ''}`;
+  return pause('budget', message, unfinishedPaths(state), name);
 }
 
 function limitReached(state: StepState, now: number): Effect | null {

@@ -21,7 +21,7 @@ import {
 } from './commit-hooks.js';
 import { syncIndex, commitSince, moveRef, stateOfHolder } from './commit-branch.js';
 import { fieldsOf, git, gitLine, repositoryOf, valueOf, type GitRepository } from './git.js';
-import { indexInfo, treeChanges, treeEntries, type Entry, type TreeChanges } from './entries.js';
+import { treeChanges, treeEntries, treeWith, type Entry, type TreeChanges } from './entries.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { commandTurn, NoTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
@@ -155,14 +155,8 @@ interface Built {
 async function buildTree(work: Work, changes: ReadonlyMap<string, Entry | null>): Promise<Built | CommitOutcome> {
   const { root } = work.repository;
   const { head } = work.request.lock;
-  const call = { cwd: root, env: { GIT_INDEX_FILE: work.hooks.index } };
-  // A split index would leave a shared part of our temporary index in the person's git directory.
-  const plain = ['-c', 'core.splitIndex=false'];
-  valueOf(await git([...plain, 'read-tree', ...(head === null ? ['--empty'] : [head])], call));
   // Where there is no parent nothing is removed.
-  const input = indexInfo(changes, head ?? '');
-  valueOf(await git([...plain, 'update-index', '-z', '--index-info'], { ...call, input }));
-  const tree = valueOf(await gitLine(['write-tree'], call));
+  const tree = await treeWith(root, work.hooks.index, { tree: head, entries: changes, like: head ?? '' });
   // A new file under the name of a committed directory, or the reverse, would silently push that out of the tree.
   const changed = await differing(root, head, tree);
   const foreign = changed.filter((path) => !changes.has(path));

@@ -107,6 +107,20 @@ export function indexInfo(changes: ReadonlyMap<string, Entry | null>, like: stri
     .join('');
 }
 
+/** A tree with other entries at some paths (null: none), made in an index of our own: `index`. `tree` null: there is none yet. */
+export async function treeWith(
+  root: string,
+  index: string,
+  { tree, entries, like }: { tree: string | null; entries: ReadonlyMap<string, Entry | null>; like: string },
+): Promise<string> {
+  const call = { cwd: root, env: { GIT_INDEX_FILE: index } };
+  // A split index would leave a shared part of our temporary index in the person's git directory.
+  const plain = ['-c', 'core.splitIndex=false'];
+  valueOf(await git([...plain, 'read-tree', tree ?? '--empty'], call));
+  valueOf(await git([...plain, 'update-index', '-z', '--index-info'], { ...call, input: indexInfo(entries, like) }));
+  return valueOf(await gitLine(['write-tree'], call));
+}
+
 /**
  * Id of the blob that git would store for `bytes`. `as`: the path whose filters and line-ending attributes apply; null: the bytes
  * as they are. `write`: store it.

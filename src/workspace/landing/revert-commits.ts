@@ -9,7 +9,7 @@ import { withScratch } from '../../system/scratch.js';
 import { fieldsOf, git, valueOf, gitLine, repositoryOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { commitSettings, makeCommit } from '../git/commit-hooks.js';
-import { blobId, indexInfo, sameEntry, treeEntries, type Entry } from '../git/entries.js';
+import { blobId, sameEntry, treeEntries, treeWith, type Entry } from '../git/entries.js';
 import { mergeInto, type MergeParts } from './merge.js';
 import { mergeTrees } from '../git/merge-tree.js';
 import type { WorkspaceLock, AssertCurrent } from '../ports.js';
@@ -57,7 +57,7 @@ export async function takeBack(
       const mode = (await treeEntries(root, head, [path])).get(path)?.mode ?? '100644';
       texts.set(path, { mode, id: await blobId(root, new TextEncoder().encode(text), path, true) });
     }
-    const tree = await treeWith(root, made, texts, head);
+    const tree = await treeBeside(root, { tree: made, entries: texts, like: head });
     theirs = await commitOf(root, tree, head, { message, dated: commits[0] ?? head });
     valueOf(await git(['update-ref', refOf(stepKey), theirs], { cwd: root }));
   }
@@ -110,7 +110,7 @@ async function treeWithout(
     const kept = (await filesOf(root, commit)).filter(isKept);
     const entries = await treeEntries(root, commit, kept);
     const asNow = new Map(kept.map((path) => [path, entries.get(path) ?? null]));
-    const before = await treeWith(root, `${commit}~1`, asNow, commit);
+    const before = await treeBeside(root, { tree: `${commit}~1`, entries: asNow, like: commit });
     const opposite = await commitOf(root, before, commit, { message: 'opposite', dated: commit });
     const merged = await mergeTrees(root, onto, opposite);
     if (merged.outcome === 'conflict') return merged;
@@ -134,16 +134,8 @@ async function commitOf(
   return valueOf(await makeCommit(root, { tree: id, parents: [parent], message, settings, date: at, sign: false }));
 }
 
-/** A tree with other entries at some paths (null: none), made beside the person's index. */
-const treeWith = (root: string, tree: string, entries: ReadonlyMap<string, Entry | null>, like: string) =>
-  withScratch('commit', async (scratch) => {
-    const call = { cwd: root, env: { GIT_INDEX_FILE: join(scratch, 'index') } };
-    const plain = ['-c', 'core.splitIndex=false'];
-    valueOf(await git([...plain, 'read-tree', tree], call));
-    const input = indexInfo(entries, like);
-    valueOf(await git([...plain, 'update-index', '-z', '--index-info'], { ...call, input }));
-    return valueOf(await gitLine(['write-tree'], call));
-  });
+const treeBeside = (root: string, changed: Parameters<typeof treeWith>[2]) =>
+  withScratch('commit', (scratch) => treeWith(root, join(scratch, 'index'), changed));
 
 // What the log of a branch says of a plan: the commits of its phases and of their marks, by their trailers.
 
