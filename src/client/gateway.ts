@@ -31,7 +31,6 @@ const LAST_EVENTS = 20; // bound: Events of a history's end among which the fail
 const WORKFLOW_QUEUE = 1;
 
 const key = {
-  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
   stepKey: defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'),
   workspace: defineSearchAttributeKey(SEARCH_ATTRIBUTES.workspace, 'KEYWORD'),
 };
@@ -175,7 +174,6 @@ const startOptions = ({ workflowId, input, memo, summary, details }: StartReques
   ...(input.searchAttributes
     ? {
         typedSearchAttributes: new TypedSearchAttributes([
-          { key: key.state, value: 'running' },
           { key: key.stepKey, value: input.stepKey },
           { key: key.workspace, value: input.workspace },
         ]),

@@ -31,6 +31,8 @@ export interface Rules {
   readonly limits: Readonly<Partial<Record<LimitName, Pick<LimitSpec, 'unit' | 'min' | 'max'>>>>;
   readonly answers: Readonly<Record<PauseReason, readonly Answer[]>>;
   readonly wholeAnswers: readonly Answer[];
+  /** The search attributes are cleared when a pause is over: one more action a pause. */
+  readonly marksGoingOn?: true;
 }
 /** A run's state, or as much of it. */
 export interface Ruled {
@@ -46,6 +48,7 @@ export const currentRules = (): Rules => ({
   limits: Object.fromEntries(Object.entries(LIMITS).map(([name, { unit, min, max }]) => [name, { unit, min, max }])),
   answers: ANSWERS_BY_REASON,
   wholeAnswers: WHOLE_ANSWERS,
+  marksGoingOn: true,
 });
 
 /** ◆ A name that comes later is missing in the rules of runs that were started before: it is read with what it was until then. */

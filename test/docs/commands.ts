@@ -83,10 +83,10 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend recover --keep RUN': { by: 'test/e2e/stop.test.ts' },
 
   'temporal operator namespace create --namespace emend --retention 30d': { here: 'nothing' },
-  'temporal workflow signal --workflow-id emend-e049afb04d332cd9 --name approve --input \'{"decision": "1-69b1d504-639076ba"}\'':
+  'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name approve --input \'{"decision": "1-69b1d504-639076ba"}\'':
     { here: 'approval' },
-  'temporal workflow signal --workflow-id emend-e049afb04d332cd9 --name decide --input \\': { here: 'approval' },
-  'temporal workflow update execute --workflow-id emend-e049afb04d332cd9 --name decide --input \\': {
+  'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name decide --input \\': { here: 'approval' },
+  'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name decide --input \\': {
     here: 'approval',
   },
 

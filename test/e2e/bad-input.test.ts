@@ -382,9 +382,9 @@ const MACHINE: Record<string, Bad> = {
   },
   'unknown run': { args: ['show', 'ffffffffffff'], exit: 2, says: [/No run starts with "ffffffffffff"/, /emend list/] },
   'unknown workflow id': {
-    args: ['show', 'emend-0123456789abcdef'],
+    args: ['show', 'emend/job/x/0123456789ab'],
     exit: 2,
-    says: [/No run has the workflow id emend-0123456789abcdef/],
+    says: [/No run has the workflow id emend\/job\/x\/0123456789ab/],
   },
   'RUN too short': {
     args: ['show', 'abc'],

@@ -1,6 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
+import { connectClient } from '../../src/temporal/connection.js';
 import { scene, whole, type Scene } from './support.js';
+
+const STATE = defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD');
+const REASON = defineSearchAttributeKey(SEARCH_ATTRIBUTES.reason, 'KEYWORD');
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -39,6 +45,19 @@ const signal = (workflowId: string, name: string, input?: string): void => {
   });
 };
 
+/** What the server's list can be filtered by: the reason of the pause where the run is marked as waiting, else null. */
+const markedAs = async (s: Scene, workflowId: string): Promise<string | null> => {
+  const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
+  try {
+    const { typedSearchAttributes: marks } = await connected.client.workflow.getHandle(workflowId).describe();
+    const [state, reason] = [marks.get(STATE) ?? null, marks.get(REASON) ?? null];
+    expect(state).toBe(reason === null ? null : 'waiting');
+    return reason;
+  } finally {
+    await connected.close();
+  }
+};
+
 /** Types of the events in the archive, in order. */
 const archived = async (s: Scene, stepKey: string): Promise<string[]> =>
   (await s.emend.archive.read(stepKey))
@@ -72,12 +91,15 @@ describe('decisions', () => {
     const run = await s.start('job.md', ONE);
     const paused = await s.settle(run);
     const workflowId = paused.workflowId!;
+    expect(workflowId).toMatch(/^emend\/job\/job\/[0-9a-f]{12}$/);
+    expect(await markedAs(s, workflowId)).toBe('approval');
     signal(workflowId, 'approve', '{"decision": "1-00000000-deadbeef"}');
     const still = await s.settle(run);
     expect(still.status.decision?.id).toBe(paused.status.decision?.id);
     expect(still.status.ignored.join()).toContain('1-00000000-deadbeef');
     signal(workflowId, 'approve', JSON.stringify({ decision: paused.status.decision!.id }));
     expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+    expect(await markedAs(s, workflowId)).toBeNull();
 
     const again = await s.start('job2.md', ONE.replace('a.js', 'b.js'));
     const second = await s.settle(again);
@@ -93,6 +115,7 @@ describe('decisions', () => {
     await s.settle(third);
     signal((await s.show(third)).workflowId!, 'abort');
     expect(await s.end(third)).toMatchObject({ outcome: 'aborted' });
+    for (const ended of [again, third]) expect(await markedAs(s, (await s.show(ended)).workflowId!)).toBeNull();
   });
 
   test('signals with no body, a string, null, 1 MiB, wrong types: the run goes on', async () => {

@@ -105,7 +105,7 @@ const placeholders = async (
     [/\bANSWER\b/g, 'approve'],
     [/\bID\b/g, status.decision?.id ?? ''],
     [/\b\d-69b1d504-639076ba\b/g, status.decision?.id ?? ''],
-    [/emend-e049afb04d332cd9/g, run.live?.workflowId ?? ''],
+    [/emend\/job\/greet\/e049afb04d33/g, run.live?.workflowId ?? ''],
   ];
 };
 

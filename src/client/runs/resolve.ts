@@ -35,7 +35,7 @@ export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRu
   if (!/^[0-9a-z-]+$/.test(prefix) || prefix.length < BOUNDS.runPrefix_chars)
     return fail(
       'run_unknown',
-      `"${typed.slice(0, 80)}" names no run; expected the first ${BOUNDS.runPrefix_chars} or more digits of a run, or a workflow id (emend-…).`,
+      `"${typed.slice(0, 80)}" names no run; expected the first ${BOUNDS.runPrefix_chars} or more digits of a run, or a workflow id (emend/…).`,
     );
   const phase = /^([0-9a-f]{4,32})(-p\d+-\d+)$/.exec(prefix);
   if (phase !== null) return byPhase(emend, phase[1] ?? '', phase[2] ?? '');

@@ -4,7 +4,7 @@ import { fail } from '../../shared/problems.js';
 import { hostOfQueue, PLAN_SIGNALS } from '../../shared/names.js';
 import { planOf, type StepKey } from '../../shared/ids.js';
 import { archivedRun } from '../archive/run.js';
-import { hereId, planIdOf, freeId, runInput, startPlanRun, type StartedStep, type WantedOfRun } from './start.js';
+import { hereId, workflowIdOf, freeId, runInput, startPlanRun, type StartedStep, type WantedOfRun } from './start.js';
 import { withLive, type ResolvedRun } from './resolve.js';
 import { type DescribedRun, type Emend, needRuns } from '../types.js';
 import { inWorkspace, readPlan, refuseFaults } from '../../workspace/documents/index.js';
@@ -90,7 +90,7 @@ export const planOfPath = async (cwd: string, typed: string): Promise<PlanFile> 
     workspace: repository.root,
     planPath,
     title: plan.tree.main.title ?? plan.place.stem,
-    workflowId: planIdOf(repository.root, planPath),
+    workflowId: workflowIdOf('plan', repository.root, planPath),
   };
 };
 

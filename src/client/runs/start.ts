@@ -1,5 +1,6 @@
 /** Starts an edit step, or shows the one that is already open for this job in this workspace. */
 import { randomBytes } from 'node:crypto';
+import { posix } from 'node:path';
 import { type StepKey, shownKey } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
 import type { PlanInput, EditStepInput, RunInput } from '../../shared/run.js';
@@ -11,6 +12,7 @@ import type { JobFile } from '../../workspace/documents/index.js';
 import { needRuns, type Emend, type RunGateway, type RunMemo } from '../types.js';
 
 const CONCURRENT_IDS = 100; // bound: `--again` looks for a free workflow id this far.
+const SLUG_chars = 40; // bound: Of a job's or plan's name, in its workflow id.
 const START_RACES = 3; // bound: A run may close between "it exists" and looking at it: then its id is free.
 
 // Names of runs. ◆ Both rules are kept for ever: stores and histories depend on them.
@@ -19,15 +21,20 @@ const START_RACES = 3; // bound: A run may close between "it exists" and looking
 export const newStepKey = (): StepKey => randomBytes(16).toString('hex');
 
 /**
- * `emend-<first 16 hex digits of sha-256(workspace NUL job path)>`. The workspace is a real path; the job path is relative to it, with
- * `/`, where the job lies inside, else absolute.
+ * `emend/<job|plan>/<slug of the file's name>/<first 12 hex digits of sha-256(workspace NUL path)>`. The workspace is a real path; a job's
+ * path is relative to it, with `/`, where the job lies inside, else absolute; a plan's is without its level (`plans/010_demo`).
  */
-export const workflowIdOf = (workspace: string, jobPath: string): string =>
-  `emend-${sha256(`${workspace}\0${jobPath}`).slice(0, 16)}`;
+export const workflowIdOf = (kind: 'job' | 'plan', workspace: string, path: string): string =>
+  ['emend', kind, slugOf(path) || kind, sha256(`${workspace}\0${path}`).slice(0, 12)].join('/');
 
-/** `emend-plan-<first 16 hex digits of sha-256(workspace NUL plan path)>`; the path is relative and without its level (`plans/010_demo`). */
-export const planIdOf = (workspace: string, planPath: string): string =>
-  `emend-plan-${sha256(`${workspace}\0${planPath}`).slice(0, 16)}`;
+/** Letters and digits of any script, at most `SLUG_chars`, with hyphens between. */
+const slugOf = (path: string): string =>
+  posix
+    .basename(path, '.md')
+    .toLowerCase()
+    .slice(0, SLUG_chars)
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '');
 
 /** The n-th run beside the first: `<id>`, `<id>-2`, `<id>-3`… */
 export const concurrentId = (workflowId: string, n: number): string => (n === 1 ? workflowId : `${workflowId}-${n}`);
@@ -35,7 +42,7 @@ export const concurrentId = (workflowId: string, n: number): string => (n === 1 
 /** The same job at the same path on another host is another job: where that one's run is open, ours gets this id. */
 export const hereId = (workflowId: string, host: string): string => `${workflowId}-${host.slice(0, 8)}`;
 
-export const looksLikeWorkflowId = (text: string): boolean => text.startsWith('emend-');
+export const looksLikeWorkflowId = (text: string): boolean => /^emend[/-]/.test(text);
 
 /** What a person may say of a run beside its job or plan. */
 export type WantedOfRun = Pick<RunInput, 'overrides' | 'approval' | 'hints'>;
@@ -62,7 +69,7 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
     jobPath: job.jobPath,
   };
   const { jobPath } = input;
-  const base = await freeId(emend, runs, workflowIdOf(job.workspace, job.jobPath));
+  const base = await freeId(emend, runs, workflowIdOf('job', job.workspace, job.jobPath));
   for (let n = 1; n <= (options.again === true ? CONCURRENT_IDS : 1); n++) {
     const step = await startAs(runs, concurrentId(base, n), { input, jobPath }, options.again !== true);
     if (step === null) continue;

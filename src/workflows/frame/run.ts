@@ -60,6 +60,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   private underWay = 0;
   private working = false;
   private abortRequest: DecisionRequest | null = null;
+  private markedWaiting: boolean;
 
   constructor(machine: Machine<S, F, M, A>, input: S['input']) {
     const { carried, ...plain } = input;
@@ -71,6 +72,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     this.usage = new UsageCount(reportedSeq === null ? undefined : carried?.count);
     this.long = new LongRun({ input });
     if (reportedSeq === null) this.long.stay();
+    this.markedWaiting = reportedSeq !== null && state.decision !== null;
     if (carried !== undefined) this.show();
     this.calls = callsOf(input);
     this.idle = new IdleEffects({ input });
@@ -102,6 +104,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       if (this.idle.exceeded()) this.dispatch({ type: 'no_progress', effects: this.idle.most });
       if (await long.ready()) await this.goOn();
       const move = machine.next(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
+      if (this.markedWaiting && this.state.decision === null && move.kind !== 'pause') this.showWaiting(null);
       // Before a pause too: what it says of tokens and money is then all that is known.
       if (
         machine.usageFromJournal !== undefined &&
@@ -255,10 +258,13 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     this.archive.tell(this.state);
   }
 
-  /** One upsert a pause; leaving it costs none: a list asks the runs marked as waiting whether they still are. */
-  showWaiting(reason: string): void {
-    if (this.state.input.searchAttributes)
-      upsertSearchAttributes({ [SEARCH_ATTRIBUTES.state]: ['waiting'], [SEARCH_ATTRIBUTES.reason]: [reason] });
+  /** Null: the pause is over; a run that began before that was shown keeps what the pause said. */
+  showWaiting(reason: string | null): void {
+    const { searchAttributes, rules } = this.state.input;
+    this.markedWaiting = reason !== null;
+    if (!searchAttributes || (reason === null && rules.marksGoingOn !== true)) return;
+    const [state, why] = reason === null ? [[], []] : [['waiting'], [reason]];
+    upsertSearchAttributes({ [SEARCH_ATTRIBUTES.state]: state, [SEARCH_ATTRIBUTES.reason]: why });
   }
 
   // ------------------------------------------------------------------------------------------------------------------- decisions

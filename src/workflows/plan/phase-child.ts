@@ -29,7 +29,6 @@ import type { Calls } from '../frame/activities.js';
 import { failureOf } from '../frame/failures.js';
 
 const key = {
-  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
   stepKey: defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'),
   workspace: defineSearchAttributeKey(SEARCH_ATTRIBUTES.workspace, 'KEYWORD'),
 };
@@ -78,7 +77,6 @@ async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Prom
       ...(input.searchAttributes
         ? {
             typedSearchAttributes: new TypedSearchAttributes([
-              { key: key.state, value: 'running' },
               { key: key.stepKey, value: stepKey },
               { key: key.workspace, value: workspace },
             ]),

@@ -3,12 +3,27 @@ import { concurrentId, looksLikeWorkflowId, newStepKey, workflowIdOf } from '../
 import { isStepKey, shownKey } from '../../../src/shared/ids.js';
 
 describe('names of runs', () => {
-  test('a workflow id is kept for ever: this one was made by the first release', () => {
-    expect(workflowIdOf('/home/a/repo', 'jobs/greet.md')).toBe('emend-def5121162505863');
+  test.each([
+    ['job', 'jobs/greet.md', 'emend/job/greet/def512116250'],
+    ['plan', 'plans/010_Demo', 'emend/plan/010-demo/'],
+    ['job', 'jobs/--- !.md', 'emend/job/job/'],
+    ['job', 'jobs/Über 日本.md', 'emend/job/über-日本/'],
+    ['job', `jobs/${'long '.repeat(20)}.md`, `emend/job/${'long-'.repeat(8).slice(0, -1)}/`],
+    ['job', `jobs/${'𝒜'.repeat(20)}x${'𝒜'.repeat(9)}`, `emend/job/${'𝒜'.repeat(19)}`],
+  ] as const)('the id of a %s %s can be read', (kind, path, id) => {
+    const made = workflowIdOf(kind, '/home/a/repo', path);
+    expect(made.startsWith(id)).toBe(true);
+    expect(made).toMatch(/^emend\/(?:job|plan)\/[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*\/[0-9a-f]{12}$/u);
+    expect(looksLikeWorkflowId(made)).toBe(true);
   });
 
-  test('workspace and job path are told apart', () => {
-    expect(workflowIdOf('/a', 'b/c.md')).not.toBe(workflowIdOf('/a/b', 'c.md'));
+  test('workspace, job path and kind are told apart', () => {
+    const ids = [
+      workflowIdOf('job', '/a', 'b/c.md'),
+      workflowIdOf('job', '/a/b', 'c.md'),
+      workflowIdOf('plan', '/a', 'b/c.md'),
+    ];
+    expect(new Set(ids).size).toBe(3);
   });
 
   test('a step key is 128 random bits', () => {

@@ -18,7 +18,7 @@ describe('starting a step', () => {
     const emend = await fakeEmend(server);
     const dir = await tempDir();
     const step = await startStep(emend, { job: await jobIn(dir), overrides: { budget_tokens: 5 } });
-    expect(step).toMatchObject({ workflowId: workflowIdOf(dir, 'job.md'), runId: 'run-1', started: 'new' });
+    expect(step).toMatchObject({ workflowId: workflowIdOf('job', dir, 'job.md'), runId: 'run-1', started: 'new' });
     const { started } = archivedRun(step.stepKey, await emend.archive.read(step.stepKey));
     expect(started).toEqual({
       workflowId: step.workflowId,
@@ -74,7 +74,7 @@ describe('starting a step', () => {
     const server = new FakeServer();
     const dir = await tempDir();
     const job = await jobIn(dir);
-    server.add('x', workflowIdOf(dir, 'job.md'), { memo: null });
+    server.add('x', workflowIdOf('job', dir, 'job.md'), { memo: null });
     expect(await problemOf(async () => startStep(await fakeEmend(server), { job }))).toMatchObject({
       code: 'conflict',
     });
