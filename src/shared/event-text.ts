@@ -1,6 +1,8 @@
 /** An event in one line, with the words that the documentation uses: for the terminal, the report and the page. Pure. */
 import type { EventOf, EventType, StepEvent } from './events.js';
-import type { StartPart } from './decisions.js';
+import type { DecisionPoint, StartPart } from './decisions.js';
+import type { Finding } from './formats.js';
+import { linesChanged, type ProposalFileSummary, type ProposalSummary } from './proposal-activities.js';
 import { auditText } from './audit.js';
 import { clockTime } from './outage.js';
 import { count } from './text.js';
@@ -31,6 +33,67 @@ export const foundText = ({ commands, source }: Pick<FoundTests, 'commands' | 's
 /** `tests (run, none): test commands were found: …`, and how to name another. */
 export const partText = ({ name, message, accepts }: StartPart): string =>
   `${name} (${accepts.join(', ')}${name === 'tests' ? ', or command=…' : ''}): ${message}`;
+
+// What a decision says. Terminal and page print these texts, each in its own layout, and leave none out. Pure.
+
+/** `doubled_block in src/a.ts, lines 3 to 8: ...` after how much it matters. */
+export const findingText = ({ severity, guard, path, lines, message }: Finding): string => {
+  const where =
+    lines === undefined ? '' : lines[0] === lines[1] ? `, line ${lines[0]}` : `, lines ${lines.join(' to ')}`;
+  return `${severity}: ${guard} in ${path}${where}: ${message}`;
+};
+
+/** What becomes of a file that is not only edited. */
+export const CHANGE_WORDS: Readonly<Record<ProposalFileSummary['change'], string>> = {
+  ...{ edit: '', create: 'new', delete: 'deleted', move: 'moved' },
+};
+
+export interface DecisionWords {
+  readonly title: string;
+  readonly said: readonly string[];
+  /** Files without an answer; `said` '': what the decision itself says. */
+  readonly files: readonly { readonly path: string; readonly said: string }[];
+  /** What the proposal is, and what to look at in it; null: there is none. */
+  readonly proposal: { readonly title: string; readonly said: readonly string[] } | null;
+  readonly last: readonly string[];
+}
+
+export const decisionWords = (decision: DecisionPoint, proposal: ProposalSummary | null): DecisionWords => {
+  const { message, parts = [], subject, files, mustSign = false } = decision;
+  const open = files.filter(({ path }) => !Object.hasOwn(decision.answered, path));
+  const answered = files.length - open.length;
+  return {
+    title: `waits for you: ${decision.reason}`,
+    said: [
+      ...(mustSign ? ['an answer counts only where one of the approvers signs it'] : []),
+      ...(message === '' ? [] : [message]),
+      ...parts.map(partText),
+    ],
+    // Those of an approval are the proposal's.
+    files:
+      proposal !== null && decision.reason === 'approval'
+        ? []
+        : open.map((file) => ({ path: file.path, said: file.message === message ? '' : file.message })),
+    proposal: proposal && proposalWords(proposal),
+    last: [
+      ...(answered === 0 ? [] : [`${count(answered, 'file')} already answered, ${open.length} to go`]),
+      ...(subject === null ? [] : [`about: ${subject}`]),
+    ],
+  };
+};
+
+export const proposalWords = (proposal: ProposalSummary): NonNullable<DecisionWords['proposal']> => {
+  const { id, files, mustAsk, findings, tolerances } = proposal;
+  const { added, removed } = linesChanged(proposal);
+  return {
+    title: `proposal ${id.slice(0, 8)}: ${count(files.length, 'file')}, +${added} -${removed}`,
+    said: [
+      ...mustAsk.map((why) => `look here: ${why}`),
+      ...findings.map(findingText),
+      ...tolerances.map((tolerance) => `tolerance used: ${tolerance}`),
+    ],
+  };
+};
 
 /** That a phase, or each stage of an expanded one, should be expanded: why, and the command that does it. */
 export const expandText = (plan: string, { number, name, expanded }: PhaseReading, why: string): string =>

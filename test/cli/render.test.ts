@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { commandFor, decisionLines, findingText } from '../../src/cli/render/decision.js';
+import { commandFor, decisionLines } from '../../src/cli/render/decision.js';
+import { findingText } from '../../src/shared/event-text.js';
 import { printDiff, eventText, isWorthALine, folded, line, plain, table } from '../../src/cli/render/text.js';
 import { LiveBlock, progressLines } from '../../src/cli/live.js';
 import { resultLines, viewLines } from '../../src/cli/render/run.js';

@@ -119,7 +119,7 @@ inBrowser()('the review page', () => {
         '/* \\u{202E} } \\u{2066}if (admin)\\u{2069} */',
         'two\\u{200B}',
         'a\\u{202E}sj.exe',
-        'Look here',
+        'look here',
       ])
         expect(review).toContain(text);
       expect(HIDDEN.exec(review)).toBeNull();

@@ -5,8 +5,8 @@ import { runDiff, showWithPhases } from '../../client/runs/show.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { type Io, type JsonFlag, asides, type QuietFlag, foldOf } from '../io.js';
 import { printJson } from '../json.js';
-import { findingText } from '../render/decision.js';
-import { printDiff, line, table } from '../render/text.js';
+import { findingText } from '../../shared/event-text.js';
+import { printDiff, line, plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
 import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
 import { listRuns, type ListedRun } from '../../client/runs/list.js';
@@ -37,7 +37,7 @@ export const diff = (io: Io, run: string, options: JsonFlag): Promise<ExitCode> 
       );
     else {
       // Beside the diff, which goes out byte for byte.
-      for (const finding of found.proposal.findings) io.err(findingText(finding));
+      for (const finding of found.proposal.findings) io.err(plain(findingText(finding)));
       await printDiff(io, found.diff, workspaceOf(resolved, io.cwd));
     }
     return EXIT.done;

@@ -1,9 +1,8 @@
 /** A decision point as a person reads it: what is asked, about which files, and the exact commands to type. Pure. */
 import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../shared/decisions.js';
-import type { Finding } from '../../shared/formats.js';
-import { linesChanged, type ProposalSummary } from '../../shared/proposal-activities.js';
-import { partText } from '../../shared/event-text.js';
-import { count, folded, line, plain, table } from './text.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import { CHANGE_WORDS, decisionWords } from '../../shared/event-text.js';
+import { folded, line, plain, table } from './text.js';
 
 const DECISION_FILES = 15; // bound: Files listed with a decision.
 
@@ -26,31 +25,14 @@ export const commandFor = (
   return `emend ${verb} --decision ${decision.id}${given}`;
 };
 
-/** `ask: doubled_block in src/a.ts, lines 3 to 8: ...`: how much it matters, where, what. */
-export const findingText = ({ severity, guard, path, lines, message }: Finding): string => {
-  const where =
-    lines === undefined ? '' : lines[0] === lines[1] ? `, line ${lines[0]}` : `, lines ${lines.join(' to ')}`;
-  return `${severity}: ${guard} in ${plain(path)}${where}: ${plain(message)}`;
-};
-
-const proposalLines = (proposal: ProposalSummary, width: number): readonly string[] => {
-  const { added, removed } = linesChanged(proposal);
-  const rows = proposal.files
-    .slice(0, DECISION_FILES)
-    .map((file) => [
-      `  ${plain(file.path)}`,
-      `+${file.added} -${file.removed}`,
-      file.change === 'edit' ? '' : file.change,
-    ]);
-  return [
-    `proposal ${proposal.id.slice(0, 8)}: ${count(proposal.files.length, 'file')}, +${added} -${removed}`,
-    ...table(rows),
-    ...more(proposal.files.length),
-    ...proposal.mustAsk.map((why) => line(`  look here: ${why}`, width)),
-    ...proposal.findings.map((finding) => line(`  ${findingText(finding)}`, width)),
-    ...proposal.tolerances.map((tolerance) => line(`  tolerance used: ${tolerance}`, width)),
-  ];
-};
+const fileRows = ({ files }: ProposalSummary): readonly string[] => [
+  ...table(
+    files
+      .slice(0, DECISION_FILES)
+      .map(({ path, added, removed, change }) => [`    ${plain(path)}`, `+${added} -${removed}`, CHANGE_WORDS[change]]),
+  ),
+  ...more(files.length).map((text) => `  ${text}`),
+];
 
 interface DecisionView {
   readonly width?: number;
@@ -69,29 +51,20 @@ export const decisionHead = (
   decision: DecisionPoint,
   { width = 100, proposal = null }: DecisionView = {},
 ): readonly string[] => {
-  const open = decision.files.filter((file) => decision.answered[file.path] === undefined);
-  const answered = decision.files.length - open.length;
+  const words = decisionWords(decision, proposal);
   return [
-    `waits for you: ${decision.reason}   (decision ${decision.id})`,
-    ...(decision.mustSign === true ? ['  an answer counts only where one of the approvers signs it'] : []),
-    ...(decision.message === '' ? [] : [`  ${plain(decision.message)}`]),
-    ...(decision.parts ?? []).map((part) => `  ${partText(part)}`),
-    ...(proposal === null || decision.reason !== 'approval' ? fileLines(open, decision, width) : []),
-    ...(proposal === null ? [] : proposalLines(proposal, width).map((text) => `  ${text}`)),
-    ...(answered === 0 ? [] : [`  ${count(answered, 'file')} already answered, ${open.length} to go`]),
-    ...(decision.subject === null ? [] : [`  about: ${plain(decision.subject)}`]),
+    `${words.title}   (decision ${decision.id})`,
+    ...words.said.map((text) => `  ${plain(text)}`),
+    ...words.files
+      .slice(0, DECISION_FILES)
+      .map(({ path, said }) => line(`  ${path}${said === '' ? '' : `: ${said}`}`, width)),
+    ...more(words.files.length),
+    ...(words.proposal === null ? [] : [`  ${words.proposal.title}`]),
+    ...(proposal === null ? [] : fileRows(proposal)),
+    ...(words.proposal?.said ?? []).map((text) => line(`    ${text}`, width)),
+    ...words.last.map((text) => `  ${plain(text)}`),
   ];
 };
-
-/** One line a file; what all files share was said by the decision's own message. */
-const fileLines = (files: DecisionPoint['files'], { message }: DecisionPoint, width: number): readonly string[] => [
-  ...files
-    .slice(0, DECISION_FILES)
-    .map((file) =>
-      line(`  ${file.path}${file.message === message || file.message === '' ? '' : `: ${file.message}`}`, width),
-    ),
-  ...more(files.length),
-];
 
 export const commandLines = (run: string, decision: DecisionPoint, fold = Infinity): readonly string[] => {
   const parts = (decision.parts ?? []).map(({ name, accepts }) => ` --set ${name}=${accepts[0] ?? ''}`).join('');

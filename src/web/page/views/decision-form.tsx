@@ -8,11 +8,12 @@ import {
   type Answer,
   type DecisionPoint,
 } from '../../../shared/decisions.js';
+import { CHANGE_WORDS } from '../../../shared/event-text.js';
 import { LIMITS } from '../../../shared/limits.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { decide, Refused } from '../api.js';
 import { openPaths } from '../model/verdicts.js';
-import { timeText } from './parts.js';
+import { DecisionSaid, ProposalSaid } from './parts.js';
 
 /** What an answer does, without the flags of the command line. */
 const MEANS: Partial<Record<Answer, string>> = {
@@ -73,31 +74,21 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
   };
   return (
     <section aria-label="Decision" class="box ask">
-      <h2>Waits for you: {decision.reason.replaceAll('_', ' ')}</h2>
-      <p class="quiet">
-        decision <code>{decision.id}</code>, since {timeText(decision.openedAt)}
-      </p>
-      {decision.message !== '' && <p class="said">{decision.message}</p>}
-      {decision.subject !== null && (
-        <p>
-          About: <code class="said">{decision.subject}</code>
-        </p>
-      )}
-      {decision.files.length > 0 && (
-        <ul class="decision-files">
-          {decision.files.map((file) => (
-            <li key={file.path}>
-              <code>{file.path}</code>
-              {Object.hasOwn(decision.answered, file.path) && <em> {decision.answered[file.path]}</em>}
-              {file.message !== '' && file.message !== decision.message && <span class="said">: {file.message}</span>}
-            </li>
-          ))}
-        </ul>
-      )}
+      <DecisionSaid decision={decision} proposal={proposal} />
       {proposal !== null && (
-        <p>
-          <a href={`#/run/${stepKey}/review`}>The work so far: {proposal.files.length} changed files</a>
-        </p>
+        <>
+          <ProposalSaid proposal={proposal} />
+          <ul class="decision-files">
+            {proposal.files.map(({ path, added, removed, change }) => (
+              <li key={path}>
+                <code>{path}</code> +{added} -{removed} {CHANGE_WORDS[change]}
+              </li>
+            ))}
+          </ul>
+          <p>
+            <a href={`#/run/${stepKey}/review`}>The work so far: {proposal.files.length} changed files</a>
+          </p>
+        </>
       )}
       <form onSubmit={(event) => void submit(event)} class="stack">
         <fieldset class="answers">

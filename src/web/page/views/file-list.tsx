@@ -1,5 +1,6 @@
 /** The files of a proposal, with verdicts and findings; a click leads there. */
 import { useState } from 'preact/hooks';
+import { CHANGE_WORDS } from '../../../shared/event-text.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { DiffFile } from '../model/diff.js';
 import type { Verdict } from '../model/verdicts.js';
@@ -59,7 +60,8 @@ export const FileList = ({ files, proposal, at, verdicts, answered, onFile }: Fi
                 {said !== undefined && <span class={`tag ${said}`}>{said}</span>}
                 {summary !== undefined && (
                   <span class="sums">
-                    <span class="plus">+{summary.added}</span> <span class="minus">-{summary.removed}</span>
+                    <span class="plus">+{summary.added}</span> <span class="minus">-{summary.removed}</span>{' '}
+                    {CHANGE_WORDS[summary.change]}
                   </span>
                 )}
               </button>

@@ -1,7 +1,10 @@
-/** Events, each in a line. */
-import { describeEvent } from '../../../shared/event-text.js';
+/** Pieces that several views show: events, what a decision says, marks. */
+import type { DecisionPoint } from '../../../shared/decisions.js';
+import { decisionWords, describeEvent, proposalWords } from '../../../shared/event-text.js';
 import type { StepEvent } from '../../../shared/events.js';
+import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { RunState } from '../../../shared/run.js';
+import { count } from '../../../shared/text.js';
 import type { Live } from '../hooks.js';
 
 interface EventListProps {
@@ -20,6 +23,64 @@ export const EventList = ({ events, reversed = false }: EventListProps) => (
     ))}
   </ol>
 );
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** All that a decision says but for its proposal; the answers are given elsewhere. */
+export const DecisionSaid = ({
+  decision,
+  proposal,
+}: {
+  readonly decision: DecisionPoint;
+  readonly proposal: ProposalSummary | null;
+}) => {
+  const { title, said, files, last } = decisionWords(decision, proposal);
+  return (
+    <>
+      <h2>{capital(title)}</h2>
+      <p class="quiet">
+        (decision <code>{decision.id}</code>) since {timeText(decision.openedAt)}
+      </p>
+      {[...said, ...last].map((text) => (
+        <p key={text} class="said">
+          {text}
+        </p>
+      ))}
+      {files.length > 0 && (
+        <ul class="decision-files">
+          {files.map((file) => (
+            <li key={file.path}>
+              <code>{file.path}</code>
+              {file.said !== '' && <span class="said">: {file.said}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+};
+
+/** More are folded at first. */
+const SAID_SHOWN = 20;
+
+export const ProposalSaid = ({ proposal }: { readonly proposal: ProposalSummary }) => {
+  const { title, said } = proposalWords(proposal);
+  return (
+    <section aria-label="The proposal" class="summary">
+      <p>{capital(title)}</p>
+      {said.length > 0 && (
+        <details class={`box ${proposal.mustAsk.length > 0 ? 'warn' : ''}`} open={said.length <= SAID_SHOWN}>
+          <summary>{count(said.length, 'thing')} to look at</summary>
+          <ul>
+            {said.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+};
 
 // Small pieces of text and marks that several pages show.
 

@@ -3,11 +3,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
-import { linesChanged, type ProposalSummary } from '../../../shared/proposal-activities.js';
 import { getText, Refused } from '../api.js';
-import { parseDiff, type DiffFile } from '../model/diff.js';
+import { parseDiff } from '../model/diff.js';
 import { Changes } from './changes.js';
-import { count, shownKey, StateMark } from './parts.js';
+import { count, DecisionSaid, ProposalSaid, shownKey, StateMark } from './parts.js';
 
 interface ReviewPageProps {
   readonly view: RunView;
@@ -58,6 +57,11 @@ export const ReviewPage = ({ view, events, mark }: ReviewPageProps) => {
         <StateMark state={status.state} /> {status.doing}
       </p>
       <Settled view={view} events={events} />
+      {status.decision !== null && (
+        <section aria-label="Decision" class="box ask">
+          <DecisionSaid decision={status.decision} proposal={proposal} />
+        </section>
+      )}
       {problem !== null && (
         <p role="alert" class="box bad">
           {problem}
@@ -69,7 +73,7 @@ export const ReviewPage = ({ view, events, mark }: ReviewPageProps) => {
           <a href={`#/run/${view.stepKey}`}>What the run does</a>
         </p>
       )}
-      {proposal !== null && <Summary proposal={proposal} files={files} />}
+      {proposal !== null && <ProposalSaid proposal={proposal} />}
       {proposal !== null && files !== null && (
         <Changes key={proposal.id} view={view} proposal={proposal} files={files} />
       )}
@@ -91,57 +95,5 @@ const Settled = ({ view, events }: Omit<ReviewPageProps, 'mark'>) => {
       <strong>{what}</strong>, {new Date(last.at).toLocaleTimeString('en-GB')}.{' '}
       {decision === null && <a href={`#/run/${view.stepKey}`}>What became of it</a>}
     </p>
-  );
-};
-
-const Summary = ({
-  proposal,
-  files,
-}: {
-  readonly proposal: ProposalSummary;
-  readonly files: readonly DiffFile[] | null;
-}) => {
-  const { added, removed } = linesChanged(proposal);
-  const shown = new Set((files ?? []).map((file) => file.path));
-  const elsewhere = proposal.findings.filter((finding) => files !== null && !shown.has(finding.path));
-  return (
-    <section aria-label="The proposal" class="summary">
-      <p>
-        Proposal <code>{proposal.id.slice(0, 8)}</code>: {count(proposal.files.length, 'file')},{' '}
-        <span class="plus">+{added}</span> <span class="minus">-{removed}</span>
-        {proposal.findings.length > 0 && <>, {count(proposal.findings.length, 'finding')}</>}
-      </p>
-      {proposal.mustAsk.length > 0 && (
-        <div class="box warn">
-          <strong>Look here</strong>
-          <ul>
-            {proposal.mustAsk.map((why) => (
-              <li key={why}>{why}</li>
-            ))}
-          </ul>
-        </div>
-      )}
-      {proposal.tolerances.length > 0 && (
-        <details class="box">
-          <summary>{count(proposal.tolerances.length, 'tolerance')} used to place edits</summary>
-          <ul>
-            {proposal.tolerances.map((tolerance) => (
-              <li key={tolerance}>
-                <code>{tolerance}</code>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-      {elsewhere.length > 0 && (
-        <ul class="box warn">
-          {elsewhere.map((finding) => (
-            <li key={`${finding.path}${finding.message}`}>
-              {finding.path}: {finding.message}
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
   );
 };

@@ -8,7 +8,7 @@ import { auditText } from '../../../shared/audit.js';
 import type { LedgerRow, StepResult } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
-import { EventList, count, shownKey, StateMark, LinkMark } from './parts.js';
+import { DecisionSaid, EventList, count, shownKey, StateMark, LinkMark } from './parts.js';
 import { PlanParts } from './plan-parts.js';
 import type { RunMessage } from '../../feeds.js';
 import { type Place, useStream, useOut } from '../hooks.js';
@@ -35,11 +35,12 @@ const RunPage = ({ view, events, mark }: RunPageProps) => {
         <StateMark state={status.state} /> {status.doing}
       </p>
       {decision?.reason === 'approval' && (
-        <p>
+        <section aria-label="Decision" class="box ask">
+          <DecisionSaid decision={decision} proposal={proposal} />
           <a class="button main" href={`#/run/${view.stepKey}/review`}>
             Review the changes
           </a>
-        </p>
+        </section>
       )}
       {decision !== null && decision.reason !== 'approval' && (
         <DecisionForm key={decision.id} stepKey={view.stepKey} decision={decision} proposal={proposal} />
