@@ -10,6 +10,8 @@ import type { DecideResult } from '../client/runs/decide.js';
 import type { EndedWorktree } from '../client/ended/runs.js';
 import type { Removed, Unused } from '../client/gc/index.js';
 import type { EndedLock, ReleasedLock, StaleLock } from '../client/ended/locks.js';
+import type { StepKey } from '../shared/ids.js';
+import type { CallTexts, ShownCall } from '../client/runs/calls.js';
 import type { RunList } from '../client/runs/list.js';
 import type { PhaseCost, RunStats } from '../client/archive/stats.js';
 import type { ReportFacts } from '../client/archive/report.js';
@@ -117,6 +119,8 @@ export interface JsonOutputs {
   readonly show: ShownRun;
   /** Null: the run has no proposal. */
   readonly diff: { readonly proposal: ProposalSummary; readonly diff: string } | null;
+  readonly calls: { readonly v: 1; readonly stepKey: StepKey; readonly calls: readonly ShownCall[] };
+  readonly 'calls N': { readonly v: 1 } & ShownCall & CallTexts;
   /** One a line. */
   readonly events: StepEvent;
   /** One a line. */

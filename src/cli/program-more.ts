@@ -143,6 +143,16 @@ export const addAids = (program: Command, runs: Runs): void => {
     .action(runs(async () => (await import('./commands/watch.js')).watch));
 
   program
+    .command('calls')
+    .argument('<run>', RUN)
+    .argument('[n]', 'one call, by its number')
+    .description('model calls of a run: file, model, tokens, money, time and outcome; or one with prompt and answer')
+    .option('--prompt', 'only what was sent')
+    .option('--answer', 'only what came back')
+    .addOption(json())
+    .action(runs(async () => (await import('./commands/calls.js')).calls));
+
+  program
     .command('report')
     .argument('<run>', RUN)
     .description('what a run did, decided and cost: one file to read or to send')
@@ -213,6 +223,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'emend run jobs/greet.md --yes --push emend/greet --draft-pr',
   ],
   list: ['emend list', 'emend list --json'],
+  calls: ['emend calls 3f2a', 'emend calls 3f2a 2 --prompt', 'emend calls 3f2a 2 --answer | emend patch -'],
   show: ['emend show 3f2a', 'emend show 3f2a --json'],
   diff: ['emend diff 3f2a', 'emend diff 3f2a | git apply --check'],
   review: ['emend review', 'emend review 3f2a'],

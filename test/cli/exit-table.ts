@@ -103,6 +103,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('home', 'plan run plan.md', end(unavailable, 'says what to look at', 'No Temporal server')),
   same('home', 'list', end(done, 'lists the archive, and says so', 'No Temporal server')),
   same('home', 'stats', end(done, 'counts the archive', 'plans')),
+  same('home', 'calls abcd', end(unavailable, 'cannot know the run', 'No run starts with')),
   same('home', 'show abcd', end(unavailable, 'cannot know the run', 'No run starts with "abcd"')),
   same('home', 'review', end(unavailable, 'cannot know what waits', 'No Temporal server')),
   same('home', 'watch', end(unavailable, 'says what to look at', 'No Temporal server')),

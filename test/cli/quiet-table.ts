@@ -134,6 +134,7 @@ export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   show: 'one screen, with the commands that answer',
   diff: 'the diff, and beside it what guards found',
   'evidence verify': 'what does not hold',
+  calls: 'calls, or the texts of one',
   stats: 'numbers',
   completion: 'a script',
   decide: 'what came of the answer',

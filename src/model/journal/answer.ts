@@ -3,7 +3,7 @@ import { priceBy, type PriceTable, estimateRequestTokens } from '../tokens.js';
 import { type LoggedStream, readLog } from './stream-log.js';
 import type { ModelAnswer, ModelRequest, StreamEvent, JournaledAttempt } from '../ports.js';
 import { NO_USAGE, sumUsage, type StepUsage } from '../../shared/usage.js';
-import { SLEPT, type AttemptRecord, type CallFiles, type CallRecord } from './records.js';
+import type { AttemptRecord, CallFiles, CallRecord } from './records.js';
 
 type Tokens = ModelAnswer['usage'];
 
@@ -120,8 +120,8 @@ export interface RecordedAttempt {
   readonly record: AttemptRecord;
   readonly state: JournaledAttempt['state'];
   readonly stream: LoggedStream;
-  /** Cut off because its process stood still. */
-  readonly slept: boolean;
+  /** EndRecord's; null: it has no end, or an answer alone. */
+  readonly why: string | null;
   readonly usage: StepUsage;
 }
 
@@ -140,7 +140,7 @@ export const readAttempts = async (files: CallFiles, call: CallRecord): Promise<
     const state = stream.complete ? 'answered' : (end?.state ?? 'open');
     const { request, prices } = call;
     const usage = state === 'failed' ? NO_USAGE : attemptUsage({ stream, state, request, prices });
-    attempts.push({ attempt, record, state, stream, slept: end?.why === SLEPT, usage });
+    attempts.push({ attempt, record, state, stream, why: end?.why ?? null, usage });
   }
   return attempts;
 };

@@ -5,30 +5,86 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepKey } from '../../shared/ids.js';
 import { onDisk, orNull } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
-import { textDelta, readAttempts } from './answer.js';
-import { CallFiles, stepDir } from './records.js';
+import { textDelta, toAnswer, readAttempts, type RecordedAttempt } from './answer.js';
+import { CallFiles, stepDir, type CallRecord } from './records.js';
 import { eventOfLine } from './stream-log.js';
 import type { Role, JournaledAttempt } from '../ports.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 
 const RUNNING_POLL_MS = 200; // bound: Other processes' calls are looked at this often.
 
+interface Seen {
+  readonly callKey: string;
+  readonly call: CallRecord;
+  readonly recorded: RecordedAttempt;
+}
+
 /** `dir`: `storePaths(store).calls`. In the order in which the attempts were begun. */
-export const attemptsOfStep = async (sys: Sys, dir: string, stepKey: string): Promise<readonly JournaledAttempt[]> => {
+const seenAttempts = async (sys: Sys, dir: string, stepKey: string): Promise<readonly Seen[]> => {
   const step = stepDir(dir, stepKey);
   const names = (await onDisk(`Reading the call journal at ${step}`, () => orNull(sys.readdir(step)))) ?? [];
-  const found: { readonly at: string; readonly attempt: JournaledAttempt }[] = [];
+  const found: Seen[] = [];
   for (const callKey of names.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
     const files = new CallFiles(sys, join(step, callKey));
     const call = await files.get('call.json');
     if (call === null) continue;
-    for (const { record, attempt, state, usage } of await readAttempts(files, call))
-      found.push({ at: record.at, attempt: { callKey, key: call.key, attempt, state, usage } });
+    for (const recorded of await readAttempts(files, call)) found.push({ callKey, call, recorded });
   }
-  return found
-    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.attempt.attempt - b.attempt.attempt))
-    .map(({ attempt }) => attempt);
+  const begun = ({ recorded: { record, attempt } }: Seen): string => `${record.at} ${String(attempt).padStart(6, '0')}`;
+  return found.sort((one, two) => (begun(one) < begun(two) ? -1 : begun(one) > begun(two) ? 1 : 0));
 };
+
+export const attemptsOfStep = async (sys: Sys, dir: string, stepKey: string): Promise<readonly JournaledAttempt[]> =>
+  (await seenAttempts(sys, dir, stepKey)).map(({ callKey, call: { key }, recorded: { attempt, state, usage } }) => ({
+    ...{ callKey, key, attempt, state, usage },
+  }));
+
+/** A model call as people look at it: one attempt at a recorded call. */
+export interface ShownCall {
+  /** From 1, in the order in which the calls of the run were begun. */
+  readonly n: number;
+  /** ISO time of its begin. */
+  readonly at: string;
+  readonly role: Role;
+  /** Target path, or `*` for the whole step. */
+  readonly file: string;
+  readonly format: string;
+  readonly model: string;
+  /** At the same recorded call, from 1. */
+  readonly attempt: number;
+  readonly state: JournaledAttempt['state'];
+  /** The answer's stop reason, or what cut the call off; null: neither is known. */
+  readonly why: string | null;
+  readonly usage: StepUsage;
+}
+/** As they were sent and as they came, as far as they did: secrets are placeholders in both. */
+export interface CallTexts {
+  readonly system: string;
+  readonly messages: readonly { readonly role: string; readonly text: string }[];
+  readonly answer: string;
+}
+
+/** Throws ProblemError `disk` where the journal cannot be read. */
+export const callsOfStep = async (
+  dir: string,
+  stepKey: string,
+): Promise<readonly { readonly call: ShownCall; readonly texts: CallTexts }[]> =>
+  (await seenAttempts(realSys, dir, stepKey)).map(({ call: { request, key }, recorded }, index) => {
+    const { record, attempt, state, stream, usage, why } = recorded;
+    const { text: answer, stopReason, model } = toAnswer(stream, request.model);
+    const joined = (blocks: readonly { readonly text: string }[]): string =>
+      blocks.map(({ text }) => text).join('\n\n');
+    return {
+      call: {
+        ...{ n: index + 1, at: record.at, role: key.role, file: key.file, format: key.format, model, attempt, state },
+        ...{ why: state === 'answered' ? stopReason : why, usage },
+      },
+      texts: {
+        ...{ system: joined(request.system), answer },
+        messages: request.messages.map(({ role, content }) => ({ role, text: joined(content) })),
+      },
+    };
+  });
 
 /** What the attempts of a step that has ended came to: one that nobody ended was cut off. */
 export const usageOfEnded = (attempts: readonly JournaledAttempt[]): StepUsage =>

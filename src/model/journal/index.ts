@@ -18,6 +18,7 @@ import {
   stepDir,
   type AnswerRecord,
   type CallRecord,
+  SLEPT,
   endOwnership,
   takeOwnership,
 } from './records.js';
@@ -126,7 +127,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
         } catch (error) {
           const now = await readAttempts(files, call);
           // Says nothing of the model: asked once more, as after any attempt that its worker lost. A cancelled one ends in the next turn.
-          if (now.some(({ attempt, slept }) => attempt === next && slept)) continue;
+          if (now.some(({ attempt, why }) => attempt === next && why === SLEPT)) continue;
           // The last attempt that may be cut off was: say so now instead of asking for one more retry.
           if (!(error instanceof ModelError) || error.kind === 'cancelled' || !lost(now, input)) throw error;
         }
@@ -159,7 +160,7 @@ const answered = (call: CallRecord, { answer, usage }: AnswerRecord, recorded: b
 });
 
 const lost = (attempts: readonly RecordedAttempt[], { maxUnknownCalls }: JournalAsk): boolean =>
-  attempts.filter((a) => a.state === 'unknown' && !a.slept).length >= maxUnknownCalls;
+  attempts.filter((a) => a.state === 'unknown' && a.why !== SLEPT).length >= maxUnknownCalls;
 
 /** US dollars per million of each kind of token. */
 const pricesOf = (price: JournalAsk['price'], model: string): CallRecord['prices'] => {

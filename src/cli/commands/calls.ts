@@ -1,0 +1,67 @@
+/** `emend calls RUN [N]`: what was asked of models, what they answered, what it cost. */
+import { listCalls, readCall, type CallTexts, type ShownCall } from '../../client/runs/calls.js';
+import { reading } from '../../client/open.js';
+import { resolveRun } from '../../client/runs/resolve.js';
+import { shownKey } from '../../shared/ids.js';
+import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { tokensIn } from '../../shared/usage.js';
+import type { Io, JsonFlag } from '../io.js';
+import { printJson } from '../json.js';
+import { plain, table } from '../render/text.js';
+import { withEmend } from '../session.js';
+
+interface CallsFlags extends JsonFlag {
+  readonly prompt?: true;
+  readonly answer?: true;
+}
+
+export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFlags): Promise<ExitCode> =>
+  withEmend(io, async (emend) => {
+    if (n === undefined && (flags.prompt ?? flags.answer) === true)
+      return fail('usage', 'Which call?', `See \`emend calls ${run}\`, then: emend calls ${run} N --prompt`);
+    if (n !== undefined && !/^[1-9]\d{0,5}$/.test(n))
+      return fail(
+        'usage',
+        `"${n.slice(0, 40)}" is no number of a call; expected 1 or more.`,
+        `See: emend calls ${run}`,
+      );
+    const { stepKey } = await reading(emend, (told) => resolveRun(told, run));
+    if (n !== undefined) showCall(io, await readCall(emend, stepKey, Number(n)), flags);
+    else {
+      const found = await listCalls(emend, stepKey);
+      if (flags.json === true) printJson(io, 'calls', { v: 1, stepKey, calls: found });
+      else if (found.length === 0)
+        io.out(`No model was called for run ${shownKey(stepKey)}, or its calls are removed.`);
+      else for (const text of callTable(found)) io.out(text);
+    }
+    return EXIT.done;
+  });
+
+const showCall = (io: Io, call: ShownCall & CallTexts, flags: CallsFlags): void => {
+  if (flags.json === true) {
+    printJson(io, 'calls N', { v: 1, ...call });
+    return;
+  }
+  const [prompt, answer] = [flags.prompt === true, flags.answer === true];
+  // Piped, an answer goes out as it came, so that it can be applied.
+  const print = (text: string): void => {
+    io.write(`${io.outIsTty ? plain(text) : text}${text.endsWith('\n') ? '' : '\n'}`);
+  };
+  if (!prompt && !answer) for (const text of callTable([call])) io.out(text);
+  const parts = [{ role: 'system', text: call.system }, ...call.messages];
+  if (prompt || !answer) for (const { role, text } of parts) print(`[${role}]\n${text}`);
+  if (answer && !prompt) print(call.answer);
+  else if (answer || !prompt) print(`[answer]\n${call.answer}`);
+};
+
+const callTable = (found: readonly ShownCall[]): readonly string[] =>
+  table([
+    ['call', 'for', 'file', 'model', 'attempt', 'tokens in', 'out', 'US dollars', 'seconds', 'outcome'],
+    ...found.map(({ n, role, file, model, attempt, usage, ...call }) => [
+      ...[String(n), role, plain(file), plain(model), String(attempt), String(tokensIn(usage))],
+      ...[String(usage.output_tokens), usage.usd?.toFixed(4) ?? 'not known', usage.seconds.toFixed(1), outcomeOf(call)],
+    ]),
+  ]);
+
+const outcomeOf = ({ state, why }: Pick<ShownCall, 'state' | 'why'>): string =>
+  `${state === 'unknown' ? 'cut off' : state === 'open' ? 'running' : state}${why === null ? '' : ` (${plain(why)})`}`;
