@@ -18,15 +18,22 @@ const limit = (value: number | null, unit: string, [min, max]: readonly [number,
   what,
 });
 
+const inUnit =
+  (unit: string) =>
+  (value: number, range: readonly [number, number], what: string): LimitSpec =>
+    limit(value, unit, range, what);
+const ms = inUnit('ms');
+const bytes = inUnit('bytes');
+
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
 /** Limits that a job or `emend.yaml` may set; resolved once by the first preflight and kept in the run. */
 export const LIMITS = {
   maxLinesFullFile: limit(500, 'lines', [0, 1_000_000], 'files up to this length are answered whole (bucket A)'),
-  maxBytesFullFile: limit(32 * KiB, 'bytes', [0, 16 * MiB], 'files up to this size are answered whole (bucket A)'),
+  maxBytesFullFile: bytes(32 * KiB, [0, 16 * MiB], 'files up to this size are answered whole (bucket A)'),
   maxLinesDiff: limit(1000, 'lines', [0, 10_000_000], 'files up to this length are answered as a diff (bucket B)'),
-  maxBytesDiff: limit(64 * KiB, 'bytes', [0, 64 * MiB], 'files up to this size are answered as a diff (bucket B)'),
+  maxBytesDiff: bytes(64 * KiB, [0, 64 * MiB], 'files up to this size are answered as a diff (bucket B)'),
   maxFilesBeforeSplit: limit(1, 'files', [1, 1000], 'more target files than this are split: one model call a file'),
   maxFilesPerStep: limit(1000, 'files', [1, 1000], 'more target files than this are refused before anything is paid'),
   maxAttemptsPerFile: limit(2, 'attempts', [1, 20], 'invalid and refused answers per file and fallback'),
@@ -55,18 +62,12 @@ export const LIMITS = {
   maxFailedVerifications: limit(3, 'verifications', [1, 20], 'failed verifications before a person is asked'),
   testTimeout_s: limit(600, 'seconds', [1, 86_400], 'time of one verification'),
   baselineWait_s: limit(60, 'seconds', [0, 86_400], 'the first call waits so long for the tests of the base'),
-  testOutput_bytes: limit(
-    1 * MiB,
-    'bytes',
-    [1 * KiB, 64 * MiB],
-    'kept output of one verification (its head and its end)',
-  ),
-  maxFile_bytes: limit(64 * MiB, 'bytes', [1, 512 * MiB], 'a target file'),
-  maxContextFile_bytes: limit(1 * MiB, 'bytes', [1, 64 * MiB], 'a context or rules file'),
-  maxAnswer_bytes: limit(16 * MiB, 'bytes', [1 * KiB, 256 * MiB], 'one model answer'),
-  maxCallLog_bytes: limit(
+  testOutput_bytes: bytes(1 * MiB, [1 * KiB, 64 * MiB], 'kept output of one verification (its head and its end)'),
+  maxFile_bytes: bytes(64 * MiB, [1, 512 * MiB], 'a target file'),
+  maxContextFile_bytes: bytes(1 * MiB, [1, 64 * MiB], 'a context or rules file'),
+  maxAnswer_bytes: bytes(16 * MiB, [1 * KiB, 256 * MiB], 'one model answer'),
+  maxCallLog_bytes: bytes(
     64 * MiB,
-    'bytes',
     [4 * KiB, 1024 * MiB],
     "one model call's log: its events as they came, thinking too",
   ),
@@ -88,71 +89,47 @@ export type Limits = Record<LimitName, number | null>;
  * (upper case), so that crash tests run with 1 to 3 s where people run with the defaults.
  */
 export const TIMINGS = {
-  heartbeat_ms: limit(20_000, 'ms', [50, 600_000], 'a model call heartbeats this often'),
-  heartbeatTimeout_ms: limit(60_000, 'ms', [200, 3_600_000], 'a model call without a heartbeat is taken for dead'),
-  modelCallTimeout_ms: limit(3_600_000, 'ms', [1000, 86_400_000], 'one attempt of a model call, start to close'),
-  modelCallTotal_ms: limit(
-    4 * 3_600_000,
-    'ms',
-    [1000, 7 * 86_400_000],
-    'all attempts of a model call, schedule to close',
-  ),
+  heartbeat_ms: ms(20_000, [50, 600_000], 'a model call heartbeats this often'),
+  heartbeatTimeout_ms: ms(60_000, [200, 3_600_000], 'a model call without a heartbeat is taken for dead'),
+  modelCallTimeout_ms: ms(3_600_000, [1000, 86_400_000], 'one attempt of a model call, start to close'),
+  modelCallTotal_ms: ms(4 * 3_600_000, [1000, 7 * 86_400_000], 'all attempts of a model call, schedule to close'),
   modelCallAttempts: limit(
     5,
     'attempts',
     [1, 100],
     "attempts of a model call (after a worker's death, a time-out, a full disk) before a decision is asked",
   ),
-  outageWait_ms: limit(10_000, 'ms', [10, 600_000], 'first wait for a model that is down; doubles with each try'),
-  outageMaxWait_ms: limit(
-    300_000,
-    'ms',
-    [10, 3_600_000],
-    'longest wait for a model that is down, but for its retry-after',
-  ),
-  streamIdle_ms: limit(120_000, 'ms', [100, 3_600_000], 'silence in a stream before the call is given up'),
-  callOwner_ms: limit(
+  outageWait_ms: ms(10_000, [10, 600_000], 'first wait for a model that is down; doubles with each try'),
+  outageMaxWait_ms: ms(300_000, [10, 3_600_000], 'longest wait for a model that is down, but for its retry-after'),
+  streamIdle_ms: ms(120_000, [100, 3_600_000], 'silence in a stream before the call is given up'),
+  callOwner_ms: ms(
     30_000,
-    'ms',
     [200, 3_600_000],
     'an unfinished call belongs to its owner this long after its last sign of life',
   ),
-  hostActivityTimeout_ms: limit(
+  hostActivityTimeout_ms: ms(
     600_000,
-    'ms',
     [1000, 86_400_000],
     'one attempt of host activities, the time of commands and the wait for their turn not counted',
   ),
-  hostHeartbeatTimeout_ms: limit(
-    30_000,
-    'ms',
-    [200, 3_600_000],
-    'host activities without a heartbeat are taken for dead',
-  ),
+  hostHeartbeatTimeout_ms: ms(30_000, [200, 3_600_000], 'host activities without a heartbeat are taken for dead'),
   hostActivityAttempts: limit(10, 'attempts', [1, 1000], 'attempts of host activities before a decision is asked'),
-  retryInitial_ms: limit(1000, 'ms', [10, 600_000], 'first wait before an activity is tried again'),
-  retryMaximum_ms: limit(60_000, 'ms', [10, 3_600_000], 'longest wait before an activity is tried again'),
-  scheduleToStart_ms: limit(600_000, 'ms', [500, 86_400_000], 'a host that takes no work this long is unreachable'),
-  commandTurn_ms: limit(
+  retryInitial_ms: ms(1000, [10, 600_000], 'first wait before an activity is tried again'),
+  retryMaximum_ms: ms(60_000, [10, 3_600_000], 'longest wait before an activity is tried again'),
+  scheduleToStart_ms: ms(600_000, [500, 86_400_000], 'a host that takes no work this long is unreachable'),
+  commandTurn_ms: ms(
     600_000,
-    'ms',
     [100, 86_400_000],
     'tests, hooks, formatters and large edits wait this long for their turn on a host before they are asked for anew',
   ),
-  lockPoll_ms: limit(
+  lockPoll_ms: ms(
     2_000,
-    'ms',
     [50, 600_000],
     'wait before asking again for a busy workspace (doubles up to 15 times this, then grows with the tries)',
   ),
-  acceptWait_ms: limit(3_000, 'ms', [100, 60_000], 'wait for a worker to accept a decision before it goes as a signal'),
-  stickyWait_ms: limit(
-    10_000,
-    'ms',
-    [100, 600_000],
-    'a workflow task waits this long for the worker that has the run cached',
-  ),
-  shutdownGrace_ms: limit(30_000, 'ms', [0, 3_600_000], 'a stopping worker lets running activities finish this long'),
+  acceptWait_ms: ms(3_000, [100, 60_000], 'wait for a worker to accept a decision before it goes as a signal'),
+  stickyWait_ms: ms(10_000, [100, 600_000], 'a workflow task waits this long for the worker that has the run cached'),
+  shutdownGrace_ms: ms(30_000, [0, 3_600_000], 'a stopping worker lets running activities finish this long'),
   modelCalls_perSecond: limit(
     20,
     'calls a second',
@@ -160,9 +137,9 @@ export const TIMINGS = {
     'model calls started on the queue of all workers together',
   ),
   modelCalls_atOnce: limit(20, 'calls', [1, 1_000], 'model calls under way in one worker'),
-  secondScore_ms: limit(60_000, 'ms', [100, 3_600_000], "a phase's second score is waited for this long"),
+  secondScore_ms: ms(60_000, [100, 3_600_000], "a phase's second score is waited for this long"),
   planRun_groups: limit(100, 'groups', [1, 10_000], 'a plan goes on in a new run after so many phases or waves'),
-  connect_ms: limit(5_000, 'ms', [100, 600_000], 'wait for the Temporal server to answer a new connection'),
+  connect_ms: ms(5_000, [100, 600_000], 'wait for the Temporal server to answer a new connection'),
 } as const satisfies Record<string, LimitSpec>;
 
 export type TimingName = keyof typeof TIMINGS;

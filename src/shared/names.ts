@@ -1,10 +1,4 @@
-/**
- * Everything that crosses the boundary between client, workflow and activities: names, types, versions.
- * ◆ Every input carries `v`. File contents and answers travel as blob references only.
- */
-import { DEFAULT_QUEUE_PREFIX } from './step-activities.js';
-
-// ------------------------------------------------------------------------------------------------------------------------- names
+/** Names that client, workflow and worker share. */
 export const WORKFLOWS = { editStep: 'editStep', plan: 'plan' } as const;
 export const UPDATES = { decide: 'decide' } as const;
 /** `decide` takes a DecisionRequest; the short ones take `{"decision": "<id>", "files"?, "note"?, "set"?}`. */
@@ -42,4 +36,4 @@ export const queueNames = (prefix: string, hostId: string): Queues => ({
 export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
 /** Prefix of the task queues (`EMEND_QUEUE`): one set of workers serves one prefix. */
 export const queuePrefix = (env: Readonly<Record<string, string | undefined>>): string =>
-  env.EMEND_QUEUE === undefined || env.EMEND_QUEUE === '' ? DEFAULT_QUEUE_PREFIX : env.EMEND_QUEUE;
+  env.EMEND_QUEUE === undefined || env.EMEND_QUEUE === '' ? 'emend' : env.EMEND_QUEUE;

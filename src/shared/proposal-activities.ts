@@ -1,7 +1,4 @@
-/**
- * Everything that crosses the boundary between client, workflow and activities: names, types, versions.
- * ◆ Every input carries `v`. File contents and answers travel as blob references only.
- */
+/** What crosses between an edit step's workflow and its activities from the proposal to the commit. */
 import type { StepEvent } from './events.js';
 import type { AuditReport } from './audit.js';
 import type { Finding } from './formats.js';
@@ -282,3 +279,12 @@ export type CommitResult =
       readonly staged?: BlobRef;
     }
   | { readonly outcome: 'failed'; readonly problem: Problem };
+
+export interface ProposalActivities {
+  buildProposal(input: BuildProposalInput): Promise<BuildProposalResult | NotYet>;
+  applyProposal(input: ApplyInput): Promise<ApplyResult>;
+  rebaseProposal(input: RebaseInput): Promise<RebaseResult>;
+  verify(input: VerifyInput): Promise<VerifyOutcome | NotYet>;
+  rollBack(input: RollbackInput): Promise<RollbackResult>;
+  commit(input: CommitInput): Promise<CommitResult | NotYet>;
+}

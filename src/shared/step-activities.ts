@@ -1,11 +1,11 @@
 /**
- * Everything that crosses the boundary between client, workflow and activities: names, types, versions.
+ * What crosses between an edit step's workflow and its activities, but for what comes after the proposal (proposal-activities.ts).
  * ◆ Every input carries `v`. File contents and answers travel as blob references only.
  */
 import type { StepEstimate, StepUsage } from './usage.js';
 import type { DecisionRequest, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
-import type { AuditInput, AuditResult } from './audit-activities.js';
+import type { AuditReport } from './audit.js';
 import type { Bucket, Format } from './formats.js';
 import type { Baseline, Overrides, Limits } from './limits.js';
 import type { Problem } from './problems.js';
@@ -14,25 +14,13 @@ import type { TestPlan } from './plan.js';
 import type { BlobRef, StepKey } from './ids.js';
 import type {
   ActivityBase,
-  BuildProposalInput,
-  BuildProposalResult,
+  Application,
   NotYet,
-  ApplyInput,
-  ApplyResult,
-  RebaseInput,
-  RebaseResult,
+  ProposalActivities,
   VerifyInput,
-  VerifyOutcome,
   VerifyResult,
-  RollbackInput,
-  RollbackResult,
-  CommitInput,
-  CommitResult,
 } from './proposal-activities.js';
 
-export const DEFAULT_QUEUE_PREFIX = 'emend';
-
-// -------------------------------------------------------------------------------------------------------------------- activities
 export interface PreflightInput extends ActivityBase {
   readonly workspace: string;
   readonly job: BlobRef;
@@ -94,28 +82,27 @@ export type PreflightResult =
   | { readonly outcome: 'pick'; readonly snapshot: BlobRef; readonly estimate: StepEstimate }
   | { readonly outcome: 'refused'; readonly problem: Problem };
 
-export interface PickInput extends ActivityBase {
-  readonly snapshot: BlobRef;
-  readonly regeneration: number;
-  /** Limits that decisions changed since preflight; absent: none. */
-  readonly limits?: Partial<Limits>;
-}
-export type PickResult =
-  | { readonly outcome: 'picked'; readonly paths: readonly string[]; readonly usage: StepUsage }
-  | {
-      readonly outcome: 'failed';
-      readonly reason: PauseReason;
-      readonly message: string;
-      readonly usage: StepUsage;
-      /** With `model_unavailable`: the run waits and asks again. */
-      readonly down?: ModelDown;
-    };
-
+/** Of each activity that asks a model for the step. */
 export interface BriefInput extends ActivityBase {
   readonly snapshot: BlobRef;
   /** Limits that decisions changed since preflight; absent: none. */
   readonly limits?: Partial<Limits>;
 }
+/** No answer that can be used. */
+interface Unanswered {
+  readonly outcome: 'failed';
+  readonly reason: PauseReason;
+  readonly message: string;
+  readonly usage: StepUsage;
+  /** With `model_unavailable`: the run waits and asks again. */
+  readonly down?: ModelDown;
+}
+export interface PickInput extends BriefInput {
+  readonly regeneration: number;
+}
+export type PickResult =
+  Unanswered | { readonly outcome: 'picked'; readonly paths: readonly string[]; readonly usage: StepUsage };
+
 export interface BriefResult {
   /** Null: no usable answer; the chunks go without. */
   readonly brief: BlobRef | null;
@@ -124,8 +111,7 @@ export interface BriefResult {
   readonly down?: ModelDown;
 }
 
-export interface ProposeInput extends ActivityBase {
-  readonly snapshot: BlobRef;
+export interface ProposeInput extends BriefInput {
   /** `*`: all targets in one call. */
   readonly file: string;
   /** Number of this chunk in the step; later results of a file replace earlier ones. */
@@ -142,8 +128,6 @@ export interface ProposeInput extends ActivityBase {
   readonly note: string | null;
   /** What was refused last, with the edit. */
   readonly refusal: BlobRef | null;
-  /** Limits that decisions changed since preflight; absent: none. */
-  readonly limits?: Partial<Limits>;
   /** Absent: the call is for whole files. */
   readonly region?: RegionPart;
   /** Absent: nothing was asked for. */
@@ -223,6 +207,24 @@ export type ProposeResult = { readonly usage: StepUsage } & (
   | { readonly outcome: 'model_unavailable'; readonly message: string; readonly down: ModelDown }
 );
 
+export interface AuditInput extends BriefInput {
+  /** What is to be audited: first base and last result of each file. */
+  readonly applications: readonly Application[];
+  readonly regeneration: number;
+  /** Answers that may be asked for until one is an audit. */
+  readonly calls: number;
+  readonly secrets?: 'mask' | 'send';
+}
+/** `refusal`: what the next attempt is told; null: it passed. `failed`: there is no audit, which is no pass. */
+export type AuditResult =
+  | Unanswered
+  | {
+      readonly outcome: 'audited';
+      readonly report: AuditReport;
+      readonly refusal: BlobRef | null;
+      readonly usage: StepUsage;
+    };
+
 /**
  * Tests on files that are not applied: on the base, or with a proposal that waits for approval. `modelBase`: a model wrote some of it, and
  * none of it runs without the sandbox. `again`: how often a person asked for them again, and what was said before does not count.
@@ -275,19 +277,13 @@ export interface VerifyDecisionInput extends ActivityBase {
 export type VerifyDecisionResult = { readonly signer: string } | { readonly why: string };
 
 /** The activities as workflows see them. `createActivities` in src/activities is checked against this. */
-export interface StepActivities {
+export interface StepActivities extends ProposalActivities {
   preflight(input: PreflightInput): Promise<PreflightResult>;
   pickFiles(input: PickInput): Promise<PickResult>;
   writeBrief(input: BriefInput): Promise<BriefResult>;
   proposeEdit(input: ProposeInput): Promise<ProposeResult>;
   countUsage(input: CountUsageInput): Promise<CountUsageResult>;
-  buildProposal(input: BuildProposalInput): Promise<BuildProposalResult | NotYet>;
-  applyProposal(input: ApplyInput): Promise<ApplyResult>;
-  rebaseProposal(input: RebaseInput): Promise<RebaseResult>;
-  verify(input: VerifyInput): Promise<VerifyOutcome | NotYet>;
   tryTests(input: TryInput): Promise<TryResult | NotYet>;
   auditChange(input: AuditInput): Promise<AuditResult>;
-  rollBack(input: RollbackInput): Promise<RollbackResult>;
-  commit(input: CommitInput): Promise<CommitResult | NotYet>;
   verifyDecision(input: VerifyDecisionInput): Promise<VerifyDecisionResult>;
 }

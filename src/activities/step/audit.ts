@@ -3,7 +3,7 @@ import { inputBudget, modelEntry, mostOutput_tokens } from '../../documents/job/
 import { readDiff } from '../../edits/index.js';
 import { auditSchema, buildAuditRequest, changedPlaces, type AuditPrompt } from '../../model/prompts/index.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
-import type { AuditInput, AuditResult } from '../../shared/audit-activities.js';
+import type { AuditInput, AuditResult } from '../../shared/step-activities.js';
 import { auditLines, type AuditReport } from '../../shared/audit.js';
 import { canonicalJson } from '../../system/hash.js';
 import type { ProposalFile } from '../../workspace/proposal.js';

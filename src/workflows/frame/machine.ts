@@ -65,19 +65,24 @@ export type FrameEffect =
   | { readonly kind: 'back_off'; readonly ms: number }
   | { readonly kind: 'finish' };
 
-/** Facts that are told to every machine. */
-export type FrameFact =
-  | { readonly type: 'paused'; readonly pause: Pause }
-  | { readonly type: 'decided'; readonly request: DecisionRequest }
-  | { readonly type: 'ignored'; readonly what: string; readonly why: string }
-  | { readonly type: 'waited' }
+/** Facts that are told to every machine, by their type. */
+export interface FrameFacts {
+  paused: { pause: Pause };
+  decided: { request: DecisionRequest };
+  ignored: { what: string; why: string };
+  waited: object;
   /** So many moves in a row waited for nothing. */
-  | { readonly type: 'no_progress'; readonly effects: number }
-  | { readonly type: 'abort'; readonly by: string };
+  no_progress: { effects: number };
+  abort: { by: string };
+}
+/** One of `F`, of one type or of one of several. */
+export type FactOf<F, T extends keyof F = keyof F> = { [N in T]: { readonly type: N } & Readonly<F[N]> }[T];
+export type FrameFact = FactOf<FrameFacts>;
+/** Folds each fact into the state. `now` is workflow time, ms since the epoch. */
+export type Folds<S, F> = { readonly [T in keyof F]: (state: S, fact: FactOf<F, T>, now: number) => S };
 
 /** An activity that failed for good. A machine adds what it was about. */
 export interface ActivityFailed {
-  readonly type: 'activity_failed';
   readonly activity: ActivityName;
   readonly reason: PauseReason;
   readonly message: string;
@@ -90,7 +95,7 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
   next(state: S, now: number, long: boolean): M | FrameEffect;
   reduce(state: S, fact: F | FrameFact, now: number): S;
   perform(move: M, run: RunIo<S, F, A>): Promise<void> | void;
-  failed(fact: ActivityFailed, about: A | undefined): F;
+  failed(fact: ActivityFailed & { readonly type: 'activity_failed' }, about: A | undefined): F;
   /** No move is left: after an abort or a cancel, too, and not to be cut short. */
   end(run: RunIo<S, F, A>): Promise<void> | void;
   readonly views: {

@@ -1,15 +1,15 @@
 /** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
 import type { PhaseId, PlanOutcome, Report } from '../../shared/plan.js';
 import type { Answer, Pause } from '../../shared/decisions.js';
+import type { ActivityName, ResultOf } from '../../shared/activities.js';
 import { asking, waitsForHost } from '../frame/decision-state.js';
 import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
 import { emit, recordIgnored, noProgress, openDecision, tellFailed } from '../frame/log.js';
-import { within, type ActivityFailed, type FrameFact, type RunIo } from '../frame/machine.js';
+import { within, type ActivityFailed, type FactOf, type Folds, type FrameFacts, type RunIo } from '../frame/machine.js';
 import { answersTo, cut } from '../../shared/rules.js';
 import { abortPlan, applyPlanDecision, onControl } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
-import type { NotYet, VerifyOutcome } from '../../shared/proposal-activities.js';
 import { onPlanRead } from './reading.js';
 import { onGroupVerified, onMerged, onWorktree } from './worktrees.js';
 import {
@@ -22,57 +22,47 @@ import {
   tellComplexity,
   type ReviseTrigger,
 } from './revising.js';
-import type {
-  ApplyReplanResult,
-  DebugPhaseResult,
-  EvaluateTriggersResult,
-  ProposeReplanResult,
-  ScorePhaseResult,
-} from '../../shared/replan-activities.js';
 import { closePlan, groupOf, isDone, phaseOf, readAgain, withPhase, type PlanState, type Revising } from './state.js';
 import { isReport, onReported, withoutCurrent } from './reports.js';
-import type {
-  CheckpointResult,
-  MarkPhaseResult,
-  MergePhaseResult,
-  PhaseJobResult,
-  PrepareWorktreeResult,
-  ReadPlanResult,
-  RemoveWorktreeResult,
-} from '../../shared/plan-activities.js';
 
-export type PlanFact =
-  | FrameFact
-  | { readonly type: 'plan_read'; readonly result: ReadPlanResult }
-  | { readonly type: 'begun'; readonly group: readonly PhaseId[] }
-  | { readonly type: 'job_made'; readonly phase: PhaseId; readonly result: PhaseJobResult }
-  | { readonly type: 'phases_started'; readonly phases: readonly PhaseId[] }
-  | { readonly type: 'phase_ended'; readonly ended: EndedPhase }
-  | {
-      readonly type: 'worktree_ready';
-      readonly phase: PhaseId;
-      readonly name: string;
-      readonly result: PrepareWorktreeResult | NotYet;
-    }
-  | { readonly type: 'worktree_removed'; readonly name: string; readonly result: RemoveWorktreeResult }
-  | { readonly type: 'group_verified'; readonly base: boolean; readonly result: VerifyOutcome | NotYet }
+/** What an activity returned of a phase, or of what is being revised. */
+interface OfPhase<N extends ActivityName> {
+  phase: PhaseId;
+  result: ResultOf<N>;
+}
+interface OfRevising<N extends ActivityName> {
+  revising: Revising;
+  result: ResultOf<N>;
+}
+/** By their type. */
+interface PlanFacts extends FrameFacts {
+  plan_read: { result: ResultOf<'readPlan'> };
+  begun: { group: readonly PhaseId[] };
+  job_made: OfPhase<'writePhaseJob'>;
+  phases_started: { phases: readonly PhaseId[] };
+  phase_ended: { ended: EndedPhase };
+  worktree_ready: OfPhase<'prepareWorktree'> & { name: string };
+  worktree_removed: { name: string; result: ResultOf<'removeWorktree'> };
+  group_verified: { base: boolean; result: ResultOf<'verify'> };
   /** No test command: nothing is to be verified. */
-  | { readonly type: 'group_untested'; readonly base: boolean }
-  | { readonly type: 'phase_merged'; readonly phase: PhaseId; readonly result: MergePhaseResult }
-  | { readonly type: 'phase_marked'; readonly phase: PhaseId; readonly result: MarkPhaseResult }
-  | { readonly type: 'scored'; readonly phase: PhaseId; readonly result: ScorePhaseResult }
-  | { readonly type: 'revise'; readonly phase: PhaseId; readonly trigger: ReviseTrigger; readonly words: string }
-  | { readonly type: 'triggers_evaluated'; readonly revising: Revising; readonly result: EvaluateTriggersResult }
-  | { readonly type: 'debugged'; readonly revising: Revising; readonly result: DebugPhaseResult }
-  | { readonly type: 'proposed'; readonly revising: Revising; readonly result: ProposeReplanResult }
-  | { readonly type: 'replanned'; readonly revising: Revising; readonly result: ApplyReplanResult }
-  | { readonly type: 'reported'; readonly report: Report }
-  | { readonly type: 'checkpointed'; readonly result: CheckpointResult }
+  group_untested: { base: boolean };
+  phase_merged: OfPhase<'mergePhase'>;
+  phase_marked: OfPhase<'markPhase'>;
+  scored: OfPhase<'scorePhase'>;
+  revise: { phase: PhaseId; trigger: ReviseTrigger; words: string };
+  triggers_evaluated: OfRevising<'evaluateTriggers'>;
+  debugged: OfRevising<'debugPhase'>;
+  proposed: OfRevising<'proposeReplan'>;
+  replanned: OfRevising<'applyReplan'>;
+  reported: { report: Report };
+  checkpointed: { result: ResultOf<'saveCheckpoint'> };
   /** Phases side by side without a worktree: each gets its own before it runs. */
-  | { readonly type: 'worktrees_wanted' }
-  | { readonly type: 'control_received'; readonly control: 'pause' | 'resume' | 'stop'; readonly by: string }
-  | (ActivityFailed & { readonly phase: PhaseId | null })
-  | { readonly type: 'closed'; readonly outcome: PlanOutcome };
+  worktrees_wanted: object;
+  control_received: { control: 'pause' | 'resume' | 'stop'; by: string };
+  activity_failed: ActivityFailed & { phase: PhaseId | null };
+  closed: { outcome: PlanOutcome };
+}
+export type PlanFact = FactOf<PlanFacts>;
 /** What a plan's moves are performed with; each is about a phase, or about the plan as a whole. */
 export type PlanRun = RunIo<PlanState, PlanFact, PhaseId | null>;
 
@@ -117,15 +107,57 @@ function onBegun(before: PlanState, group: readonly PhaseId[], now: number): Pla
   }, state);
 }
 
-function onJob(
-  state: PlanState,
-  id: PhaseId,
-  { job, path, title, fallback }: Extract<PhaseJobResult, { outcome: 'ready' }>,
-  now: number,
-): PlanState {
+function onJob(state: PlanState, id: PhaseId, result: ResultOf<'writePhaseJob'>, now: number): PlanState {
+  if (result.outcome === 'refused')
+    return asking({ ...state, asked: id }, 'engine_failed', cut(state, result.problem.message));
+  const { job, path, title, fallback } = result;
   const made = withPhase(state, id, { job: { ref: job, path, title } });
   const { number: phase } = phaseOf(state, id);
   return fallback === undefined ? made : emit(made, now, { type: 'phase_fallback', phase, to: fallback });
+}
+
+function onStarted(state: PlanState, id: PhaseId, now: number): PlanState {
+  const { number, status, runs } = phaseOf(state, id);
+  if (status === 'running') return state;
+  return emit(withPhase(state, id, { status: 'running', runs: runs + 1, result: null }), now, {
+    type: 'phase_editing',
+    phase: number,
+    run: runs + 1,
+    child: phaseKey(state.input.stepKey, id, runs + 1),
+  });
+}
+
+function onWorktreeRemoved(state: PlanState, { name, result }: PlanFacts['worktree_removed'], now: number): PlanState {
+  const { dropped, kept: ref } = result;
+  const made = state.worktrees.made.filter((each) => each !== name);
+  const removed = emit(within(state, 'worktrees', { made }), now, {
+    ...{ type: 'worktree_removed', name, dropped },
+    ...(ref === null ? {} : { kept: ref }),
+  });
+  if (dropped === null || ref === null) return removed;
+  return within(removed, 'worktrees', { kept: [...state.worktrees.kept, { name, ref, commit: dropped }] });
+}
+
+function onRevise(state: PlanState, { phase, trigger, words }: PlanFacts['revise'], now: number): PlanState {
+  const { drifts } = state.revision;
+  const left = within(state, 'revision', { drifts: isReport(trigger) ? drifts.slice(1) : drifts });
+  const told = trigger === 'complexity' ? tellComplexity(left, phase, now) : left;
+  return beginRevising(told, phase, trigger, words);
+}
+
+function onCheckpointed(state: PlanState, path: string, now: number): PlanState {
+  const number = state.counts.checkpoints + 1;
+  const saved = within(state, 'counts', { checkpoints: number });
+  const next = state.stage.at === 'closed' ? saved : readAgain(saved);
+  return emit(next, now, { type: 'checkpoint_saved', number, path });
+}
+
+function onActivityFailed(state: PlanState, fact: PlanFacts['activity_failed'], now: number): PlanState {
+  const told = tellFailed(state, fact, now);
+  const message = cut(state, `${fact.activity}: ${fact.message}`);
+  // A mark asks no model again, whatever is lost: it is tried once more, or left out.
+  const reason = fact.activity === 'markPhase' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
+  return asking({ ...told, again: true, asked: fact.phase }, reason, message);
 }
 
 /** ◆ What made it so is not known: a `retry` begins with a new reading. Merges that are under way are not forgotten for it. */
@@ -137,106 +169,44 @@ function onNoProgress(state: PlanState, renames: number): PlanState {
   return readAgain(stopped, { inherit: stage.at === 'reading' ? stage.inherit : null });
 }
 
-/** `now` is workflow time, ms since the epoch. */
-export function reducePlan(state: PlanState, fact: PlanFact, now: number): PlanState {
-  switch (fact.type) {
-    case 'plan_read':
-      return onPlanRead(state, fact.result, now);
-    case 'begun':
-      return onBegun(state, fact.group, now);
-    case 'job_made': {
-      const { result } = fact;
-      if (result.outcome === 'ready') return onJob(state, fact.phase, result, now);
-      return asking({ ...state, asked: fact.phase }, 'engine_failed', cut(state, result.problem.message));
-    }
-    case 'phases_started':
-      return fact.phases.reduce<PlanState>(
-        (told, id) => {
-          const { number, status, runs } = phaseOf(told, id);
-          if (status === 'running') return told;
-          return emit(withPhase(told, id, { status: 'running', runs: runs + 1, result: null }), now, {
-            type: 'phase_editing',
-            phase: number,
-            run: runs + 1,
-            child: phaseKey(state.input.stepKey, id, runs + 1),
-          });
-        },
-        { ...state, stage: { at: 'running' } },
-      );
-    case 'worktree_ready':
-      return fact.result.outcome === 'busy' ? state : onWorktree(state, fact.phase, fact.name, fact.result);
-    case 'worktree_removed': {
-      const { name } = fact;
-      const { dropped, kept: ref } = fact.result;
-      const made = state.worktrees.made.filter((each) => each !== name);
-      const removed = emit(within(state, 'worktrees', { made }), now, {
-        ...{ type: 'worktree_removed', name, dropped },
-        ...(ref === null ? {} : { kept: ref }),
-      });
-      if (dropped === null || ref === null) return removed;
-      return within(removed, 'worktrees', { kept: [...state.worktrees.kept, { name, ref, commit: dropped }] });
-    }
-    case 'group_verified':
-      return fact.result.outcome === 'busy' ? state : onGroupVerified(state, fact.base, fact.result, now);
-    case 'group_untested':
-      return { ...state, stage: { at: fact.base ? 'jobs' : 'marking' } };
-    case 'phase_merged':
-      return onMerged(state, fact.phase, fact.result, now);
-    case 'phase_ended':
-      return onPhaseEnded(state, fact.ended, now);
-    case 'phase_marked':
-      return onMarked(state, fact.phase, fact.result, now);
-    case 'scored':
-      return onScored(state, fact.phase, fact.result, now);
-    case 'revise': {
-      const { drifts } = state.revision;
-      const left = within(state, 'revision', { drifts: isReport(fact.trigger) ? drifts.slice(1) : drifts });
-      const told = fact.trigger === 'complexity' ? tellComplexity(left, fact.phase, now) : left;
-      return beginRevising(told, fact.phase, fact.trigger, fact.words);
-    }
-    case 'triggers_evaluated':
-      return onTriggersEvaluated(state, fact.revising, fact.result, now);
-    case 'debugged':
-      return onDebugged(state, fact.revising, fact.result, now);
-    case 'proposed':
-      return onProposed(state, fact.revising, fact.result, now);
-    case 'replanned':
-      return onReplanned(state, fact.revising, fact.result, now);
-    case 'reported':
-      return onReported(state, fact.report, now);
-    case 'waited':
-      return { ...within(state, 'busy', { waiting: false }), ...waited(state, now) };
-    case 'checkpointed': {
-      const number = state.counts.checkpoints + 1;
-      const saved = within(state, 'counts', { checkpoints: number });
-      return emit(state.stage.at === 'closed' ? saved : readAgain(saved), now, {
-        type: 'checkpoint_saved',
-        number,
-        path: fact.result.path,
-      });
-    }
-    case 'paused':
-      return onPaused(state, fact.pause, now);
-    case 'decided':
-      return applyPlanDecision(state, fact.request, now);
-    case 'worktrees_wanted':
-      return { ...state, stage: { at: 'worktrees' } };
-    case 'ignored':
-      return recordIgnored(state, fact, now);
-    case 'control_received':
-      return onControl(state, fact.control, fact.by, now);
-    case 'activity_failed': {
-      const told = tellFailed(state, fact, now);
-      const message = cut(state, `${fact.activity}: ${fact.message}`);
-      // A mark asks no model again, whatever is lost: it is tried once more, or left out.
-      const reason = fact.activity === 'markPhase' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
-      return asking({ ...told, again: true, asked: fact.phase }, reason, message);
-    }
-    case 'no_progress':
-      return onNoProgress(state, fact.effects);
-    case 'abort':
-      return abortPlan(state, { by: fact.by, withoutHost: waitsForHost(state) }, now);
-    case 'closed':
-      return closePlan(state, fact.outcome, now);
-  }
-}
+const FOLDS: Folds<PlanState, PlanFacts> = {
+  plan_read: (state, { result }, now) => onPlanRead(state, result, now),
+  begun: (state, { group }, now) => onBegun(state, group, now),
+  job_made: (state, { phase, result }, now) => onJob(state, phase, result, now),
+  phases_started: (state, { phases }, now) =>
+    phases.reduce<PlanState>((told, id) => onStarted(told, id, now), { ...state, stage: { at: 'running' } }),
+  worktree_ready: (state, { phase, name, result }) =>
+    result.outcome === 'busy' ? state : onWorktree(state, phase, name, result),
+  worktree_removed: onWorktreeRemoved,
+  group_verified: (state, { base, result }, now) =>
+    result.outcome === 'busy' ? state : onGroupVerified(state, base, result, now),
+  group_untested: (state, { base }) => ({ ...state, stage: { at: base ? 'jobs' : 'marking' } }),
+  phase_merged: (state, { phase, result }, now) => onMerged(state, phase, result, now),
+  phase_ended: (state, { ended }, now) => onPhaseEnded(state, ended, now),
+  phase_marked: (state, { phase, result }, now) => onMarked(state, phase, result, now),
+  scored: (state, { phase, result }, now) => onScored(state, phase, result, now),
+  revise: onRevise,
+  triggers_evaluated: (state, { revising, result }, now) => onTriggersEvaluated(state, revising, result, now),
+  debugged: (state, { revising, result }, now) => onDebugged(state, revising, result, now),
+  proposed: (state, { revising, result }, now) => onProposed(state, revising, result, now),
+  replanned: (state, { revising, result }, now) => onReplanned(state, revising, result, now),
+  reported: (state, { report }, now) => onReported(state, report, now),
+  waited: (state, _, now) => ({ ...within(state, 'busy', { waiting: false }), ...waited(state, now) }),
+  checkpointed: (state, { result }, now) => onCheckpointed(state, result.path, now),
+  paused: (state, { pause }, now) => onPaused(state, pause, now),
+  decided: (state, { request }, now) => applyPlanDecision(state, request, now),
+  worktrees_wanted: (state) => ({ ...state, stage: { at: 'worktrees' } }),
+  ignored: recordIgnored,
+  control_received: (state, { control, by }, now) => onControl(state, control, by, now),
+  activity_failed: onActivityFailed,
+  no_progress: (state, { effects }) => onNoProgress(state, effects),
+  abort: (state, { by }, now) => abortPlan(state, { by, withoutHost: waitsForHost(state) }, now),
+  closed: (state, { outcome }, now) => closePlan(state, outcome, now),
+};
+
+/** Folds one fact into the state. `now` is workflow time, ms since the epoch. */
+export const reducePlan = <T extends keyof PlanFacts>(
+  state: PlanState,
+  fact: FactOf<PlanFacts, T>,
+  now: number,
+): PlanState => FOLDS[fact.type](state, fact, now);

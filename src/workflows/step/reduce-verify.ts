@@ -3,7 +3,7 @@ import { within } from '../frame/machine.js';
 import { emit, onModelDown } from '../frame/log.js';
 import { asking } from '../frame/decision-state.js';
 import type { DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
-import type { AuditResult } from '../../shared/audit-activities.js';
+import type { AuditResult } from '../../shared/step-activities.js';
 import { auditText } from '../../shared/audit.js';
 import type { RollbackResult, VerificationFailure } from '../../shared/proposal-activities.js';
 import { answeredAgain } from '../../shared/outage.js';

@@ -2,57 +2,48 @@
  * The one reducer of an edit step: facts (what an activity returned, what a person decided) in, the next state out. Pure and
  * deterministic: it runs inside the workflow, so ◆ a change of its outcomes for a kept history needs `patched`.
  */
-import type { ActivityName } from '../../shared/activities.js';
+import type { ActivityName, ResultOf } from '../../shared/activities.js';
 import type { StepUsage } from '../../shared/usage.js';
 import { abortStep, applyDecision } from './decide.js';
 import type { Answer, Pause } from '../../shared/decisions.js';
 import { pathsToApply, type Chunk } from './effects.js';
 import { answeredAgain, waited } from '../../shared/outage.js';
-import type {
-  ApplyResult,
-  CommitResult,
-  NotYet,
-  RebaseResult,
-  RollbackResult,
-  BuildProposalResult,
-  VerifyOutcome,
-} from '../../shared/proposal-activities.js';
-import type { AuditResult } from '../../shared/audit-activities.js';
-import type { BriefResult, PickResult, PreflightResult, TryResult } from '../../shared/step-activities.js';
 import { onApplied, onCommitted, onRebased, onProposalBuilt, onVerified } from './reduce-apply.js';
 import { onAudited, onRolledBack } from './reduce-verify.js';
 import { onPreflight } from './reduce-preflight.js';
 import { onTried } from './reduce-tests.js';
 import { failChunk, onChunkStarted, onProposed, onUsageCounted, spend, type Proposed } from './reduce-propose.js';
 import { asking, decisionId } from '../frame/decision-state.js';
-import { isPart, type FileEntry, type StepState, type Verdict } from './state.js';
+import { isPart, type FileEntry, type StepState } from './state.js';
 import { close, lookAgain, progressOf, resolveReview, withFiles } from './transitions.js';
 import { emit, recordIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
-import { within, type ActivityFailed, type FrameFact } from '../frame/machine.js';
+import { within, type ActivityFailed, type FactOf, type Folds, type FrameFacts } from '../frame/machine.js';
 import { answersTo, cut } from '../../shared/rules.js';
 
-export type Fact =
-  | FrameFact
-  | { readonly type: 'preflighted'; readonly result: PreflightResult }
-  | { readonly type: 'picked'; readonly result: PickResult }
-  | { readonly type: 'briefed'; readonly result: BriefResult }
-  | { readonly type: 'chunk_started'; readonly chunk: Chunk }
-  | ({ readonly type: 'proposed' } & Proposed)
+/** By their type. */
+interface Facts extends FrameFacts {
+  preflighted: { result: ResultOf<'preflight'> };
+  picked: { result: ResultOf<'pickFiles'> };
+  briefed: { result: ResultOf<'writeBrief'> };
+  chunk_started: { chunk: Chunk };
+  proposed: Proposed;
   /** Usage of the whole step by the journal; null: it could not be counted. */
-  | { readonly type: 'usage_counted'; readonly usage: StepUsage | null }
-  | { readonly type: 'proposal_built'; readonly result: BuildProposalResult | NotYet }
-  | { readonly type: 'approved_by_policy' }
-  | { readonly type: 'applied'; readonly result: ApplyResult }
-  | { readonly type: 'rebased'; readonly result: RebaseResult }
-  | { readonly type: 'verified'; readonly result: VerifyOutcome | NotYet }
-  | { readonly type: 'tried'; readonly result: TryResult | NotYet }
-  | { readonly type: 'audited'; readonly result: AuditResult }
+  usage_counted: { usage: StepUsage | null };
+  proposal_built: { result: ResultOf<'buildProposal'> };
+  approved_by_policy: object;
+  applied: { result: ResultOf<'applyProposal'> };
+  rebased: { result: ResultOf<'rebaseProposal'> };
+  verified: { result: ResultOf<'verify'> };
+  tried: { result: ResultOf<'tryTests'> };
+  audited: { result: ResultOf<'auditChange'> };
   /** The lock is ended. */
-  | { readonly type: 'released' }
-  | { readonly type: 'rolled_back'; readonly result: RollbackResult }
-  | { readonly type: 'committed'; readonly result: CommitResult | NotYet }
-  | (ActivityFailed & { readonly chunk: Chunk | null })
-  | { readonly type: 'finished' };
+  released: object;
+  rolled_back: { result: ResultOf<'rollBack'> };
+  committed: { result: ResultOf<'commit'> };
+  activity_failed: ActivityFailed & { chunk: Chunk | null };
+  finished: object;
+}
+export type Fact = FactOf<Facts>;
 
 // ---------------------------------------------------------------------------------------------------------------------- decisions
 function onPaused(state: StepState, wanted: Pause, now: number): StepState {
@@ -70,7 +61,7 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
   return openDecision(state, wanted, now, { answers, proposalId, progress: progressOf(state) });
 }
 
-function onActivityFailed(state: StepState, fact: Extract<Fact, { type: 'activity_failed' }>, now: number): StepState {
+function onActivityFailed(state: StepState, fact: Facts['activity_failed'], now: number): StepState {
   const told = tellFailed(state, fact, now);
   const message = cut(state, `${fact.activity}: ${fact.message}`);
   if (fact.chunk !== null) return failChunk(told, fact.chunk, { reason: fact.reason, message }, now);
@@ -89,99 +80,84 @@ const onNoTurn = (state: StepState, activity: ActivityName, now: number): StepSt
 const policyVerdict = (state: StepState): StepState => {
   const n = state.nextDecision;
   const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
-  const approved = withFiles({ ...state, nextDecision: n + 1 }, [...keys.keys()], (file): FileEntry => {
+  return withFiles({ ...state, nextDecision: n + 1 }, [...keys.keys()], (file): FileEntry => {
     const key = keys.get(file.path) ?? '';
     const standing = file.verdict?.key === key;
-    const verdict: Verdict = { answer: 'approve', decision: n, key };
-    return standing ? file : { ...file, verdict };
+    return standing ? file : { ...file, verdict: { answer: 'approve', decision: n, key } };
   });
-  return approved;
+};
+
+function onPicked(state: StepState, result: ResultOf<'pickFiles'>, now: number): StepState {
+  if (result.outcome === 'failed' && result.down !== undefined) return onModelDown(state, result.down, 'pick', now);
+  const paid = spend({ ...state, ...answeredAgain(state, now) }, result.usage);
+  if (result.outcome === 'failed') return asking(paid, result.reason, cut(state, result.message));
+  const told = emit(paid, now, { type: 'files_picked', file_count: result.paths.length });
+  return lookAgain(within(told, 'base', { picked: result.paths }), null);
+}
+
+function onBriefed(state: StepState, { brief, message, usage, down }: ResultOf<'writeBrief'>, now: number): StepState {
+  if (down !== undefined) return onModelDown(state, down, 'brief', now);
+  const answered = spend({ ...state, ...answeredAgain(state, now) }, usage);
+  const paid = within(answered, 'edits', { brief, briefWanted: brief !== null });
+  return message === null
+    ? emit(paid, now, { type: 'brief_ready' })
+    : emit(paid, now, { type: 'warning', message: cut(state, message) });
+}
+
+const onApprovedByPolicy = (state: StepState, now: number): StepState =>
+  resolveReview(
+    emit(policyVerdict(state), now, {
+      type: 'decided',
+      decision: decisionId(state, state.proposal?.id),
+      answer: 'approve',
+      files: state.proposal?.files.length ?? 0,
+      skipped: [],
+      by: 'policy (approval: auto)',
+    }),
+    now,
+  );
+
+function onWaited(state: StepState, now: number): StepState {
+  const { stage } = state;
+  const busy = stage.at === 'apply' && stage.busy !== null ? { ...stage.busy, waiting: false } : null;
+  return { ...state, ...(busy === null ? {} : { stage: { at: 'apply', busy } }), ...waited(state, now) };
+}
+
+function onAbort(state: StepState, name: string, now: number): StepState {
+  const by = { name, from: '' };
+  return abortStep(state, { answer: 'abort', files: [], note: null, by, at: now, requestId: '' }, now);
+}
+
+const FOLDS: Folds<StepState, Facts> = {
+  preflighted: (state, { result }, now) => onPreflight(state, result, now),
+  picked: (state, { result }, now) => onPicked(state, result, now),
+  briefed: (state, { result }, now) => onBriefed(state, result, now),
+  chunk_started: (state, { chunk }, now) => onChunkStarted(state, chunk, now),
+  proposed: onProposed,
+  usage_counted: (state, { usage }, now) => onUsageCounted(state, usage, now),
+  proposal_built: (state, { result }, now) =>
+    result.outcome === 'busy' ? onNoTurn(state, 'buildProposal', now) : onProposalBuilt(state, result, now),
+  approved_by_policy: (state, _, now) => onApprovedByPolicy(state, now),
+  applied: (state, { result }, now) => onApplied(state, result, now),
+  waited: (state, _, now) => onWaited(state, now),
+  rebased: (state, { result }, now) => onRebased(state, result, now),
+  verified: (state, { result }, now) =>
+    result.outcome === 'busy' ? onNoTurn(state, 'verify', now) : onVerified(state, result, now),
+  tried: (state, { result }, now) => onTried(state, result, now),
+  audited: (state, { result }, now) => onAudited(state, result, now),
+  released: (state, _, now) => close(state, now, 'applied'),
+  rolled_back: (state, { result }, now) => onRolledBack(state, result, now),
+  committed: (state, { result }, now) =>
+    result.outcome === 'busy' ? onNoTurn(state, 'commit', now) : onCommitted(state, result, now),
+  paused: (state, { pause }, now) => onPaused(state, pause, now),
+  decided: (state, { request }, now) => applyDecision(state, request, now),
+  ignored: recordIgnored,
+  activity_failed: onActivityFailed,
+  no_progress: (state, { effects }) => asking(state, 'engine_failed', noProgress(effects, state.stage.at)),
+  abort: (state, { by }, now) => onAbort(state, by, now),
+  finished: (state, _, now) => (state.stage.at === 'closed' ? state : close(state, now, 'failed')),
 };
 
 /** Folds one fact into the state. `now` is workflow time, ms since the epoch. */
-export function reduce(state: StepState, fact: Fact, now: number): StepState {
-  switch (fact.type) {
-    case 'preflighted':
-      return onPreflight(state, fact.result, now);
-    case 'picked': {
-      if (fact.result.outcome === 'failed' && fact.result.down !== undefined)
-        return onModelDown(state, fact.result.down, 'pick', now);
-      const paid = spend({ ...state, ...answeredAgain(state, now) }, fact.result.usage);
-      if (fact.result.outcome === 'failed') {
-        const { reason, message } = fact.result;
-        return asking(paid, reason, cut(state, message));
-      }
-      const told = emit(paid, now, { type: 'files_picked', file_count: fact.result.paths.length });
-      return lookAgain(within(told, 'base', { picked: fact.result.paths }), null);
-    }
-    case 'briefed': {
-      if (fact.result.down !== undefined) return onModelDown(state, fact.result.down, 'brief', now);
-      const { brief } = fact.result;
-      const answered = spend({ ...state, ...answeredAgain(state, now) }, fact.result.usage);
-      const paid = within(answered, 'edits', { brief, briefWanted: brief !== null });
-      return fact.result.message === null
-        ? emit(paid, now, { type: 'brief_ready' })
-        : emit(paid, now, { type: 'warning', message: cut(state, fact.result.message) });
-    }
-    case 'chunk_started':
-      return onChunkStarted(state, fact.chunk, now);
-    case 'proposed':
-      return onProposed(state, fact, now);
-    case 'usage_counted':
-      return onUsageCounted(state, fact.usage, now);
-    case 'proposal_built':
-      return fact.result.outcome === 'busy'
-        ? onNoTurn(state, 'buildProposal', now)
-        : onProposalBuilt(state, fact.result, now);
-    case 'approved_by_policy':
-      return resolveReview(
-        emit(policyVerdict(state), now, {
-          type: 'decided',
-          decision: decisionId(state, state.proposal?.id),
-          answer: 'approve',
-          files: state.proposal?.files.length ?? 0,
-          skipped: [],
-          by: 'policy (approval: auto)',
-        }),
-        now,
-      );
-    case 'applied':
-      return onApplied(state, fact.result, now);
-    case 'waited': {
-      const { stage } = state;
-      const busy = stage.at === 'apply' && stage.busy !== null ? { ...stage.busy, waiting: false } : null;
-      return { ...state, ...(busy === null ? {} : { stage: { at: 'apply', busy } }), ...waited(state, now) };
-    }
-    case 'rebased':
-      return onRebased(state, fact.result, now);
-    case 'verified':
-      return fact.result.outcome === 'busy' ? onNoTurn(state, 'verify', now) : onVerified(state, fact.result, now);
-    case 'tried':
-      return onTried(state, fact.result, now);
-    case 'audited':
-      return onAudited(state, fact.result, now);
-    case 'released':
-      return close(state, now, 'applied');
-    case 'rolled_back':
-      return onRolledBack(state, fact.result, now);
-    case 'committed':
-      return fact.result.outcome === 'busy' ? onNoTurn(state, 'commit', now) : onCommitted(state, fact.result, now);
-    case 'paused':
-      return onPaused(state, fact.pause, now);
-    case 'decided':
-      return applyDecision(state, fact.request, now);
-    case 'ignored':
-      return recordIgnored(state, fact, now);
-    case 'activity_failed':
-      return onActivityFailed(state, fact, now);
-    case 'no_progress':
-      return asking(state, 'engine_failed', noProgress(fact.effects, state.stage.at));
-    case 'abort': {
-      const by = { name: fact.by, from: '' };
-      const record = { answer: 'abort', files: [], note: null, by, at: now, requestId: '' } as const;
-      return abortStep(state, record, now);
-    }
-    case 'finished':
-      return state.stage.at === 'closed' ? state : close(state, now, 'failed');
-  }
-}
+export const reduce = <T extends keyof Facts>(state: StepState, fact: FactOf<Facts, T>, now: number): StepState =>
+  FOLDS[fact.type](state, fact, now);
