@@ -1,11 +1,10 @@
 /** The steps' outside work: what does each activity of the table (src/shared/activities.ts). */
 import { ACTIVITIES, type ActivityName, type ActivitySpec, type InputOf, type ResultOf } from '../shared/activities.js';
 import { applyProposal, rollBack } from './step/apply.js';
-import { activity, type Work } from './frame/activity.js';
-import { writeBrief } from './step/write-brief.js';
+import { activity, type Activity } from './frame/activity.js';
 import { commit } from './step/commit.js';
 import type { ActivityPorts } from './frame/ports.js';
-import { pickFiles } from './step/pick-files.js';
+import { pickFiles, writeBrief } from './step/before-edit.js';
 import { applyReplan, evaluateTriggers, proposeReplan } from './plan/replan.js';
 import { debugPhase, scorePhase } from './plan/plan-call.js';
 import { awaitChild, saveCheckpoint, mergePhase, prepareWorktree, removeWorktree } from './plan/phases.js';
@@ -29,7 +28,7 @@ export { createEditRunner } from './frame/edit-worker.js';
 export { preflight, readPlan };
 
 /** One for each row: one that is missing or too many does not compile. */
-const WORK: { readonly [N in ActivityName]: (ports: ActivityPorts) => Work<InputOf<N>, ResultOf<N>> } = {
+const WORK: { readonly [N in ActivityName]: Activity<N> } = {
   preflight,
   pickFiles,
   writeBrief,
@@ -68,7 +67,7 @@ type ActivitiesOf<R extends Role> = {
 
 /** By role, as the table says; a worker takes one or both. */
 export function createActivities(ports: ActivityPorts): { readonly [R in Role]: ActivitiesOf<R> } {
-  const made = <N extends ActivityName>(name: N) => [name, activity(name, ports, WORK[name](ports))] as const;
+  const made = <N extends ActivityName>(name: N) => [name, activity(name, ports, WORK[name])] as const;
   const names = Object.keys(ACTIVITIES) as ActivityName[];
   const of = <R extends Role>(role: R) =>
     Object.fromEntries(names.filter((name) => ACTIVITIES[name].role === role).map(made)) as ActivitiesOf<R>;

@@ -26,7 +26,7 @@ import type { ExitCode, Problem } from '../shared/problems.js';
 import type { RunState, StepStatus } from '../shared/run.js';
 import type { StepUsage } from '../shared/usage.js';
 import type { ProposalSummary } from '../shared/proposal-activities.js';
-import type { RecoveredTransaction, FileConflict } from '../workspace/ports.js';
+import type { RecoveredTransaction, ConflictFile } from '../workspace/ports.js';
 import type { Estimated } from '../worker/index.js';
 import type { FollowedPlan } from './follow-plan.js';
 import type { WrittenFile } from './commands/plan-files.js';
@@ -46,7 +46,7 @@ export interface UndoReport {
   readonly at: string | null;
   readonly commit: string | null;
   readonly files: LastChange['files'];
-  readonly conflicts: readonly FileConflict[];
+  readonly conflicts: readonly ConflictFile[];
   readonly recovered: readonly RecoveredTransaction[];
   readonly exit: ExitCode;
 }
@@ -77,7 +77,7 @@ export interface PatchReport {
   readonly findings: readonly Finding[];
   readonly notes: readonly Reason[];
   readonly reasons: readonly Reason[];
-  readonly conflicts: readonly FileConflict[];
+  readonly conflicts: readonly ConflictFile[];
   readonly recovered: readonly RecoveredTransaction[];
   /** The combined diff; '' where there is none. */
   readonly diff: string;

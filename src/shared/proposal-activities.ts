@@ -134,13 +134,17 @@ export interface ApplyInput extends ActivityBase {
   readonly releaseAfter: boolean;
 }
 export interface HeldLock {
+  /** Rises with every taking. */
   readonly token: number;
+  /** HEAD commit when taken; the commit's parent. Null outside git or in a repository without commits. */
   readonly head: string | null;
+  /** Branch ref HEAD pointed to (`refs/heads/x`), null when detached or outside git. */
   readonly headRef: string | null;
   readonly takenAt: string;
 }
 export interface ConflictFile {
   readonly path: string;
+  /** In words: what was expected, what was found. */
   readonly why: string;
 }
 export type ApplyResult =

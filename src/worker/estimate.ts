@@ -47,13 +47,13 @@ async function ofJob(
 ): Promise<Estimated> {
   const input = { ...LOOK, workspace, jobPath, job: await ports.blobs.put(job ?? new Uint8Array()), overrides };
   const all = { ...input, snapshotNumber: 1, hints: [], picked: null, only: null };
-  const looked = await preflight(ports)(all, { signal: new AbortController().signal });
+  const looked = await preflight(ports, all, { signal: new AbortController().signal });
   if (looked.outcome === 'refused') throw new ProblemError(looked.problem);
   return { estimate: looked.estimate, over: looked.outcome === 'ready' ? looked.overEstimate : [] };
 }
 
 async function ofPlan(ports: ActivityPorts, { workspace, path: planPath, overrides }: ToEstimate): Promise<Estimated> {
-  const read = await readPlan(ports)({ ...LOOK, workspace, planPath, reading: 1, known: [], overrides });
+  const read = await readPlan(ports, { ...LOOK, workspace, planPath, reading: 1, known: [], overrides });
   if (read.outcome === 'refused') throw new ProblemError(read.problem);
   if (read.outcome === 'same') throw new Error('a first reading that is the same');
   const open = read.phases.filter(({ marker }) => marker !== 'completed' && marker !== 'skipped');

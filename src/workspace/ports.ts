@@ -1,24 +1,20 @@
 /** The port of the tree that is edited: who holds it, and how files in it change. Its adapter is `apply`, for a directory. */
-import type { BlobRef, StepKey } from '../shared/ids.js';
+import type { StepKey } from '../shared/ids.js';
+import type { ConflictFile, HeldLock, StagedByHook } from '../shared/proposal-activities.js';
 import type { SandboxSettings } from '../documents/job/index.js';
 import type { Problem } from '../shared/problems.js';
 import type { Proposal, ProposalFile } from './proposal.js';
+
+export type { ConflictFile };
 
 /** A value or an expected failure. */
 export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
 /** A step's hold on a workspace, from apply to commit or rollback. Held by stepKey, not by a process. */
-export interface WorkspaceLock {
-  /** Rises with every taking. */
-  readonly token: number;
+export interface WorkspaceLock extends HeldLock {
   readonly stepKey: StepKey;
   readonly workflowId: string;
   readonly namespace: string;
-  readonly takenAt: string;
-  /** HEAD commit when taken; the commit's parent. Null outside git or in a repository without commits. */
-  readonly head: string | null;
-  /** Branch ref HEAD pointed to (`refs/heads/x`), null when detached or outside git. */
-  readonly headRef: string | null;
   /** Token of an earlier lock of this step whose applications this one holds on to. */
   readonly continues?: number;
 }
@@ -66,11 +62,6 @@ export interface ApplyRequest {
 }
 /** What a rollback needs to know of the application that it takes back. */
 export type RollbackRequest = Pick<ApplyRequest, 'stepKey' | 'workspace' | 'proposalId' | 'decision' | 'holder'>;
-export interface FileConflict {
-  readonly path: string;
-  /** In words: what was expected, what was found. */
-  readonly why: string;
-}
 export type ApplyOutcome =
   /** All files of the request are at their result. `record` names the closed record. */
   | {
@@ -81,12 +72,12 @@ export type ApplyOutcome =
     }
   | { readonly outcome: 'busy'; readonly holder: WorkspaceLock }
   /** Files were not at their base before anything was written: nothing was written. */
-  | { readonly outcome: 'base_changed'; readonly conflicts: readonly FileConflict[] }
+  | { readonly outcome: 'base_changed'; readonly conflicts: readonly ConflictFile[] }
   /** A person saved in between (their bytes stand), the rest is applied; or a closed record was undone by someone. */
   | {
       readonly outcome: 'conflict';
       readonly record: string;
-      readonly conflicts: readonly FileConflict[];
+      readonly conflicts: readonly ConflictFile[];
       readonly files: readonly string[];
       readonly lock: WorkspaceLock;
     }
@@ -98,7 +89,7 @@ export type RollbackOutcome =
       readonly outcome: 'rolled_back';
       readonly files: readonly string[];
       /** Files no longer at our result: left alone. */
-      readonly leftAlone: readonly FileConflict[];
+      readonly leftAlone: readonly ConflictFile[];
     }
   /** The step's commit is there already: nothing was put back. */
   | { readonly outcome: 'committed'; readonly commit: string };
@@ -156,7 +147,7 @@ export interface RecoveredTransaction {
   readonly did: 'finished' | 'reverted' | 'left_to_live_process' | 'workspace_missing' | 'failed';
   /** Processes that are at work on it. */
   readonly pids?: readonly number[];
-  readonly conflicts: readonly FileConflict[];
+  readonly conflicts: readonly ConflictFile[];
 }
 
 /** Is a commit signed? Null: as git is configured (`commit.gpgsign`). */
@@ -187,11 +178,7 @@ export interface CommitRequest {
   readonly mayMove?: () => Promise<boolean>;
 }
 /** Bytes that a hook staged for a file of the step, workspace-relative. */
-export interface StagedFile {
-  readonly path: string;
-  readonly ref: BlobRef;
-  readonly mode: number;
-}
+export type StagedFile = Omit<StagedByHook['files'][number], 'disk'>;
 export type CommitOutcome =
   /** Hooks would run, and there is nothing to shut them in with. */
   | { readonly outcome: 'no_sandbox'; readonly why: string }

@@ -6,7 +6,7 @@ import type {
   ApplyRequest,
   CommitOutcome,
   CommitRequest,
-  FileConflict,
+  ConflictFile,
   WorkspaceLock,
   Result,
   Signing,
@@ -65,9 +65,9 @@ export type MergeOutcome =
   | { readonly outcome: 'nothing' }
   | { readonly outcome: 'busy'; readonly holder: WorkspaceLock }
   /** The two sides do not go together. Nothing was changed. */
-  | { readonly outcome: 'conflict'; readonly ours: string; readonly files: readonly FileConflict[] }
+  | { readonly outcome: 'conflict'; readonly ours: string; readonly files: readonly ConflictFile[] }
   /** Files that the merge changes hold something that is not committed. Nothing was changed, or what was is put back. */
-  | { readonly outcome: 'dirty'; readonly files: readonly FileConflict[] }
+  | { readonly outcome: 'dirty'; readonly files: readonly ConflictFile[] }
   /** Somebody moved the branch meanwhile; what was applied is put back. To be tried again as a new merge. */
   | { readonly outcome: 'moved'; readonly why: string }
   | { readonly outcome: 'failed'; readonly problem: Problem };

@@ -56,7 +56,8 @@ const buildInput = async (formatCommand: string): Promise<BuildProposalInput> =>
   await writeFile(join(repo, 'emend.yaml'), `sandbox: off\nformatCommand: ${JSON.stringify(formatCommand)}\n`);
   const { blobs } = dependencies;
   const job = `---\ntarget_files: ${JSON.stringify(FILES)}\ntest: false\n---\n# Change\n\nChange them.\n`;
-  const looked = await preflight(dependencies)(
+  const looked = await preflight(
+    dependencies,
     {
       ...{ ...base, job: await blobs.put(Buffer.from(job)), jobPath: 'job.md', snapshotNumber: 1, overrides: {} },
       ...{ approval: null, hints: [], picked: null, only: null },

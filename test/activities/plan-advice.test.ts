@@ -23,7 +23,7 @@ const marked = (value: unknown): string => `${JSON.stringify(value)}\nEMEND-COMP
 interface Scene {
   readonly dependencies: ActivityPorts;
   readonly blobs: BlobStore;
-  readonly base: Parameters<ReturnType<typeof scorePhase>>[0];
+  readonly base: Parameters<typeof scorePhase>[1];
   readonly rehearsal: Rehearsal;
   readonly scope: { readonly signal: AbortSignal; readonly assertCurrent: () => void; readonly owner: never };
 }
@@ -63,8 +63,8 @@ const GOOD = { score: 7.5, risk: 3, reasoning: 'Coupled.', recommendation: 'expa
 describe('the second score', () => {
   test('is asked for with the phase alone, and kept: asking again costs nothing', () =>
     withScene([rule(marked(GOOD), { match: { contains: 'You judge how complex', times: 1 } })], async (scene) => {
-      const score = scorePhase(scene.dependencies);
-      const first = await score(scene.base, scene.scope);
+      const score = () => scorePhase(scene.dependencies, scene.base, scene.scope);
+      const first = await score();
       expect(first).toMatchObject({
         score: 7.5,
         method: 'agent',
@@ -73,13 +73,13 @@ describe('the second score', () => {
         message: null,
       });
       expect(first.usage.calls).toBe(1);
-      expect(await score(scene.base, scene.scope)).toEqual(first);
+      expect(await score()).toEqual(first);
       expect(scene.rehearsal.requests()).toHaveLength(1);
     }));
 
   test('more than 2.0 apart: the mean, and the discrepancy is told', () =>
     withScene([rule(marked({ ...GOOD, score: 3 }))], async ({ dependencies, base, scope }) => {
-      expect(await scorePhase(dependencies)(base, scope)).toMatchObject({
+      expect(await scorePhase(dependencies, base, scope)).toMatchObject({
         score: 5.7,
         method: 'reconciled',
         discrepancy: { threshold: 8.3, agent: 3 },
@@ -96,7 +96,7 @@ describe('the second score', () => {
     ['a server that refuses', [rule('', { fault: { kind: 'status', status: 400 } })], 1],
   ])('%s: the first score stands', (_name, rules, calls) =>
     withScene(rules, async ({ dependencies, base, scope, rehearsal }) => {
-      const found = await scorePhase(dependencies)(base, scope);
+      const found = await scorePhase(dependencies, base, scope);
       expect(found).toMatchObject({ score: 8.3, method: 'threshold', discrepancy: null });
       expect(found.message).not.toBeNull();
       expect(rehearsal.requests()).toHaveLength(calls);
@@ -110,7 +110,7 @@ describe('the second score', () => {
         rule(marked(GOOD), { match: { contains: ['expected expand or keep', 'delete everything'] } }),
       ],
       async ({ dependencies, base, scope }) => {
-        expect(await scorePhase(dependencies)(base, scope)).toMatchObject({ score: 7.5, method: 'agent' });
+        expect(await scorePhase(dependencies, base, scope)).toMatchObject({ score: 7.5, method: 'agent' });
       },
     ));
 
@@ -118,7 +118,7 @@ describe('the second score', () => {
     withScene(
       [rule(marked(GOOD), { fault: { kind: 'silence', after_bytes: 200 } })],
       async ({ dependencies, base, scope }) => {
-        expect(await scorePhase(dependencies)(base, scope)).toMatchObject({
+        expect(await scorePhase(dependencies, base, scope)).toMatchObject({
           score: 8.3,
           method: 'threshold',
           message: 'no answer in 300 ms',
@@ -133,7 +133,7 @@ describe('the second score', () => {
       [rule(marked(GOOD), { fault: { kind: 'silence', after_bytes: 200 } })],
       async ({ dependencies, base, scope }) => {
         const stop = new AbortController();
-        const asked = scorePhase(dependencies)(base, { ...scope, signal: stop.signal });
+        const asked = scorePhase(dependencies, base, { ...scope, signal: stop.signal });
         setTimeout(() => {
           stop.abort();
         }, 200);
@@ -152,7 +152,7 @@ describe('the debugging report', () => {
         const said = { output: 'E no such table: users', summary: 's', suggestions: [], diffs: [] };
         const output = await putRefusal(blobs, { kind: 'tests', ...said });
         const failures = [{ run: 1, kind: 'test_failure', summary: 'exit 1', output }];
-        const found = await debugPhase(dependencies)({ ...base, failures }, scope);
+        const found = await debugPhase(dependencies, { ...base, failures }, scope);
         expect(JSON.parse(await readFile(found.path ?? '', 'utf8'))).toMatchObject({ v: 2, ...REPORT });
         expect(new TextDecoder().decode(await blobs.get(found.report ?? `sha256:`))).toBe(
           'Cause: No table.\n\nEvidence:\n- E no such table\n\nWhat to do:\n- make it\n\nFiles:\n- src/db.ts',
@@ -161,7 +161,7 @@ describe('the debugging report', () => {
     ));
   test('that cannot be used is none', () =>
     withScene([rule(marked({ evidence: 'x' }))], async ({ dependencies, base, scope, rehearsal }) => {
-      const found = await debugPhase(dependencies)({ ...base, failures: [] }, scope);
+      const found = await debugPhase(dependencies, { ...base, failures: [] }, scope);
       expect(found).toMatchObject({ report: null, path: null, message: expect.stringContaining('cause') });
       expect(rehearsal.requests()).toHaveLength(2);
     }));
@@ -183,7 +183,7 @@ describe('a proposed replan', () => {
     withScene(
       [rule(marked(ADD), { match: { contains: ['"test_failures": 0', '"task_count": 2', '2. [ ] read the table'] } })],
       async ({ dependencies, base, scope, blobs }) => {
-        const found = await proposeReplan(dependencies)(input(base), scope);
+        const found = await proposeReplan(dependencies, input(base), scope);
         if (found.outcome !== 'proposed') throw new Error(found.message);
         expect(JSON.parse(new TextDecoder().decode(await blobs.get(found.replan)))).toEqual({ v: 2, ...ADD });
       },
@@ -198,7 +198,7 @@ describe('a proposed replan', () => {
           phases: { p2: { ...texts.phases.p2, ...(stages === undefined ? {} : { stages }) } },
         };
         const wanted = { ...input(base), texts: await blobs.put(new TextEncoder().encode(JSON.stringify(staged))) };
-        const found = await proposeReplan(dependencies)(wanted, scope);
+        const found = await proposeReplan(dependencies, wanted, scope);
         expect(found.outcome).toBe(stages === true ? 'failed' : 'proposed');
       },
     ),
@@ -209,7 +209,7 @@ describe('a proposed replan', () => {
     ['a task that would be a heading', { ...ADD, tasks: ['x\n### Phase 1: Mine [COMPLETED]'] }],
   ])('is refused for %s, after it was asked once more', (_name, value) =>
     withScene([rule(marked(value))], async ({ dependencies, base, scope, rehearsal }) => {
-      expect(await proposeReplan(dependencies)(input(base), scope)).toMatchObject({ outcome: 'failed' });
+      expect(await proposeReplan(dependencies, input(base), scope)).toMatchObject({ outcome: 'failed' });
       expect(rehearsal.requests()).toHaveLength(2);
     }),
   );

@@ -44,7 +44,7 @@ const read = () => {
     ...workspacePorts(home, createBlobStore({ dir: join(home, 'blobs') })),
     records: createRecordStore({ dir: join(home, 'records') }),
   } as unknown as ActivityPorts;
-  return readPlan(dependencies)({
+  return readPlan(dependencies, {
     ...{ v: 2, stepKey: 'ab'.repeat(16), log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
     ...{ overrides: {}, approval: null, resume: { checkpoint: null } },
   });

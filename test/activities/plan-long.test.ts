@@ -48,7 +48,7 @@ const read = (more: Partial<ReadPlanInput>): Promise<ReadPlanResult> => {
     ...workspacePorts(home, createBlobStore({ dir: join(home, 'blobs') })),
     records: createRecordStore({ dir: join(home, 'records') }),
   } as unknown as ActivityPorts;
-  return readPlan(dependencies)({
+  return readPlan(dependencies, {
     ...{ v: 2, stepKey, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
     ...{ overrides: {}, approval: null },
     ...more,

@@ -51,7 +51,8 @@ afterEach(async () => {
 
 const JOB = '---\ntarget_files: [a.js]\ncommit: true\ntest: false\n---\n# Change\n\nChange it.\n';
 const look = async () =>
-  preflight(dependencies)(
+  preflight(
+    dependencies,
     {
       ...{ v: 2, stepKey: STEP, log: [], workspace: repo, job: await dependencies.blobs.put(Buffer.from(JOB)) },
       ...{ jobPath: 'job.md', snapshotNumber: 1, overrides: {}, approval: null, hints: [], picked: null, only: null },
@@ -59,7 +60,7 @@ const look = async () =>
     { signal: new AbortController().signal },
   );
 const read = () =>
-  readPlan(dependencies)({
+  readPlan(dependencies, {
     ...{ v: 2, stepKey: STEP, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
     ...{ overrides: {}, approval: null, resume: { checkpoint: null } },
   });

@@ -271,7 +271,7 @@ async function revise(state: PlanState, world: World, revising: Revising): Promi
       return { type: 'replanned', revising, result: world.apply(revising) };
     default: {
       const { replans, complexity, tasks, expanded, failures } = phase;
-      const result = await evaluateTriggers()({
+      const result = await evaluateTriggers(null, {
         ...{ stepKey: 'k', log: [], trigger: revising.trigger, replans, expanded, forced: revising.forced },
         ...{
           score: complexity.score,

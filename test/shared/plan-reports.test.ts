@@ -36,7 +36,7 @@ const judged = async (plan: Driven): Promise<EvaluateTriggersResult> => {
   const about = { trigger, replans, forced, score: 3, tasks: 1, expanded: false, failures: [], failedPhases: 0 };
   const thresholds = plan.state.reading.plan!.thresholds;
   const resolved = trigger === 'test_failure_pattern' && (commits.length > 0 || status === 'completed');
-  return evaluateTriggers()({ ...about, resolved, thresholds, stepKey: 'k', log: [] });
+  return evaluateTriggers(null, { ...about, resolved, thresholds, stepKey: 'k', log: [] });
 };
 const proposed = (plan: Driven, phase: string) => {
   const revising = plan.state.revision.current!;

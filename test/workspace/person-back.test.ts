@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { realSys, type Sys } from '../../src/system/sys.js';
-import type { FileConflict } from '../../src/workspace/ports.js';
+import type { ConflictFile } from '../../src/workspace/ports.js';
 import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
 import { leftovers, makeScene, sidesOf, type Scene, type SceneFile } from './apply-scene.js';
@@ -32,7 +32,7 @@ const SAVES: Record<string, (path: string) => void> = {
 interface Back {
   readonly prepare: (scene: Scene) => Promise<void>;
   /** Ends with what it told of files that it left alone. */
-  readonly work: (scene: Scene, sys: Sys) => Promise<readonly FileConflict[]>;
+  readonly work: (scene: Scene, sys: Sys) => Promise<readonly ConflictFile[]>;
   /** Where the undisturbed files are in the end. */
   readonly side: 'old' | 'new';
 }
@@ -65,7 +65,7 @@ const BACKS: Record<string, Back> = {
 };
 
 /** In the path, or in the blob store under a name that was told. */
-const isKept = (scene: Scene, path: string, told: readonly FileConflict[]): boolean => {
+const isKept = (scene: Scene, path: string, told: readonly ConflictFile[]): boolean => {
   if (fs.existsSync(scene.at(path)) && fs.readFileSync(scene.at(path), 'utf8') === SAVED) return true;
   const hex = createHash('sha256').update(SAVED).digest('hex');
   const named = told.some((conflict) => conflict.path === path && conflict.why.includes(hex));

@@ -6,7 +6,13 @@ import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { ModelError } from '../../model/errors.js';
-import { ACTIVITIES, type ActivityName, type ActivitySpec } from '../../shared/activities.js';
+import {
+  ACTIVITIES,
+  type ActivityName,
+  type ActivitySpec,
+  type InputOf,
+  type ResultOf,
+} from '../../shared/activities.js';
 import { BOUNDS, type Timings } from '../../shared/limits.js';
 import {
   PROBLEMS,
@@ -85,7 +91,9 @@ export interface ActivityScope {
   /** The workflow that the activity belongs to: who holds a lock that is taken here. */
   readonly owner: { readonly workflowId: string; readonly namespace: string };
 }
-export type Work<I extends ActivityBase, O> = (input: I, scope: ActivityScope) => Promise<O>;
+export type Work<I extends ActivityBase, O> = (ports: ActivityPorts, input: I, scope: ActivityScope) => Promise<O>;
+/** What does the work of an activity of the table. */
+export type Activity<N extends ActivityName> = Work<InputOf<N>, ResultOf<N>>;
 
 /** A full or read-only disk may be mended meanwhile, a home mounted again; everything else that a problem says stays as it is. */
 const MAY_PASS: readonly ProblemCode[] = ['disk', 'git_failed', 'home_unusable', 'store_unusable'];
@@ -178,7 +186,8 @@ export function activity<I extends ActivityBase, O extends object>(
       await ports.archive.append(input.stepKey, eventEntries(input.log, runId));
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it began`);
-      const run = () => work(input, { signal: context.cancellationSignal, assertCurrent: pulse.assertCurrent, owner });
+      const run = () =>
+        work(ports, input, { signal: context.cancellationSignal, assertCurrent: pulse.assertCurrent, owner });
       const told = await withTimeLimit(context.info.startToCloseTimeoutMs, run);
       const result = await maskWords(ports, input, told, context.cancellationSignal);
       // What the result names must lie in the home that is there for the next activity.

@@ -12,8 +12,8 @@ import {
   readUnfinished,
   unfinishedTasks,
 } from '../../documents/plan/index.js';
-import type { MarkPhaseInput, MarkPhaseResult, PhaseTexts } from '../../shared/plan-activities.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { MarkPhaseInput, PhaseTexts } from '../../shared/plan-activities.js';
+import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { describeUnfinished } from '../../shared/event-text.js';
 import { readTextFile } from '../step/snapshot.js';
@@ -52,29 +52,27 @@ async function isMissing(root: string, path: string): Promise<boolean> {
   return !(await isTrackedBelow(root, checked.path));
 }
 
-export const markPhase =
-  (ports: ActivityPorts) =>
-  async (input: MarkPhaseInput, scope: ActivityScope): Promise<MarkPhaseResult> => {
-    const { workspace, workflowId, namespace, phase, planPath, settings, marks, hold } = input;
-    const wanted = await withUnfinished(ports, input);
-    const { marker, done, total } = wanted;
-    const written = await writePlan(
-      ports,
-      {
-        ...{ workspace, workflowId, namespace, name: 'mark', marks, hold },
-        ...(settings === undefined ? {} : { settings }),
-        stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
-        message: `Mark Phase ${phase.number} of ${planPath} as ${marker} (${done}/${total})`,
-      },
-      () => marked(ports, wanted),
-      scope,
-    );
-    if (written.outcome !== 'written') return { ...written };
-    // Of a mark that was begun before, what was found then.
-    const unfinished = (written.data as readonly UnfinishedTask[] | undefined) ?? [];
-    const { commit, files, held, marks: along } = written;
-    return { outcome: 'marked', commit, files, held, marks: along, ...(unfinished.length === 0 ? {} : { unfinished }) };
-  };
+export const markPhase: Activity<'markPhase'> = async (ports, input, scope) => {
+  const { workspace, workflowId, namespace, phase, planPath, settings, marks, hold } = input;
+  const wanted = await withUnfinished(ports, input);
+  const { marker, done, total } = wanted;
+  const written = await writePlan(
+    ports,
+    {
+      ...{ workspace, workflowId, namespace, name: 'mark', marks, hold },
+      ...(settings === undefined ? {} : { settings }),
+      stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
+      message: `Mark Phase ${phase.number} of ${planPath} as ${marker} (${done}/${total})`,
+    },
+    () => marked(ports, wanted),
+    scope,
+  );
+  if (written.outcome !== 'written') return { ...written };
+  // Of a mark that was begun before, what was found then.
+  const unfinished = (written.data as readonly UnfinishedTask[] | undefined) ?? [];
+  const { commit, files, held, marks: along } = written;
+  return { outcome: 'marked', commit, files, held, marks: along, ...(unfinished.length === 0 ? {} : { unfinished }) };
+};
 
 type Wanted = MarkPhaseInput & { readonly unfinished: readonly UnfinishedTask[] };
 

@@ -14,7 +14,7 @@ import { bounded, fenced, UNFINISHED_ASKED } from '../../model/prompts/index.js'
 import type { PhaseCategory } from '../../shared/plan.js';
 import { isRefusal, ProblemError } from '../../shared/problems.js';
 import { phaseKey } from '../../shared/ids.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { isoTime } from '../../system/clock.js';
@@ -54,15 +54,13 @@ export async function fallbackOf(
   return next === undefined ? null : { key: 'format', value: next };
 }
 
-export const writePhaseJob =
-  (ports: ActivityPorts) =>
-  async (input: PhaseJobInput, { owner }: ActivityScope): Promise<PhaseJobResult> => {
-    await remember(ports, input.stepKey, input.rememberTest ?? []);
-    const key = `steps/${input.stepKey}/job-${input.phase.id}-${input.run}`;
-    const result = await recordOnce(ports.records, key, () => make(ports, input));
-    if (result.outcome === 'ready') await noteStart(ports, input, result, owner.namespace);
-    return result;
-  };
+export const writePhaseJob: Activity<'writePhaseJob'> = async (ports, input, { owner }) => {
+  await remember(ports, input.stepKey, input.rememberTest ?? []);
+  const key = `steps/${input.stepKey}/job-${input.phase.id}-${input.run}`;
+  const result = await recordOnce(ports.records, key, () => make(ports, input));
+  if (result.outcome === 'ready') await noteStart(ports, input, result, owner.namespace);
+  return result;
+};
 
 /** As the client does for a run that it starts: the child is found, listed and told of by its archive. */
 async function noteStart(

@@ -1,17 +1,6 @@
 /** Worktrees of phases that run side by side, and the merges of their branches (src/workspace/git/worktrees.ts, merge.ts). */
-import type {
-  AwaitPhaseInput,
-  AwaitPhaseResult,
-  CheckpointInput,
-  CheckpointResult,
-  MergePhaseInput,
-  MergePhaseResult,
-  PrepareWorktreeInput,
-  PrepareWorktreeResult,
-  RemoveWorktreeInput,
-  RemoveWorktreeResult,
-} from '../../shared/plan-activities.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { PrepareWorktreeInput, PrepareWorktreeResult } from '../../shared/plan-activities.js';
+import type { Activity, ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import type { ProjectConfig } from '../../documents/job/index.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -50,71 +39,61 @@ export async function readyWorktree(
   return { outcome: 'failed', why: `worktree.setup (${command}): ${set.how}: ${set.output.slice(-500)}` };
 }
 
-export const prepareWorktree =
-  (ports: ActivityPorts) =>
-  async (input: PrepareWorktreeInput, scope: ActivityScope): Promise<PrepareWorktreeResult> => {
-    const config = await projectConfig(ports, input.workspace, input.settings);
-    return readyWorktree(ports, { ...input, again: input.base !== undefined }, config, scope);
-  };
+export const prepareWorktree: Activity<'prepareWorktree'> = async (ports, input, scope) => {
+  const config = await projectConfig(ports, input.workspace, input.settings);
+  return readyWorktree(ports, { ...input, again: input.base !== undefined }, config, scope);
+};
 
-export const removeWorktree =
-  (ports: ActivityPorts) =>
-  async ({ stepKey, name }: RemoveWorktreeInput): Promise<RemoveWorktreeResult> => {
-    const removed = await ports.repository.worktrees.remove(planOf(stepKey), name);
-    return { dropped: removed?.dropped ?? null, kept: removed?.kept ?? null };
-  };
+export const removeWorktree: Activity<'removeWorktree'> = async (ports, { stepKey, name }) => {
+  const removed = await ports.repository.worktrees.remove(planOf(stepKey), name);
+  return { dropped: removed?.dropped ?? null, kept: removed?.kept ?? null };
+};
 
 const DIGIT = 10;
 
-export const mergePhase =
-  (ports: ActivityPorts) =>
-  async (input: MergePhaseInput, { assertCurrent }: ActivityScope): Promise<MergePhaseResult> => {
-    const { workspace, phase, commit, planPath, workflowId, namespace } = input;
-    const { sign } = await projectConfig(ports, workspace);
-    for (let number = 1; number < STORE_BOUNDS.markTries; number++) {
-      const stepKey = `${input.stepKey}-${phase.id}-g${input.run * DIGIT + number}`;
-      const message = `Merge Phase ${phase.number}: ${phase.name}\n\nPlan ${planPath}.`;
-      const request = { stepKey, workspace, theirs: commit, message, holder: { workflowId, namespace }, sign };
-      const merged = await ports.repository.merge(request, assertCurrent);
-      switch (merged.outcome) {
-        case 'merged':
-          return { outcome: 'merged', commit: merged.commit };
-        case 'nothing':
-          return { outcome: 'merged', commit: null };
-        case 'busy':
-          return { outcome: 'busy', holder: shownKey(merged.holder.stepKey) };
-        case 'conflict':
-          return { outcome: 'conflict', files: merged.files.map(({ path }) => path) };
-        case 'dirty':
-          return { outcome: 'failed', why: merged.files.map(({ path, why }) => `${path}: ${why}`).join('; ') };
-        case 'failed':
-          // An attempt that stood still is no failure of the merge, and a lock may be gone: the next one tries again.
-          if (merged.problem.code === 'busy') throw new ProblemError(merged.problem);
-          return { outcome: 'failed', why: merged.problem.message };
-        // Somebody moved the branch meanwhile: a merge of its own into what is there now.
-        case 'moved':
-      }
+export const mergePhase: Activity<'mergePhase'> = async (ports, input, { assertCurrent }) => {
+  const { workspace, phase, commit, planPath, workflowId, namespace } = input;
+  const { sign } = await projectConfig(ports, workspace);
+  for (let number = 1; number < STORE_BOUNDS.markTries; number++) {
+    const stepKey = `${input.stepKey}-${phase.id}-g${input.run * DIGIT + number}`;
+    const message = `Merge Phase ${phase.number}: ${phase.name}\n\nPlan ${planPath}.`;
+    const request = { stepKey, workspace, theirs: commit, message, holder: { workflowId, namespace }, sign };
+    const merged = await ports.repository.merge(request, assertCurrent);
+    switch (merged.outcome) {
+      case 'merged':
+        return { outcome: 'merged', commit: merged.commit };
+      case 'nothing':
+        return { outcome: 'merged', commit: null };
+      case 'busy':
+        return { outcome: 'busy', holder: shownKey(merged.holder.stepKey) };
+      case 'conflict':
+        return { outcome: 'conflict', files: merged.files.map(({ path }) => path) };
+      case 'dirty':
+        return { outcome: 'failed', why: merged.files.map(({ path, why }) => `${path}: ${why}`).join('; ') };
+      case 'failed':
+        // An attempt that stood still is no failure of the merge, and a lock may be gone: the next one tries again.
+        if (merged.problem.code === 'busy') throw new ProblemError(merged.problem);
+        return { outcome: 'failed', why: merged.problem.message };
+      // Somebody moved the branch meanwhile: a merge of its own into what is there now.
+      case 'moved':
     }
-    return { outcome: 'failed', why: 'the branch was moved by others again and again' };
-  };
+  }
+  return { outcome: 'failed', why: 'the branch was moved by others again and again' };
+};
 
 // Step 6: the checkpoint, a file in the archive that is written once under its number.
 
-export const saveCheckpoint =
-  ({ archive }: ActivityPorts) =>
-  async ({ stepKey, number, checkpoint }: CheckpointInput): Promise<CheckpointResult> => {
-    const { path } = await archive.putFile(
-      stepKey,
-      `checkpoint-${String(number).padStart(CHECKPOINT_DIGITS, '0')}`,
-      checkpoint,
-    );
-    return { path };
-  };
+export const saveCheckpoint: Activity<'saveCheckpoint'> = async ({ archive }, { stepKey, number, checkpoint }) => {
+  const { path } = await archive.putFile(
+    stepKey,
+    `checkpoint-${String(number).padStart(CHECKPOINT_DIGITS, '0')}`,
+    checkpoint,
+  );
+  return { path };
+};
 
 // Waits for a phase's run that was started by an earlier run of the plan's workflow.
 
-export const awaitChild =
-  ({ endOf, timings }: ActivityPorts) =>
-  async ({ child }: AwaitPhaseInput, { signal }: ActivityScope): Promise<AwaitPhaseResult> =>
-    // Well within the activity's own time; it is asked again while the run is open.
-    endOf(child, timings.hostActivityTimeout_ms / 2, signal);
+export const awaitChild: Activity<'awaitChild'> = async ({ endOf, timings }, { child }, { signal }) =>
+  // Well within the activity's own time; it is asked again while the run is open.
+  endOf(child, timings.hostActivityTimeout_ms / 2, signal);

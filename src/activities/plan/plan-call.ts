@@ -11,17 +11,10 @@ import {
 } from '../../model/prompts/index.js';
 import { readRefusal } from '../step/refusals.js';
 import type { Role } from '../../model/ports.js';
-import type {
-  PlanCallFailure,
-  PlanCallInput,
-  DebugPhaseInput,
-  DebugPhaseResult,
-  ScorePhaseInput,
-  ScorePhaseResult,
-} from '../../shared/replan-activities.js';
+import type { PlanCallFailure, PlanCallInput, ScorePhaseResult } from '../../shared/replan-activities.js';
 import type { Limits } from '../../shared/limits.js';
 import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { Activity, ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { askForJson, checkedBy, type JsonAnswer, type JsonWanted, type RefusedJson } from '../frame/model-call.js';
 import { maskWords } from '../frame/secrets.js';
@@ -102,37 +95,35 @@ export async function failuresShown(
 
 // A second score of a phase, from its text alone. Without one in time, or with one that cannot be used, the first score stands.
 
-export const scorePhase =
-  (ports: ActivityPorts) =>
-  async (input: ScorePhaseInput, scope: ActivityScope): Promise<ScorePhaseResult> => {
-    const { timings } = ports;
-    const { phase } = await phaseAsked(ports, input);
-    const late = AbortSignal.timeout(timings.secondScore_ms);
-    const without = (message: string, usage: StepUsage): ScorePhaseResult => {
-      const { score, method, reasoning, discrepancy } = reconcile(input.first, null);
-      return { score, method, reasoning, discrepancy, message, usage };
-    };
-    try {
-      const advised = await askForPlan(
-        ports,
-        input,
-        {
-          ...{ role: 'score', phase, notes: '', complexity: 'low' },
-          build: (model, outputBudget_tokens, refusal) =>
-            buildScoreRequest({ model, outputBudget_tokens, refusal, phase }),
-          check: checkedBy(secondScoreSchema, 'a score'),
-        },
-        { signal: AbortSignal.any([scope.signal, late]) },
-      );
-      if (!advised.ok) return without(advised.message, advised.usage);
-      return { ...reconcile(input.first, advised.value), message: null, usage: advised.usage };
-    } catch (error) {
-      // A score is no reason to wait for a model; being stopped is told on, for the next attempt to go on.
-      if (scope.signal.aborted || (!late.aborted && !(error instanceof ModelError))) throw error;
-      const why = late.aborted ? `no answer in ${timings.secondScore_ms} ms` : (error as ModelError).problem.message;
-      return without(why, late.aborted ? { ...NO_USAGE, unknownCalls: 1 } : NO_USAGE);
-    }
+export const scorePhase: Activity<'scorePhase'> = async (ports, input, scope) => {
+  const { timings } = ports;
+  const { phase } = await phaseAsked(ports, input);
+  const late = AbortSignal.timeout(timings.secondScore_ms);
+  const without = (message: string, usage: StepUsage): ScorePhaseResult => {
+    const { score, method, reasoning, discrepancy } = reconcile(input.first, null);
+    return { score, method, reasoning, discrepancy, message, usage };
   };
+  try {
+    const advised = await askForPlan(
+      ports,
+      input,
+      {
+        ...{ role: 'score', phase, notes: '', complexity: 'low' },
+        build: (model, outputBudget_tokens, refusal) =>
+          buildScoreRequest({ model, outputBudget_tokens, refusal, phase }),
+        check: checkedBy(secondScoreSchema, 'a score'),
+      },
+      { signal: AbortSignal.any([scope.signal, late]) },
+    );
+    if (!advised.ok) return without(advised.message, advised.usage);
+    return { ...reconcile(input.first, advised.value), message: null, usage: advised.usage };
+  } catch (error) {
+    // A score is no reason to wait for a model; being stopped is told on, for the next attempt to go on.
+    if (scope.signal.aborted || (!late.aborted && !(error instanceof ModelError))) throw error;
+    const why = late.aborted ? `no answer in ${timings.secondScore_ms} ms` : (error as ModelError).problem.message;
+    return without(why, late.aborted ? { ...NO_USAGE, unknownCalls: 1 } : NO_USAGE);
+  }
+};
 
 // A report on why the tests of a phase fail: a file of the archive that the next attempt reads. Without one the attempt goes without.
 
@@ -151,33 +142,31 @@ const schema = z.object({
 });
 type Report = z.infer<typeof schema>;
 
-export const debugPhase =
-  (ports: ActivityPorts) =>
-  async (input: DebugPhaseInput, scope: ActivityScope): Promise<DebugPhaseResult> => {
-    const { blobs, archive } = ports;
-    const { phase } = await phaseAsked(ports, input);
-    const failures = await failuresShown(ports, input.failures);
-    const advised = await askForPlan<Report>(
-      ports,
-      input,
-      {
-        ...{ role: 'debug', phase, notes: JSON.stringify(failures), complexity: 'high' },
-        build: (model, outputBudget_tokens, refusal) =>
-          buildDebugRequest({ model, outputBudget_tokens, refusal, phase, failures }),
-        check: checkedBy(schema, 'a report'),
-      },
-      scope,
-    );
-    if (!advised.ok) {
-      const { message, usage, down } = advised;
-      return { report: null, path: null, message, usage, ...(down === undefined ? {} : { down }) };
-    }
-    const { message: told } = await maskWords(ports, input, { message: advised.value }, scope.signal);
-    const words = reportText(told);
-    const name = `debug-${phase.id}-${input.regeneration}`;
-    const { path } = await archive.putFile(input.stepKey, name, { phase: input.phase, ...told });
-    return { report: await putText(blobs, words), path, message: null, usage: advised.usage };
-  };
+export const debugPhase: Activity<'debugPhase'> = async (ports, input, scope) => {
+  const { blobs, archive } = ports;
+  const { phase } = await phaseAsked(ports, input);
+  const failures = await failuresShown(ports, input.failures);
+  const advised = await askForPlan<Report>(
+    ports,
+    input,
+    {
+      ...{ role: 'debug', phase, notes: JSON.stringify(failures), complexity: 'high' },
+      build: (model, outputBudget_tokens, refusal) =>
+        buildDebugRequest({ model, outputBudget_tokens, refusal, phase, failures }),
+      check: checkedBy(schema, 'a report'),
+    },
+    scope,
+  );
+  if (!advised.ok) {
+    const { message, usage, down } = advised;
+    return { report: null, path: null, message, usage, ...(down === undefined ? {} : { down }) };
+  }
+  const { message: told } = await maskWords(ports, input, { message: advised.value }, scope.signal);
+  const words = reportText(told);
+  const name = `debug-${phase.id}-${input.regeneration}`;
+  const { path } = await archive.putFile(input.stepKey, name, { phase: input.phase, ...told });
+  return { report: await putText(blobs, words), path, message: null, usage: advised.usage };
+};
 
 function reportText({ cause, evidence, fix, files }: Report): string {
   const items = (title: string, lines: readonly string[]): string =>

@@ -38,12 +38,10 @@ const LOST_MARKS = 3;
 const TASKS_SHOWN = 30; // bound: Tasks that the event of a phase's begin shows,
 const TASK_SHOWN_CHARS = 120; // bound: and of each this much.
 
-export const readPlan =
-  (ports: ActivityPorts) =>
-  async (input: ReadPlanInput): Promise<ReadPlanResult> => {
-    const key = `steps/${input.stepKey}/plan-${input.reading}`;
-    return recordOnce(ports.records, key, () => compute(ports, input).catch(asRefused));
-  };
+export const readPlan = async (ports: ActivityPorts, input: ReadPlanInput): Promise<ReadPlanResult> => {
+  const key = `steps/${input.stepKey}/plan-${input.reading}`;
+  return recordOnce(ports.records, key, () => compute(ports, input).catch(asRefused));
+};
 
 async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
   const { workspace, planPath } = input;

@@ -18,15 +18,12 @@ import {
 } from '../../documents/plan/index.js';
 import type {
   ApplyReplanInput,
-  ApplyReplanResult,
   EvaluateTriggersInput,
   EvaluateTriggersResult,
   PlanCallInput,
-  ProposeReplanInput,
-  ProposeReplanResult,
 } from '../../shared/replan-activities.js';
 import { fail, ProblemError } from '../../shared/problems.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { getText } from '../step/snapshot.js';
 import { textsInWorkspace, writePlan, type PlanTexts } from './write-plan.js';
@@ -37,81 +34,77 @@ import { buildReplanRequest, type RevisionContext } from '../../model/prompts/in
 import { hidesSecret } from '../frame/secrets.js';
 import { askForPlan, failuresShown, phaseAsked } from './plan-call.js';
 
-export const evaluateTriggers =
-  () =>
-  (input: EvaluateTriggersInput): Promise<EvaluateTriggersResult> => {
-    const { failures, trigger, thresholds } = input;
-    const tier = trigger === 'test_failure_pattern' ? tierOf(failures) : null;
-    const called = outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
-    const replans = called.outcome === 'replan' || called.outcome === 'limit';
-    return Promise.resolve({
-      // Failures in several phases call for a replan, whatever the tier of this one is.
-      tier: tier === null ? null : replans ? 'replan' : tier.tier,
-      outcome: called.outcome,
-      actions: called.outcome === 'replan' ? called.actions : [],
-      forced: called.outcome === 'replan' && called.forced,
-      why: !replans && tier !== null ? tier.why : called.why,
-      suggestions: failures.at(-1)?.suggestions ?? [],
-    });
-  };
+export const evaluateTriggers = (_: unknown, input: EvaluateTriggersInput): Promise<EvaluateTriggersResult> => {
+  const { failures, trigger, thresholds } = input;
+  const tier = trigger === 'test_failure_pattern' ? tierOf(failures) : null;
+  const called = outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
+  const replans = called.outcome === 'replan' || called.outcome === 'limit';
+  return Promise.resolve({
+    // Failures in several phases call for a replan, whatever the tier of this one is.
+    tier: tier === null ? null : replans ? 'replan' : tier.tier,
+    outcome: called.outcome,
+    actions: called.outcome === 'replan' ? called.actions : [],
+    forced: called.outcome === 'replan' && called.forced,
+    why: !replans && tier !== null ? tier.why : called.why,
+    suggestions: failures.at(-1)?.suggestions ?? [],
+  });
+};
 
 // Asks a model for a replan of a phase and checks its answer. What it proposes is carried out by another activity.
 
-export const proposeReplan =
-  (ports: ActivityPorts) =>
-  async (input: ProposeReplanInput, scope: ActivityScope): Promise<ProposeReplanResult> => {
-    const { blobs } = ports;
-    const { asked, phase } = await phaseAsked(ports, input);
-    const tasks = asked?.tasks ?? [];
-    const failures = await failuresShown(ports, input.failures);
-    const report = input.report === null ? '' : await getText(blobs, input.report);
-    const context: RevisionContext = {
-      trigger: input.trigger,
-      phase: phase.number,
-      complexity_score: input.score,
-      task_count: tasks.length,
-      test_failures: failures.length,
-      user_description: input.words,
-    };
-    // A phase with stages is not split (docs/decisions/0020): an answer that would be refused is not asked for.
-    const actions = (input.actions as readonly ReplanAction[]).filter(
-      (action) => action !== 'split_phase' || asked?.stages !== true,
-    );
-    const { outline, others: named = [] } = input;
-    const others = await othersShown(ports, input.texts, named);
-    const advised = await askForPlan<Replan>(
-      ports,
-      input,
-      {
-        ...{ role: 'replan', phase, complexity: 'high' },
-        notes: JSON.stringify({ context, actions, outline, failures, report, others }),
-        build: (model, outputBudget_tokens, refusal) =>
-          buildReplanRequest({
-            ...{ model, outputBudget_tokens, refusal, phase, context, actions, tasks, outline, failures },
-            ...{ report, others },
-          }),
-        check: (value) => {
-          if (hidesSecret(JSON.stringify(value)))
-            return {
-              ok: false,
-              why: 'it repeats an EMEND_SECRET_…, and a plan holds no secret of others: say it without',
-            };
-          const checked = checkReplan(value, actions, [phase.number, ...named.map(({ number }) => number)]);
-          return checked.ok ? { ok: true, value: checked.replan } : checked;
-        },
-      },
-      scope,
-    );
-    if (!advised.ok) {
-      const { message, usage, down } = advised;
-      return { outcome: 'failed', message, usage, ...(down === undefined ? {} : { down }) };
-    }
-    const { action, why } = advised.value;
-    const other = named.find(({ number }) => number === advised.value.phase);
-    const replan = await putJson(blobs, { ...advised.value });
-    const { usage } = advised;
-    return { outcome: 'proposed', replan, action, phase: other?.id ?? phase.id, why, usage };
+export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, scope) => {
+  const { blobs } = ports;
+  const { asked, phase } = await phaseAsked(ports, input);
+  const tasks = asked?.tasks ?? [];
+  const failures = await failuresShown(ports, input.failures);
+  const report = input.report === null ? '' : await getText(blobs, input.report);
+  const context: RevisionContext = {
+    trigger: input.trigger,
+    phase: phase.number,
+    complexity_score: input.score,
+    task_count: tasks.length,
+    test_failures: failures.length,
+    user_description: input.words,
   };
+  // A phase with stages is not split (docs/decisions/0020): an answer that would be refused is not asked for.
+  const actions = (input.actions as readonly ReplanAction[]).filter(
+    (action) => action !== 'split_phase' || asked?.stages !== true,
+  );
+  const { outline, others: named = [] } = input;
+  const others = await othersShown(ports, input.texts, named);
+  const advised = await askForPlan<Replan>(
+    ports,
+    input,
+    {
+      ...{ role: 'replan', phase, complexity: 'high' },
+      notes: JSON.stringify({ context, actions, outline, failures, report, others }),
+      build: (model, outputBudget_tokens, refusal) =>
+        buildReplanRequest({
+          ...{ model, outputBudget_tokens, refusal, phase, context, actions, tasks, outline, failures },
+          ...{ report, others },
+        }),
+      check: (value) => {
+        if (hidesSecret(JSON.stringify(value)))
+          return {
+            ok: false,
+            why: 'it repeats an EMEND_SECRET_…, and a plan holds no secret of others: say it without',
+          };
+        const checked = checkReplan(value, actions, [phase.number, ...named.map(({ number }) => number)]);
+        return checked.ok ? { ok: true, value: checked.replan } : checked;
+      },
+    },
+    scope,
+  );
+  if (!advised.ok) {
+    const { message, usage, down } = advised;
+    return { outcome: 'failed', message, usage, ...(down === undefined ? {} : { down }) };
+  }
+  const { action, why } = advised.value;
+  const other = named.find(({ number }) => number === advised.value.phase);
+  const replan = await putJson(blobs, { ...advised.value });
+  const { usage } = advised;
+  return { outcome: 'proposed', replan, action, phase: other?.id ?? phase.id, why, usage };
+};
 
 /** Other phases that may be changed, with their tasks by number. */
 async function othersShown({ blobs }: ActivityPorts, texts: BlobRef, named: readonly PlanCallInput['phase'][]) {
@@ -122,31 +115,29 @@ async function othersShown({ blobs }: ActivityPorts, texts: BlobRef, named: read
 // Carries a replan out on the plan's documents: worked out and validated before anything is written, then all files or none, with the
 // entry in the revision history, in a commit of its own.
 
-export const applyReplan =
-  (ports: ActivityPorts) =>
-  async (input: ApplyReplanInput, scope: ActivityScope): Promise<ApplyReplanResult> => {
-    const { workspace, workflowId, namespace, phase, planPath, settings, marks } = input;
-    const action = input.action as ReplanAction;
-    try {
-      const written = await writePlan(
-        ports,
-        {
-          ...{ workspace, workflowId, namespace, settings, marks, name: 'replan' },
-          stepKey: `${input.stepKey}-${phase.id}-r${input.number}`,
-          message: `Revise ${planPath}: ${action} of Phase ${phase.number} (${input.trigger})`,
-        },
-        () => changed(ports, input),
-        scope,
-      );
-      if (written.outcome !== 'written') return { ...written };
-      const { commit, marks: along } = written;
-      return { outcome: 'replanned', action, ...(written.data as ReplanMeasures), commit, marks: along };
-    } catch (error) {
-      if (error instanceof ProblemError && error.problem.code === 'plan_invalid')
-        return { outcome: 'refused', why: error.problem.message };
-      throw error;
-    }
-  };
+export const applyReplan: Activity<'applyReplan'> = async (ports, input, scope) => {
+  const { workspace, workflowId, namespace, phase, planPath, settings, marks } = input;
+  const action = input.action as ReplanAction;
+  try {
+    const written = await writePlan(
+      ports,
+      {
+        ...{ workspace, workflowId, namespace, settings, marks, name: 'replan' },
+        stepKey: `${input.stepKey}-${phase.id}-r${input.number}`,
+        message: `Revise ${planPath}: ${action} of Phase ${phase.number} (${input.trigger})`,
+      },
+      () => changed(ports, input),
+      scope,
+    );
+    if (written.outcome !== 'written') return { ...written };
+    const { commit, marks: along } = written;
+    return { outcome: 'replanned', action, ...(written.data as ReplanMeasures), commit, marks: along };
+  } catch (error) {
+    if (error instanceof ProblemError && error.problem.code === 'plan_invalid')
+      return { outcome: 'refused', why: error.problem.message };
+    throw error;
+  }
+};
 
 /** Throws ProblemError `plan_invalid` where the documents do not take it. */
 async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<PlanTexts> {

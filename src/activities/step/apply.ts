@@ -1,17 +1,11 @@
 /** ◆ Writes an approved proposal: all of its files or none, never over a person's save. */
 import { getJson } from '../../stores/ports.js';
-import type {
-  ApplyInput,
-  ApplyResult,
-  HeldLock,
-  ConflictFile,
-  RollbackInput,
-  RollbackResult,
-} from '../../shared/proposal-activities.js';
+import type { ApplyInput, HeldLock, ConflictFile } from '../../shared/proposal-activities.js';
 import { shownKey } from '../../shared/ids.js';
+import { count } from '../../shared/text.js';
 import type { ApplyRequest, WorkspaceLock, ApplyOutcome, AssertCurrent } from '../../workspace/ports.js';
 import { type Proposal, proposalIdOf } from '../../workspace/proposal.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 
 // bound: Locks of ended runs taken over by one application; each further one means that another ended run was quicker.
@@ -39,30 +33,30 @@ export const applyOrTakeOver = async (
   }
 };
 
+type Holding =
+  { readonly free: true; readonly because: string } | { readonly free: false; readonly advice: string | null };
+const heldBy = (advice: string | null): Holding => ({ free: false, advice });
+
 const holderOf = async (
   ports: Pick<ActivityPorts, 'workspace' | 'stateOfHolder'>,
   workspace: string,
   holder: WorkspaceLock,
-): Promise<
-  { readonly free: true; readonly because: string } | { readonly free: false; readonly advice: string | null }
-> => {
+): Promise<Holding> => {
   const run = shownKey(holder.stepKey);
   const recover = `\`emend recover --undo ${run}\` puts the files back, \`emend recover --keep ${run}\` keeps them`;
   const standing = await ports.stateOfHolder(holder);
-  if (standing.state === 'open') return { free: false, advice: null };
+  if (standing.state === 'open') return heldBy(null);
   if (standing.state === 'unknown')
-    return {
-      free: false,
-      advice:
-        standing.why === 'not_known'
-          ? `run ${run}, which the server does not know, holds the workspace: ${recover}`
-          : null,
-    };
+    return heldBy(
+      standing.why === 'not_known'
+        ? `run ${run}, which the server does not know, holds the workspace: ${recover}`
+        : null,
+    );
+  const ended = `run ${run} has ended (${standing.how})`;
   if (standing.elsewhere)
-    return {
-      free: false,
-      advice: `run ${run} has ended (${standing.how}) and holds the workspace from another EMEND_HOME: \`emend recover\` with that one knows what it applied`,
-    };
+    return heldBy(
+      `${ended} and holds the workspace from another EMEND_HOME: \`emend recover\` with that one knows what it applied`,
+    );
   const end = await ports.workspace.releaseEnded(workspace, holder, standing.finished);
   switch (end.outcome) {
     case 'ended':
@@ -70,24 +64,13 @@ const holderOf = async (
     case 'not_held':
       return { free: true, because: 'it was released meanwhile' };
     case 'kept':
-      return {
-        free: false,
-        advice: `run ${run} has ended (${standing.how}) with ${counted(end.files)} applied and not committed: ${recover}`,
-      };
+      return heldBy(`${ended} with ${count(end.files.length, 'file')} applied and not committed: ${recover}`);
     case 'at_work':
-      return {
-        free: false,
-        advice: `run ${run} has ended (${standing.how}), but a process is still at work on its files`,
-      };
+      return heldBy(`${ended}, but a process is still at work on its files`);
     case 'unrecovered':
-      return {
-        free: false,
-        advice: `run ${run} has ended (${standing.how}) half-way, and could not be recovered: \`emend recover\` says why`,
-      };
+      return heldBy(`${ended} half-way, and could not be recovered: \`emend recover\` says why`);
   }
 };
-
-const counted = (files: readonly string[]): string => (files.length === 1 ? '1 file' : `${files.length} files`);
 
 type Applying = Omit<ApplyInput, 'v' | 'log' | 'releaseAfter'>;
 
@@ -107,61 +90,53 @@ async function requestOf({ blobs }: ActivityPorts, input: Applying): Promise<App
 
 const held = ({ token, head, headRef, takenAt }: WorkspaceLock): HeldLock => ({ token, head, headRef, takenAt });
 
-export const applyProposal =
-  (ports: ActivityPorts) =>
-  async (input: ApplyInput, { assertCurrent }: ActivityScope): Promise<ApplyResult> => {
-    const request = await requestOf(ports, input);
-    const { outcome, advice } = await applyOrTakeOver(ports, request, assertCurrent);
-    // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
-    assertCurrent();
-    const release = ({ token }: WorkspaceLock): Promise<void> =>
-      ports.workspace.releaseLock(input.workspace, input.stepKey, token);
-    switch (outcome.outcome) {
-      case 'applied':
-        if (input.releaseAfter) await release(outcome.lock);
-        return { outcome: 'applied', files: outcome.files, lock: held(outcome.lock) };
-      case 'busy':
-        return {
-          outcome: 'busy',
-          holder: shownKey(outcome.holder.stepKey),
-          since: outcome.holder.takenAt,
-          ...(advice === null ? {} : { advice }),
-        };
-      case 'base_changed':
-        return { outcome: 'base_changed', conflicts: outcome.conflicts };
-      case 'conflict':
-        // Nothing of ours is on disk, or nothing follows that wants the workspace for itself.
-        if (input.releaseAfter || outcome.files.length === 0) await release(outcome.lock);
-        return {
-          outcome: 'conflict',
-          conflicts: outcome.conflicts,
-          files: outcome.files,
-          lock: held(outcome.lock),
-        };
-      case 'failed':
-        return { outcome: 'failed', problem: outcome.problem };
+export const applyProposal: Activity<'applyProposal'> = async (ports, input, { assertCurrent }) => {
+  const request = await requestOf(ports, input);
+  const { outcome, advice } = await applyOrTakeOver(ports, request, assertCurrent);
+  // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
+  assertCurrent();
+  const release = ({ token }: WorkspaceLock): Promise<void> =>
+    ports.workspace.releaseLock(input.workspace, input.stepKey, token);
+  switch (outcome.outcome) {
+    case 'applied':
+      if (input.releaseAfter) await release(outcome.lock);
+      return { outcome: 'applied', files: outcome.files, lock: held(outcome.lock) };
+    case 'busy':
+      return {
+        outcome: 'busy',
+        holder: shownKey(outcome.holder.stepKey),
+        since: outcome.holder.takenAt,
+        ...(advice === null ? {} : { advice }),
+      };
+    case 'conflict': {
+      const { conflicts, files, lock } = outcome;
+      // Nothing of ours is on disk, or nothing follows that wants the workspace for itself.
+      if (input.releaseAfter || files.length === 0) await release(lock);
+      return { outcome: 'conflict', conflicts, files, lock: held(lock) };
     }
-  };
+    case 'base_changed':
+    case 'failed':
+      return outcome;
+  }
+};
 
 // Puts the files of this step's applications back, newest first; only those that are at our result. Ends the lock.
 
-export const rollBack =
-  (ports: ActivityPorts) =>
-  async (input: RollbackInput, { assertCurrent }: ActivityScope): Promise<RollbackResult> => {
-    const files: string[] = [];
-    const kept: ConflictFile[] = [];
-    let commit: string | null = null;
-    for (const application of [...input.applications].reverse()) {
-      const request = await requestOf(ports, { ...input, ...application });
-      const outcome = await ports.workspace.rollback(request, assertCurrent);
-      if (outcome.outcome === 'committed') {
-        commit = outcome.commit;
-        break;
-      }
-      files.push(...outcome.files);
-      kept.push(...outcome.leftAlone);
+export const rollBack: Activity<'rollBack'> = async (ports, input, { assertCurrent }) => {
+  const files: string[] = [];
+  const kept: ConflictFile[] = [];
+  let commit: string | null = null;
+  for (const application of [...input.applications].reverse()) {
+    const request = await requestOf(ports, { ...input, ...application });
+    const outcome = await ports.workspace.rollback(request, assertCurrent);
+    if (outcome.outcome === 'committed') {
+      commit = outcome.commit;
+      break;
     }
-    assertCurrent();
-    await ports.workspace.releaseLock(input.workspace, input.stepKey, input.token);
-    return { files: [...new Set(files)], leftAlone: kept, ...(commit === null ? {} : { commit }) };
-  };
+    files.push(...outcome.files);
+    kept.push(...outcome.leftAlone);
+  }
+  assertCurrent();
+  await ports.workspace.releaseLock(input.workspace, input.stepKey, input.token);
+  return { files: [...new Set(files)], leftAlone: kept, ...(commit === null ? {} : { commit }) };
+};

@@ -6,9 +6,9 @@ import { parseConfig, type ProjectConfig } from '../../documents/job/index.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { SIGNATURES, signedStatement } from '../../shared/decisions.js';
 import { fail } from '../../shared/problems.js';
-import type { VerifyDecisionInput, VerifyDecisionResult } from '../../shared/step-activities.js';
 import { canonicalJson } from '../../system/hash.js';
 import { verifyText } from '../../system/ssh-signature.js';
+import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { getText, putText } from './snapshot.js';
 
@@ -31,11 +31,12 @@ export async function approversOf(
   return putText(blobs, file);
 }
 
-export const verifyDecision =
-  ({ blobs }: ActivityPorts) =>
-  async ({ stepKey, approvers, proposal, request }: VerifyDecisionInput): Promise<VerifyDecisionResult> => {
-    const { signed } = request;
-    if (signed === undefined) return { why: 'it is not signed' };
-    const text = canonicalJson(signedStatement(stepKey, proposal, request, signed.at));
-    return verifyText(text, signed.signature, await getText(blobs, approvers), SIGNATURES);
-  };
+export const verifyDecision: Activity<'verifyDecision'> = async (
+  { blobs },
+  { stepKey, approvers, proposal, request },
+) => {
+  const { signed } = request;
+  if (signed === undefined) return { why: 'it is not signed' };
+  const text = canonicalJson(signedStatement(stepKey, proposal, request, signed.at));
+  return verifyText(text, signed.signature, await getText(blobs, approvers), SIGNATURES);
+};

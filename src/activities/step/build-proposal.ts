@@ -11,8 +11,8 @@ import { formatted } from './format.js';
 import { diffInput, diffsOf } from './prompt-inputs.js';
 import { getText, guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
 import { unfinishedInAll } from '../../documents/plan/index.js';
-import type { BuildProposalInput, BuildProposalResult } from '../../shared/proposal-activities.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { BuildProposalInput } from '../../shared/proposal-activities.js';
+import type { Activity } from '../frame/activity.js';
 import { manualFile, stagedFiles } from './manual-files.js';
 import { selectedFileChanges, buildWholeProposal, type ProposalParts } from './proposal.js';
 import { refused } from './refusals.js';
@@ -61,58 +61,56 @@ export async function runGuards(
   ];
 }
 
-export const buildProposal =
-  (ports: ActivityPorts) =>
-  async (input: BuildProposalInput, scope: ActivityScope): Promise<BuildProposalResult> => {
-    const { blobs } = ports;
-    const snapshot = await getSnapshot(blobs, input.snapshot);
-    const latest = latestByPath(await acceptedResults(blobs, input.accepted));
-    const out = new Set([...input.exclude, ...input.manual]);
-    const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
-    const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
-    const selected = await selectedFileChanges(blobs, input.selected ?? []);
-    const isChosen = ({ path }: FileChange): boolean => selected.changes.has(path);
-    const given = { snapshot, changes: changes.filter((change) => !isChosen(change)), sandbox: input.sandbox };
-    const formats = await formatted(ports, given, scope);
-    if ('outcome' in formats) return formats;
-    const byPath = new Map(formats.changes.map((change) => [change.path, change]));
-    const proposed = changes.map((change) => selected.changes.get(change.path) ?? byPath.get(change.path) ?? change);
-    const staged = await stagedFiles(blobs, input.staged);
-    const root = await ports.workspace.root(snapshot.workspace);
-    const asManual = await Promise.all(input.manual.map((path) => manualFile({ blobs, root, snapshot, staged }, path)));
+export const buildProposal: Activity<'buildProposal'> = async (ports, input, scope) => {
+  const { blobs } = ports;
+  const snapshot = await getSnapshot(blobs, input.snapshot);
+  const latest = latestByPath(await acceptedResults(blobs, input.accepted));
+  const out = new Set([...input.exclude, ...input.manual]);
+  const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
+  const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
+  const selected = await selectedFileChanges(blobs, input.selected ?? []);
+  const isChosen = ({ path }: FileChange): boolean => selected.changes.has(path);
+  const given = { snapshot, changes: changes.filter((change) => !isChosen(change)), sandbox: input.sandbox };
+  const formats = await formatted(ports, given, scope);
+  if ('outcome' in formats) return formats;
+  const byPath = new Map(formats.changes.map((change) => [change.path, change]));
+  const proposed = changes.map((change) => selected.changes.get(change.path) ?? byPath.get(change.path) ?? change);
+  const staged = await stagedFiles(blobs, input.staged);
+  const root = await ports.workspace.root(snapshot.workspace);
+  const asManual = await Promise.all(input.manual.map((path) => manualFile({ blobs, root, snapshot, staged }, path)));
 
-    const results = [...new Set(kept.map(({ result }) => result))];
-    const renames = results.flatMap((result) => result.renames);
-    // The formatter may have changed the bytes since the answer was judged.
-    const found = await runGuards(ports, { snapshot, changes: proposed, renames }, scope.signal);
-    const dangling = await danglingReferences(ports, { snapshot, changes: proposed, findings: found }, scope.signal);
-    const toMend = snapshot.config.repair
-      ? await repairs(ports, { dangling, changes: proposed, input }, scope.signal)
-      : [];
-    if (toMend.length > 0) return { outcome: 'refused', files: toMend };
-    const told = [...formats.findings, ...found, ...dangling.map(({ finding }) => finding)];
-    const judged = [...selected.findings, ...told.map((finding) => ofPersons(finding, selected.inPart))];
-    const refused = judged.filter((finding) => finding.severity === 'refuse');
-    if (refused.length > 0) return { outcome: 'refused', files: await refusals(ports, refused) };
-    const parts: ProposalParts = {
-      stepKey: input.stepKey,
-      files: [
-        ...proposed.map(({ path, base, result }) => ({ path, base, result, by: 'model' as const })),
-        ...asManual.flatMap((change) => (change === null ? [] : [change])),
-      ],
-      renames: renames.filter(({ from, to }) => !out.has(from) && !out.has(to)),
-      findings: judged,
-      tolerances: results.flatMap((result) => result.tolerances).filter(({ path }) => !out.has(path)),
-      protected: snapshot.config.protected,
-      unfinished: unfinishedInAll(
-        [...new Set([...latest.values()].map(({ result }) => result))]
-          .filter(({ asked = true }) => asked)
-          .map(({ unfinished = [] }) => unfinished),
-      ),
-    };
-    const proposal = await buildWholeProposal(ports, parts, scope.signal);
-    return proposal === null ? { outcome: 'empty' } : { outcome: 'built', proposal };
+  const results = [...new Set(kept.map(({ result }) => result))];
+  const renames = results.flatMap((result) => result.renames);
+  // The formatter may have changed the bytes since the answer was judged.
+  const found = await runGuards(ports, { snapshot, changes: proposed, renames }, scope.signal);
+  const dangling = await danglingReferences(ports, { snapshot, changes: proposed, findings: found }, scope.signal);
+  const toMend = snapshot.config.repair
+    ? await repairs(ports, { dangling, changes: proposed, input }, scope.signal)
+    : [];
+  if (toMend.length > 0) return { outcome: 'refused', files: toMend };
+  const told = [...formats.findings, ...found, ...dangling.map(({ finding }) => finding)];
+  const judged = [...selected.findings, ...told.map((finding) => ofPersons(finding, selected.inPart))];
+  const refused = judged.filter((finding) => finding.severity === 'refuse');
+  if (refused.length > 0) return { outcome: 'refused', files: await refusals(ports, refused) };
+  const parts: ProposalParts = {
+    stepKey: input.stepKey,
+    files: [
+      ...proposed.map(({ path, base, result }) => ({ path, base, result, by: 'model' as const })),
+      ...asManual.flatMap((change) => (change === null ? [] : [change])),
+    ],
+    renames: renames.filter(({ from, to }) => !out.has(from) && !out.has(to)),
+    findings: judged,
+    tolerances: results.flatMap((result) => result.tolerances).filter(({ path }) => !out.has(path)),
+    protected: snapshot.config.protected,
+    unfinished: unfinishedInAll(
+      [...new Set([...latest.values()].map(({ result }) => result))]
+        .filter(({ asked = true }) => asked)
+        .map(({ unfinished = [] }) => unfinished),
+    ),
   };
+  const proposal = await buildWholeProposal(ports, parts, scope.signal);
+  return proposal === null ? { outcome: 'empty' } : { outcome: 'built', proposal };
+};
 
 /** What would refuse an answer of the model is shown where a person chose: asking the model again would not mend it. */
 const ofPersons = (finding: Finding, inPart: ReadonlySet<string>): Finding =>

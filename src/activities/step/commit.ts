@@ -7,56 +7,54 @@ import { auditLines, type AuditReport } from '../../shared/audit.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import type { CommitOutcome, WorkspaceLock, StagedFile } from '../../workspace/ports.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { Activity, ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { maskWords } from '../frame/secrets.js';
 import { fileNow } from './manual-files.js';
 import { blockedText, commandConfig, refusedBySandbox } from './sandbox.js';
 
-export const commit =
-  (ports: ActivityPorts) =>
-  async (input: CommitInput, scope: ActivityScope): Promise<CommitResult> => {
-    const { files, renames, records, unfinished } = await appliedFiles(ports, input);
-    const { hooks, env, sign, sandbox } = await commandConfig(ports, input, files);
-    const trailer = input.audit === undefined ? '' : trailerOf(input.audit);
-    const words = [input.message, unfinished, trailer].filter((text) => text !== '').join('\n\n');
-    const { message } = await maskWords(ports, input, { message: words }, scope.signal);
-    const marks = await marksIn(ports, input.marks);
-    const hold = await placeOf(ports, input, scope);
-    try {
-      const outcome = await ports.repository.commit(
-        {
-          stepKey: input.stepKey,
-          workspace: input.workspace,
-          ...{ files, renames, marks, message },
-          lock: hold.lock,
-          date: input.lock.takenAt,
-          ...{ hooks, env, sign, sandbox },
-          records,
-          mayMove: async () => {
-            scope.assertCurrent();
-            return (await ports.workspace.readLock(input.workspace))?.token === hold.lock.token;
-          },
+export const commit: Activity<'commit'> = async (ports, input, scope) => {
+  const { files, renames, records, unfinished } = await appliedFiles(ports, input);
+  const { hooks, env, sign, sandbox } = await commandConfig(ports, input, files);
+  const trailer = input.audit === undefined ? '' : trailerOf(input.audit);
+  const words = [input.message, unfinished, trailer].filter((text) => text !== '').join('\n\n');
+  const { message } = await maskWords(ports, input, { message: words }, scope.signal);
+  const marks = await marksIn(ports, input.marks);
+  const hold = await placeOf(ports, input, scope);
+  try {
+    const outcome = await ports.repository.commit(
+      {
+        stepKey: input.stepKey,
+        workspace: input.workspace,
+        ...{ files, renames, marks, message },
+        lock: hold.lock,
+        date: input.lock.takenAt,
+        ...{ hooks, env, sign, sandbox },
+        records,
+        mayMove: async () => {
+          scope.assertCurrent();
+          return (await ports.workspace.readLock(input.workspace))?.token === hold.lock.token;
         },
-        scope.signal,
-      );
-      // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
-      scope.assertCurrent();
-      if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
-      if (outcome.outcome === 'failed' && outcome.problem.code === 'hook_failed' && sandbox !== 'off') {
-        // A hook does nothing on the untouched base: what it says is all that tells.
-        const { message: said } = outcome.problem;
-        const refused = refusedBySandbox(said);
-        if (refused !== null) return { outcome: 'sandbox_blocks', why: blockedText(said, refused, input.workspace) };
-      }
-      if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
-      const staged = await keepStaged(ports, input.workspace, outcome.staged);
-      return { outcome: 'conflict', reason: 'hook_changed', why: outcome.why, ...staged };
-    } finally {
-      await hold.end();
+      },
+      scope.signal,
+    );
+    // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
+    scope.assertCurrent();
+    if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
+    if (outcome.outcome === 'failed' && outcome.problem.code === 'hook_failed' && sandbox !== 'off') {
+      // A hook does nothing on the untouched base: what it says is all that tells.
+      const { message: said } = outcome.problem;
+      const refused = refusedBySandbox(said);
+      if (refused !== null) return { outcome: 'sandbox_blocks', why: blockedText(said, refused, input.workspace) };
     }
-  };
+    if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
+    const staged = await keepStaged(ports, input.workspace, outcome.staged);
+    return { outcome: 'conflict', reason: 'hook_changed', why: outcome.why, ...staged };
+  } finally {
+    await hold.end();
+  }
+};
 
 /** What an audit that did not plainly pass found. */
 const trailerOf = (report: AuditReport): string =>
@@ -74,13 +72,10 @@ async function keepStaged({ blobs, workspace }: ActivityPorts, name: string, sta
 
 function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>): CommitResult {
   switch (outcome.outcome) {
-    case 'committed':
-      return {
-        outcome: 'committed',
-        commit: outcome.commit,
-        note: outcome.note ?? null,
-        marks: outcome.marks,
-      };
+    case 'committed': {
+      const { commit: made, note = null, marks } = outcome;
+      return { outcome: 'committed', commit: made, note, marks };
+    }
     case 'nothing':
     case 'no_sandbox':
       return outcome;

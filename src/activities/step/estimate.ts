@@ -11,12 +11,10 @@ import {
 } from '../../documents/job/index.js';
 import type { Format } from '../../shared/formats.js';
 import type { JournaledAttempt } from '../../model/ports.js';
-import type { CountUsageInput, CountUsageResult } from '../../shared/step-activities.js';
 import { sumEstimates, sumUsage, type StepEstimate } from '../../shared/usage.js';
 import { fail } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
-import type { ActivityScope } from '../frame/activity.js';
-import type { ActivityPorts } from '../frame/ports.js';
+import type { Activity } from '../frame/activity.js';
 
 const PROMPT_tokens = 1_500;
 /** What an answer costs per file where only the change is said, or where the file is made. */
@@ -102,17 +100,15 @@ const COUNT_POLL_MS = 200; // bound: Calls under way are looked at this often wh
 // bound: Cancelled model calls get this long to say how they ended before a step's usage is counted; the count as a whole, this long.
 export const COUNT_WAIT_MS = 5_000;
 
-export const countUsage =
-  ({ clock, journal }: ActivityPorts) =>
-  async (input: CountUsageInput, { signal }: ActivityScope): Promise<CountUsageResult> => {
-    // A call that was cancelled hears of it with its next heartbeat: its last words are waited for, not for ever.
-    for (let waited_ms = 0; ; waited_ms += COUNT_POLL_MS) {
-      const attempts = await journal.attempts(input.stepKey);
-      const open = attempts.filter(({ state }) => state === 'open').length;
-      if (open === 0 || waited_ms >= COUNT_WAIT_MS) return { open, usage: sumUsage(attempts.map(asEnded)) };
-      await clock.sleep(COUNT_POLL_MS, signal);
-    }
-  };
+export const countUsage: Activity<'countUsage'> = async ({ clock, journal }, input, { signal }) => {
+  // A call that was cancelled hears of it with its next heartbeat: its last words are waited for, not for ever.
+  for (let waited_ms = 0; ; waited_ms += COUNT_POLL_MS) {
+    const attempts = await journal.attempts(input.stepKey);
+    const open = attempts.filter(({ state }) => state === 'open').length;
+    if (open === 0 || waited_ms >= COUNT_WAIT_MS) return { open, usage: sumUsage(attempts.map(asEnded)) };
+    await clock.sleep(COUNT_POLL_MS, signal);
+  }
+};
 
 /** Nobody wants the answer of a call that is still open any more: as far as known it is cut off. */
 const asEnded = ({ state, usage }: JournaledAttempt): JournaledAttempt['usage'] =>

@@ -50,12 +50,14 @@ const MANIFESTS = 1_000; // bound: Manifests of a workspace whose scripts are re
 
 const recordKey = (stepKey: string, number: number): string => `steps/${stepKey}/preflight-${number}`;
 
-export const preflight =
-  (ports: ActivityPorts) =>
-  async (input: PreflightInput, { signal }: Pick<ActivityScope, 'signal'>): Promise<PreflightResult> => {
-    const key = recordKey(input.stepKey, input.snapshotNumber);
-    return recordOnce(ports.records, key, () => compute(ports, input, signal).catch(asRefused));
-  };
+export const preflight = async (
+  ports: ActivityPorts,
+  input: PreflightInput,
+  { signal }: Pick<ActivityScope, 'signal'>,
+): Promise<PreflightResult> => {
+  const key = recordKey(input.stepKey, input.snapshotNumber);
+  return recordOnce(ports.records, key, () => compute(ports, input, signal).catch(asRefused));
+};
 
 async function readJob(
   { blobs }: ActivityPorts,
@@ -226,16 +228,12 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     ...(runsTests && baseline !== 'off' ? { baseline } : {}),
     ...(mayTry ? { verifyBefore } : {}),
     requireMarker,
-    targets: targets.map((target) => ({
-      path: target.path,
-      isNew: target.base === null,
-      format: target.format,
-      bucket: target.bucket,
-      lines: target.lines,
-      bytes: target.bytes,
-      outputBudget_tokens: target.outputBudget_tokens,
-      ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
-    })),
+    targets: targets.map(
+      ({ path, base: from, format, bucket, lines, bytes, outputBudget_tokens: budget, deletes }) => ({
+        ...{ path, isNew: from === null, format, bucket, lines, bytes, outputBudget_tokens: budget },
+        ...(deletes === undefined ? {} : { deletes }),
+      }),
+    ),
     shouldSplit: split.shouldSplit,
     splitReason: split.reason,
     complexity: level,

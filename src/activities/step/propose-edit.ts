@@ -15,7 +15,7 @@ import { closeEditPrompt } from '../../model/prompts/index.js';
 import { claimedUnfinished } from '../../documents/plan/index.js';
 import { callKey } from '../../model/journal/index.js';
 import type { ProposeInput, ProposeResult } from '../../shared/step-activities.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { Activity } from '../frame/activity.js';
 import { acceptedResults, deletedByJob, keepAccepted, removal, shownDeleted } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, keyOf, type Answered, type CallWanted } from '../frame/model-call.js';
@@ -44,74 +44,72 @@ const PLACEHOLDERS_NAMED = 5; // bound: Unknown placeholders of an answer, in it
 
 type Seen = Readonly<Record<string, readonly (readonly [number, number])[]>>;
 
-export const proposeEdit =
-  (ports: ActivityPorts) =>
-  async (input: ProposeInput, scope: ActivityScope): Promise<ProposeResult> => {
-    const { blobs } = ports;
-    const snapshot = await currentSnapshot(blobs, input);
-    const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
-    const targets = await loadTargets(blobs, edited(chosen));
-    if (targets.length === 0) return deletedByJob(ports, input, deleted(chosen));
-    const region = await loadRegion(blobs, input);
-    const model = input.model ?? snapshot.model;
-    const entry = modelEntry(snapshot.config, model);
-    const outputBudget_tokens = Math.min(input.outputBudget_tokens, entry.maxOutput_tokens);
-    const wanted: Omit<CallWanted, 'build'> = {
-      role: 'edit',
-      file: input.file,
-      ...(region === null ? {} : { region: region.range.join('-') }),
-      regeneration: input.regeneration,
-      bases: targets.map((target) => target.sha),
-      format: input.format,
-      model,
-      outputBudget_tokens,
-      thinking: thinkingOf(entry, snapshot.effort ?? null, roomFor(snapshot.limits, outputBudget_tokens)),
-      notes: input.note === null ? null : await putText(blobs, input.note),
-      refusal: input.refusal,
-    };
-    const shownKey = `shown/${callKey(keyOf(snapshot, wanted))}`;
-    const build = async () => {
-      const built = await buildPrompt(ports, { snapshot, input, targets, wanted, region }, scope.signal);
-      // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
-      await ports.records.putIfAbsent(shownKey, { shown: Object.fromEntries(built.seen) });
-      return built;
-    };
-    const call = await callModel(ports, snapshot, { ...wanted, build }, scope);
-    if (call.outcome !== 'answered') return { ...call };
-
-    const { shown } = (await ports.records.get(shownKey)) as { readonly shown: Seen };
-    const { answer, nonce, usage } = call;
-    const fitting = {
-      tolerances: snapshot.config.tolerances,
-      ...(await guardSettings(blobs, snapshot)),
-      // The answer was made for these bytes: a line number in it may decide between places where the same text stands.
-      base: new Map(targets.map(({ path, sha }) => [path, sha])),
-      ...(snapshot.finalNewline === null ? {} : { finalNewline: snapshot.finalNewline }),
-      newFileEol: targets[0]?.newFileEol ?? '\n',
-    };
-    const { requireCompleteSentinel } = snapshot.config;
-    const options = { ...fitting, nonce, requireMarker: requireCompleteSentinel, stopReason: answer.stopReason };
-    const files = new Map(targets.map((target) => [target.path, offered(target, shown, region)]));
-    const judged = { format: input.format, answer: answer.text, files, options };
-    let outcome =
-      call.unknown.length > 0 ? ofUnknown(call.unknown) : await ports.edits.run('answer', judged, scope.signal);
-    if (snapshot.names !== undefined && 'reasons' in outcome && outcome.reasons.some(isUnknown)) {
-      const beside = (await getText(blobs, snapshot.names)).split('\n');
-      outcome = await ports.edits.run('answer', { ...judged, options: { ...options, beside } }, scope.signal);
-    }
-    if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
-      const said = { ...call, reason: saidReason(outcome) };
-      if (!region.isLast) return { usage, outcome: 'region_done', ...(await regionAfter(blobs, region, said)) };
-      const all = {
-        format: input.format,
-        answer: joined(region, said),
-        files: new Map(targets.map((target) => [target.path, offered(target, {}, null)])),
-        options: { ...fitting, requireMarker: false },
-      };
-      outcome = await ports.edits.run('answer', all, scope.signal);
-    }
-    return toResult(ports, { snapshot, input, targets, outcome, wanted, region }, call, scope.signal);
+export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) => {
+  const { blobs } = ports;
+  const snapshot = await currentSnapshot(blobs, input);
+  const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
+  const targets = await loadTargets(blobs, edited(chosen));
+  if (targets.length === 0) return deletedByJob(ports, input, deleted(chosen));
+  const region = await loadRegion(blobs, input);
+  const model = input.model ?? snapshot.model;
+  const entry = modelEntry(snapshot.config, model);
+  const outputBudget_tokens = Math.min(input.outputBudget_tokens, entry.maxOutput_tokens);
+  const wanted: Omit<CallWanted, 'build'> = {
+    role: 'edit',
+    file: input.file,
+    ...(region === null ? {} : { region: region.range.join('-') }),
+    regeneration: input.regeneration,
+    bases: targets.map((target) => target.sha),
+    format: input.format,
+    model,
+    outputBudget_tokens,
+    thinking: thinkingOf(entry, snapshot.effort ?? null, roomFor(snapshot.limits, outputBudget_tokens)),
+    notes: input.note === null ? null : await putText(blobs, input.note),
+    refusal: input.refusal,
   };
+  const shownKey = `shown/${callKey(keyOf(snapshot, wanted))}`;
+  const build = async () => {
+    const built = await buildPrompt(ports, { snapshot, input, targets, wanted, region }, scope.signal);
+    // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
+    await ports.records.putIfAbsent(shownKey, { shown: Object.fromEntries(built.seen) });
+    return built;
+  };
+  const call = await callModel(ports, snapshot, { ...wanted, build }, scope);
+  if (call.outcome !== 'answered') return { ...call };
+
+  const { shown } = (await ports.records.get(shownKey)) as { readonly shown: Seen };
+  const { answer, nonce, usage } = call;
+  const fitting = {
+    tolerances: snapshot.config.tolerances,
+    ...(await guardSettings(blobs, snapshot)),
+    // The answer was made for these bytes: a line number in it may decide between places where the same text stands.
+    base: new Map(targets.map(({ path, sha }) => [path, sha])),
+    ...(snapshot.finalNewline === null ? {} : { finalNewline: snapshot.finalNewline }),
+    newFileEol: targets[0]?.newFileEol ?? '\n',
+  };
+  const { requireCompleteSentinel } = snapshot.config;
+  const options = { ...fitting, nonce, requireMarker: requireCompleteSentinel, stopReason: answer.stopReason };
+  const files = new Map(targets.map((target) => [target.path, offered(target, shown, region)]));
+  const judged = { format: input.format, answer: answer.text, files, options };
+  let outcome =
+    call.unknown.length > 0 ? ofUnknown(call.unknown) : await ports.edits.run('answer', judged, scope.signal);
+  if (snapshot.names !== undefined && 'reasons' in outcome && outcome.reasons.some(isUnknown)) {
+    const beside = (await getText(blobs, snapshot.names)).split('\n');
+    outcome = await ports.edits.run('answer', { ...judged, options: { ...options, beside } }, scope.signal);
+  }
+  if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
+    const said = { ...call, reason: saidReason(outcome) };
+    if (!region.isLast) return { usage, outcome: 'region_done', ...(await regionAfter(blobs, region, said)) };
+    const all = {
+      format: input.format,
+      answer: joined(region, said),
+      files: new Map(targets.map((target) => [target.path, offered(target, {}, null)])),
+      options: { ...fitting, requireMarker: false },
+    };
+    outcome = await ports.edits.run('answer', all, scope.signal);
+  }
+  return toResult(ports, { snapshot, input, targets, outcome, wanted, region }, call, scope.signal);
+};
 
 /** What a made-up placeholder stands for nobody can say. */
 const ofUnknown = (placeholders: readonly string[]): AnswerOutcome => {

@@ -6,7 +6,7 @@ import type { RebaseInput, RebaseResult } from '../../shared/proposal-activities
 import { inspectTarget } from '../../workspace/files/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { runGuards } from './build-proposal.js';
@@ -14,14 +14,12 @@ import { buildWholeProposal } from './proposal.js';
 import { getSnapshot } from './snapshot.js';
 import { readGiven } from '../../system/given-file.js';
 
-export const rebaseProposal =
-  (ports: ActivityPorts) =>
-  async (input: RebaseInput, { signal }: ActivityScope): Promise<RebaseResult> => {
-    // The merge depends on the files at this moment: the first outcome under this decision is the one that counts.
-    const digest = sha256(canonicalJson([input.proposal, input.files, input.exclude])).slice(0, 16);
-    const key = `steps/${input.stepKey}/rebase-${input.decision}-${digest}`;
-    return recordOnce(ports.records, key, () => merge(ports, input, signal));
-  };
+export const rebaseProposal: Activity<'rebaseProposal'> = async (ports, input, { signal }) => {
+  // The merge depends on the files at this moment: the first outcome under this decision is the one that counts.
+  const digest = sha256(canonicalJson([input.proposal, input.files, input.exclude])).slice(0, 16);
+  const key = `steps/${input.stepKey}/rebase-${input.decision}-${digest}`;
+  return recordOnce(ports.records, key, () => merge(ports, input, signal));
+};
 
 async function merge(ports: ActivityPorts, input: RebaseInput, signal: AbortSignal): Promise<RebaseResult> {
   const { blobs } = ports;

@@ -128,14 +128,8 @@ export interface FallbackState {
   readonly formats?: Readonly<Record<Format, boolean>>;
 }
 
-export function nextFallback({
-  format,
-  isNew,
-  outputBudget_tokens,
-  maxOutputBudget_tokens,
-  wholeStep,
-  formats,
-}: FallbackState): FallbackStep {
+export function nextFallback(state: FallbackState): FallbackStep {
+  const { format, isNew, outputBudget_tokens, maxOutputBudget_tokens, wholeStep, formats } = state;
   if (wholeStep) return { kind: 'split' };
   if (outputBudget_tokens < maxOutputBudget_tokens)
     return { kind: 'budget', outputBudget_tokens: Math.min(2 * outputBudget_tokens, maxOutputBudget_tokens) };

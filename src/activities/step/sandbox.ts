@@ -1,8 +1,7 @@
 /** What a step's commands are shut in with: as configured, with what people said since. */
 import { homedir } from 'node:os';
 import { SANDBOX_ON, type ProjectConfig, type SandboxSettings } from '../../documents/job/index.js';
-import type { BlobRef } from '../../shared/ids.js';
-import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
+import type { NoSandbox, SandboxChoice, VerifyInput } from '../../shared/proposal-activities.js';
 import type { Box } from '../../workspace/commands/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { getSnapshot, projectConfig } from './snapshot.js';
@@ -12,20 +11,11 @@ export const sandboxFor = (
   { without }: SandboxChoice = {},
 ): SandboxSettings | 'off' => (without === true ? 'off' : configured);
 
+type Commanded = Pick<VerifyInput, 'workspace' | 'snapshot' | 'settings' | 'sandbox'>;
 /** What commands go by: as it was when the step began, and as it is now where a person was asked to change it; never as the step does. */
 export async function commandConfig(
   ports: ActivityPorts,
-  {
-    workspace,
-    snapshot,
-    settings,
-    sandbox: choice,
-  }: {
-    readonly workspace: string;
-    readonly snapshot?: BlobRef;
-    readonly settings?: BlobRef;
-    readonly sandbox?: SandboxChoice;
-  },
+  { workspace, snapshot, settings, sandbox: choice }: Commanded,
   files: readonly { readonly path: string }[],
 ): Promise<ProjectConfig> {
   const isChanged = files.some(({ path }) => path === 'emend.yaml');

@@ -33,15 +33,8 @@ interface Question {
   readonly mustBeClean: boolean;
 }
 
-export async function chooseTargets({
-  workspace,
-  job,
-  jobPath,
-  picked,
-  limits,
-  commits,
-  mustBeClean,
-}: Question): Promise<Chosen> {
+export async function chooseTargets(question: Question): Promise<Chosen> {
+  const { workspace, job, jobPath, picked, limits, commits, mustBeClean } = question;
   const mode = effectiveMode(job);
   if (mode === 'standard' && job.outputFiles.length === 0)
     fail(

@@ -9,7 +9,7 @@ import type { ProjectConfig } from '../../documents/job/index.js';
 import { planOf, trialName } from '../../shared/ids.js';
 import { problem } from '../../shared/problems.js';
 import type { VerifyInput } from '../../shared/proposal-activities.js';
-import type { TryInput, TryResult } from '../../shared/step-activities.js';
+import type { TryInput } from '../../shared/step-activities.js';
 import { getJson, putJson } from '../../stores/ports.js';
 import { shellWord } from '../../system/environment.js';
 import { orNull } from '../../system/durable.js';
@@ -20,7 +20,7 @@ import type { Box } from '../../workspace/commands/index.js';
 import { changedPaths } from '../../workspace/files/index.js';
 import type { ExpectedFile } from '../../workspace/ports.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { readyWorktree } from '../plan/phases.js';
@@ -123,67 +123,65 @@ export async function treeOf(
 
 const NO_TREE = 'there is no commit to make a worktree of, or too much is not committed';
 
-export const tryTests =
-  (ports: ActivityPorts) =>
-  async (input: TryInput, scope: ActivityScope): Promise<TryResult> => {
-    const { workspace, stepKey, proposal, again, known = false, modelBase = false } = input;
-    const { signal, assertCurrent } = scope;
-    const dir = await ports.workspace.root(workspace);
-    const config = await commandConfig(ports, input, []);
-    const box = await boxFor(ports, config.sandbox, dir);
-    if (isNoSandbox(box)) return { outcome: 'untried', why: `there is no sandbox: ${box.why}` };
-    const at = { ...input, env: config.env, box, dir, over: [] };
-    const files = proposal === undefined ? [] : (await getJson<Proposal>(ports.blobs, proposal, 'proposal')).files;
-    const tree = await treeOf(ports, input, config, files);
-    const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
-      commandTurn({ wait_ms: ports.timings.commandTurn_ms, work_ms: 2 * input.timeout_s * 1000, signal }, work);
-    /** A text: why there is no such worktree. */
-    const apart = async ({ head, dirty }: NonNullable<typeof tree>): Promise<Place | string> => {
-      const [plan, name] = [planOf(stepKey), trialName(stepKey)];
-      const wanted = { ...input, stepKey: plan, name, base: head, again: false };
-      let ready = await readyWorktree(ports, wanted, config, scope);
-      if (ready.outcome === 'ready' && ready.base !== head) {
-        await ports.repository.worktrees.remove(plan, name);
-        ready = await readyWorktree(ports, wanted, config, scope);
-      }
-      if (ready.outcome === 'failed') return ready.why;
-      const inside = box === 'off' ? box : { ...box, workspace: ready.workspace };
-      return { ...at, dir: ready.workspace, over: [...dirty, ...files], box: inside, isOurs: true };
-    };
-
-    if (proposal !== undefined) {
-      if (tree === null) return { outcome: 'untried', why: NO_TREE };
-      const place = await apart(tree);
-      if (typeof place === 'string') return { outcome: 'untried', why: place };
-      const result = await recordOnce(ports.records, `steps/${stepKey}/trial-${tree.name({ known })}`, async () => {
-        const ran = await inTurn(() => runTests(ports, place, { signal, all: known }));
-        return judged(ports, input, ran, { files, signal });
-      });
-      return { outcome: 'tested', result };
+export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
+  const { workspace, stepKey, proposal, again, known = false, modelBase = false } = input;
+  const { signal, assertCurrent } = scope;
+  const dir = await ports.workspace.root(workspace);
+  const config = await commandConfig(ports, input, []);
+  const box = await boxFor(ports, config.sandbox, dir);
+  if (isNoSandbox(box)) return { outcome: 'untried', why: `there is no sandbox: ${box.why}` };
+  const at = { ...input, env: config.env, box, dir, over: [] };
+  const files = proposal === undefined ? [] : (await getJson<Proposal>(ports.blobs, proposal, 'proposal')).files;
+  const tree = await treeOf(ports, input, config, files);
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
+    commandTurn({ wait_ms: ports.timings.commandTurn_ms, work_ms: 2 * input.timeout_s * 1000, signal }, work);
+  /** A text: why there is no such worktree. */
+  const apart = async ({ head, dirty }: NonNullable<typeof tree>): Promise<Place | string> => {
+    const [plan, name] = [planOf(stepKey), trialName(stepKey)];
+    const wanted = { ...input, stepKey: plan, name, base: head, again: false };
+    let ready = await readyWorktree(ports, wanted, config, scope);
+    if (ready.outcome === 'ready' && ready.base !== head) {
+      await ports.repository.worktrees.remove(plan, name);
+      ready = await readyWorktree(ports, wanted, config, scope);
     }
-    const compute = async () => {
-      const place = config.worktree?.setup === undefined || tree === null ? '' : await apart(tree);
-      if (typeof place !== 'string')
-        return { ...(await inTurn(() => testBase(ports, place, input, signal))), prepared: true };
-      const held = await ports.workspace.acquireLock(workspace, stepKey, scope.owner, assertCurrent);
-      if (held.outcome === 'busy') throw new NoTurn(problem('busy', `Another run holds ${workspace}.`));
-      try {
-        const { targets } = await getSnapshot(ports.blobs, input.snapshot);
-        const bases = targets.map(({ path, base }) => ({ path, result: base }));
-        const changed = new Set((await ports.workspace.differing(workspace, bases)).map(({ path }) => path));
-        const ours = bases.filter(({ path }) => !changed.has(path));
-        const said = await inTurn(() => testBase(ports, at, input, signal));
-        // Without a sandbox they may write into what is to be edited.
-        await ports.workspace.putBack(workspace, await ports.workspace.differing(workspace, ours), assertCurrent);
-        return { ...said, prepared: false };
-      } finally {
-        await ports.workspace.releaseLock(workspace, stepKey, held.lock.token);
-      }
-    };
-    const asked = again === 0 ? null : [stepKey, again];
-    const { tests, ...how } =
-      tree === null
-        ? await compute()
-        : await recordOnce(ports.records, `baselines/${tree.name({ modelBase, asked })}`, compute);
-    return { outcome: tests.outcome, summary: tests.summary, ...how, base: await putJson(ports.blobs, tests) };
+    if (ready.outcome === 'failed') return ready.why;
+    const inside = box === 'off' ? box : { ...box, workspace: ready.workspace };
+    return { ...at, dir: ready.workspace, over: [...dirty, ...files], box: inside, isOurs: true };
   };
+
+  if (proposal !== undefined) {
+    if (tree === null) return { outcome: 'untried', why: NO_TREE };
+    const place = await apart(tree);
+    if (typeof place === 'string') return { outcome: 'untried', why: place };
+    const result = await recordOnce(ports.records, `steps/${stepKey}/trial-${tree.name({ known })}`, async () => {
+      const ran = await inTurn(() => runTests(ports, place, { signal, all: known }));
+      return judged(ports, input, ran, { files, signal });
+    });
+    return { outcome: 'tested', result };
+  }
+  const compute = async () => {
+    const place = config.worktree?.setup === undefined || tree === null ? '' : await apart(tree);
+    if (typeof place !== 'string')
+      return { ...(await inTurn(() => testBase(ports, place, input, signal))), prepared: true };
+    const held = await ports.workspace.acquireLock(workspace, stepKey, scope.owner, assertCurrent);
+    if (held.outcome === 'busy') throw new NoTurn(problem('busy', `Another run holds ${workspace}.`));
+    try {
+      const { targets } = await getSnapshot(ports.blobs, input.snapshot);
+      const bases = targets.map(({ path, base }) => ({ path, result: base }));
+      const changed = new Set((await ports.workspace.differing(workspace, bases)).map(({ path }) => path));
+      const ours = bases.filter(({ path }) => !changed.has(path));
+      const said = await inTurn(() => testBase(ports, at, input, signal));
+      // Without a sandbox they may write into what is to be edited.
+      await ports.workspace.putBack(workspace, await ports.workspace.differing(workspace, ours), assertCurrent);
+      return { ...said, prepared: false };
+    } finally {
+      await ports.workspace.releaseLock(workspace, stepKey, held.lock.token);
+    }
+  };
+  const asked = again === 0 ? null : [stepKey, again];
+  const { tests, ...how } =
+    tree === null
+      ? await compute()
+      : await recordOnce(ports.records, `baselines/${tree.name({ modelBase, asked })}`, compute);
+  return { outcome: tests.outcome, summary: tests.summary, ...how, base: await putJson(ports.blobs, tests) };
+};

@@ -15,7 +15,7 @@ import { changedPaths } from '../../workspace/files/index.js';
 import type { ExpectedFile } from '../../workspace/ports.js';
 import { appliedFiles } from './commit.js';
 import { commandTurn } from '../../system/turns.js';
-import type { ActivityScope } from '../frame/activity.js';
+import type { Activity, ActivityScope } from '../frame/activity.js';
 import { isPassed, judged } from './judge-tests.js';
 import { boxFor, commandConfig, isNoSandbox } from './sandbox.js';
 import { runTests, treeOf } from './try-tests.js';
@@ -57,55 +57,53 @@ export const testPlanOf = (from: FoundTests): TestPlan =>
     ? { commands: from.commands, found: null, from }
     : { commands: [], found: from.commands.join(' && '), from };
 
-export const verify =
-  (ports: ActivityPorts) =>
-  async (input: VerifyInput, scope: ActivityScope): Promise<VerifyOutcome> => {
-    await remember(ports, input.stepKey, input.remember ?? []);
-    const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
-      scope.assertCurrent();
-      if (input.releaseOnPass) await ports.workspace.releaseLock(input.workspace, input.stepKey, input.token);
-      return { ...result };
-    };
-    const nothing = { kind: null, transient: false, signature: null, output: null, suggestions: [] };
-    if (input.commands.length === 0)
-      return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests were named', seconds: 0 });
-
-    const cwd = await ports.workspace.root(input.workspace);
-    const expected = (await appliedFiles(ports, { ...input, applications: input.applications ?? [] })).files;
-    const { known: isKnown = false } = input;
-    const { sandbox, env } = await commandConfig(ports, input, expected);
-    const box = await boxFor(ports, sandbox, cwd);
-    if (isNoSandbox(box)) return box;
-    const tested = async (): Promise<VerifyOutcome> => {
-      const others = await changedPaths(cwd);
-      const all = await runTests(ports, { ...input, dir: cwd, env, box }, { signal: scope.signal, all: isKnown });
-      const ran = await judged(ports, input, all, { files: expected, signal: scope.signal });
-      const staged = await takeBack(ports, input, expected, scope);
-      if (staged !== null && isPassed(ran)) return staged;
-      const known = new Set([...others, ...expected.map(({ path }) => path)]);
-      const alsoChanged = (await changedPaths(cwd)).filter((path) => !known.has(path)).slice(0, ALSO_CHANGED);
-      return alsoChanged.length === 0 ? ran : { ...ran, alsoChanged };
-    };
-    const turn = {
-      wait_ms: ports.timings.commandTurn_ms,
-      work_ms: input.timeout_s * 1000,
-      signal: scope.signal,
-    };
-    const about = canonicalJson({ applications: input.applications ?? [], commands: input.commands });
-    const key = `steps/${input.stepKey}/tests-${input.run ?? 0}-${sha256(about).slice(0, KEY_DIGITS)}`;
-    return commandTurn(turn, async () => {
-      let outcome = await untested(ports, input, { expected, key }, scope);
-      // What they said of these very bytes on this very base before a person approved them; where time may help they run again.
-      const tree = input.tried === true ? await treeOf(ports, input, { env, sandbox }, expected) : null;
-      const before = tree && (await ports.records.get(`steps/${input.stepKey}/trial-${tree.name({ known: isKnown })}`));
-      if (before !== null && !(before as VerifyResult).transient) outcome ??= before as VerifyResult;
-      if (outcome === null) {
-        outcome = await tested();
-        if (expected.length > 0) await ports.records.putIfAbsent(`${key}-ended`, outcome);
-      }
-      return isPassed(outcome) ? passed(outcome) : outcome;
-    });
+export const verify: Activity<'verify'> = async (ports, input, scope) => {
+  await remember(ports, input.stepKey, input.remember ?? []);
+  const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
+    scope.assertCurrent();
+    if (input.releaseOnPass) await ports.workspace.releaseLock(input.workspace, input.stepKey, input.token);
+    return { ...result };
   };
+  const nothing = { kind: null, transient: false, signature: null, output: null, suggestions: [] };
+  if (input.commands.length === 0)
+    return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests were named', seconds: 0 });
+
+  const cwd = await ports.workspace.root(input.workspace);
+  const expected = (await appliedFiles(ports, { ...input, applications: input.applications ?? [] })).files;
+  const { known: isKnown = false } = input;
+  const { sandbox, env } = await commandConfig(ports, input, expected);
+  const box = await boxFor(ports, sandbox, cwd);
+  if (isNoSandbox(box)) return box;
+  const tested = async (): Promise<VerifyOutcome> => {
+    const others = await changedPaths(cwd);
+    const all = await runTests(ports, { ...input, dir: cwd, env, box }, { signal: scope.signal, all: isKnown });
+    const ran = await judged(ports, input, all, { files: expected, signal: scope.signal });
+    const staged = await takeBack(ports, input, expected, scope);
+    if (staged !== null && isPassed(ran)) return staged;
+    const known = new Set([...others, ...expected.map(({ path }) => path)]);
+    const alsoChanged = (await changedPaths(cwd)).filter((path) => !known.has(path)).slice(0, ALSO_CHANGED);
+    return alsoChanged.length === 0 ? ran : { ...ran, alsoChanged };
+  };
+  const turn = {
+    wait_ms: ports.timings.commandTurn_ms,
+    work_ms: input.timeout_s * 1000,
+    signal: scope.signal,
+  };
+  const about = canonicalJson({ applications: input.applications ?? [], commands: input.commands });
+  const key = `steps/${input.stepKey}/tests-${input.run ?? 0}-${sha256(about).slice(0, KEY_DIGITS)}`;
+  return commandTurn(turn, async () => {
+    let outcome = await untested(ports, input, { expected, key }, scope);
+    // What they said of these very bytes on this very base before a person approved them; where time may help they run again.
+    const tree = input.tried === true ? await treeOf(ports, input, { env, sandbox }, expected) : null;
+    const before = tree && (await ports.records.get(`steps/${input.stepKey}/trial-${tree.name({ known: isKnown })}`));
+    if (before !== null && !(before as VerifyResult).transient) outcome ??= before as VerifyResult;
+    if (outcome === null) {
+      outcome = await tested();
+      if (expected.length > 0) await ports.records.putIfAbsent(`${key}-ended`, outcome);
+    }
+    return isPassed(outcome) ? passed(outcome) : outcome;
+  });
+};
 
 const ALSO_CHANGED = 20; // bound: Of the other files that tests changed so many are told.
 

@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { lastChange, type LastChange, isLocal } from '../../workspace/apply/index.js';
 import { realSys } from '../../system/sys.js';
-import type { FileConflict } from '../../workspace/ports.js';
+import type { ConflictFile } from '../../workspace/ports.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import type { UndoReport } from '../json-types.js';
@@ -48,7 +48,7 @@ const undoLast = async (local: Local, workspace: string, check: boolean): Promis
 
 /** The last transaction first. What somebody saved since the look is left alone and told. */
 const putBack = async (local: Local, workspace: string, { stepKey, by, records }: LastChange) => {
-  const conflicts: FileConflict[] = [];
+  const conflicts: ConflictFile[] = [];
   for (const { plan, closed } of [...records].reverse()) {
     const { proposalId, decision } = plan;
     const request = { stepKey, workspace, proposalId, decision, holder: local.holder };

@@ -6,7 +6,7 @@ import { isLocal, releaseDead, localHolder, createApplyEngine } from '../../work
 import type {
   ApplyOutcome,
   ApplyRequest,
-  FileConflict,
+  ConflictFile,
   WorkspaceLock,
   ApplyEngine,
   RecoveredTransaction,
@@ -93,7 +93,7 @@ export const failBusy = (workspace: string, holder: WorkspaceLock): never => {
 /** `applied`: all of it. `conflict`: but for files that somebody saved meanwhile. `base_changed`: nothing, for that reason. */
 export interface LocallyApplied {
   readonly outcome: 'applied' | 'conflict' | 'base_changed';
-  readonly conflicts: readonly FileConflict[];
+  readonly conflicts: readonly ConflictFile[];
 }
 
 /** Throws ProblemError `busy`, or what the disk refuses; then nothing was changed. */

@@ -16,7 +16,7 @@ import {
 import { homePaths } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
-import type { ApplyRequest, FileConflict, LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
+import type { ApplyRequest, ConflictFile, LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import { archivedRun, proposalRef, type RecoveryData } from '../archive/run.js';
 import { foundApplied, noteClosed } from '../runs/close.js';
@@ -102,7 +102,7 @@ export interface LocksOfEnded {
 export interface EndedLock {
   readonly files: readonly string[];
   /** Changed meanwhile, so left alone. */
-  readonly leftAlone: readonly FileConflict[];
+  readonly leftAlone: readonly ConflictFile[];
 }
 
 /**
@@ -186,7 +186,7 @@ export const releaseLock = async (emend: Emend, hold: StaleLock, how: 'undo' | '
     );
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
   const files: string[] = [];
-  const kept: FileConflict[] = [];
+  const kept: ConflictFile[] = [];
   // The last application first: each goes back to what was there before it.
   const requests = how === 'undo' ? (await applications(emend, hold)).reverse() : [];
   for (const request of requests) {

@@ -14,7 +14,7 @@ import { difference, isAt, look, type ClosedRecord, type PlannedFile } from './r
 import { dirOf, fileAt, targetDirs, targetPaths, isStillDirectory } from './paths.js';
 import { orNull, unlinkIfThere } from '../../system/durable.js';
 import { errnoOf, linksFail } from '../../system/sys.js';
-import type { FileConflict } from '../ports.js';
+import type { ConflictFile } from '../ports.js';
 
 /** Carries a committed plan to its end and closes the record. Throws where the disk refuses; then the record stays open. */
 export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
@@ -129,7 +129,7 @@ const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
   const saved = await record.saved();
   const backups = await listBackups(drive, 'finish');
   const files: string[] = [];
-  const conflicts: FileConflict[] = [];
+  const conflicts: ConflictFile[] = [];
   for (const [index, file] of plan.files.entries()) {
     const { target } = targetPaths(plan, index);
     const notes = saved

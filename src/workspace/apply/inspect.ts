@@ -7,7 +7,7 @@ import { recordName } from '../proposal.js';
 import { appliedRecords, type AppliedRecord, isLocal } from './lock-owners.js';
 import { orNull } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';
-import type { FileConflict } from '../ports.js';
+import type { ConflictFile } from '../ports.js';
 import { isAlive } from '../../system/process.js';
 
 export interface OpenChange {
@@ -52,7 +52,7 @@ export interface LastChange {
   /** What undoing means for each file. */
   readonly files: readonly { readonly path: string; readonly change: 'restore' | 'remove' | 'put_back' }[];
   /** Files that are not as the change left them. */
-  readonly touched: readonly FileConflict[];
+  readonly touched: readonly ConflictFile[];
 }
 
 /** `root` is the workspace's real path. Null: there is none. */
@@ -90,7 +90,7 @@ const compare = async (
       sides.set(file.real, { path: file.path, base: first?.base ?? file.base, result: file.result });
     }
   const files: LastChange['files'][number][] = [];
-  const touched: FileConflict[] = [];
+  const touched: ConflictFile[] = [];
   for (const [real, { path, base, result }] of sides) {
     files.push({ path, change: base === null ? 'remove' : result === null ? 'put_back' : 'restore' });
     const seen = await look(sys, join(root, real));

@@ -4,7 +4,7 @@ import { difference, isAt, look, PERMISSIONS, type Seen, type PlannedFile, type 
 import { dirOf, isStillDirectory, resolveInWorkspace, targetDirs, targetPaths } from './paths.js';
 import { orNull } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
-import type { ApplyRequest, FileConflict } from '../ports.js';
+import type { ApplyRequest, ConflictFile } from '../ports.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { ProposalFile } from '../proposal.js';
 import { resultMode } from './backups.js';
@@ -13,7 +13,7 @@ export interface Checked {
   readonly files: readonly PlannedFile[];
   /** Directories to make, outermost first. */
   readonly dirs: readonly string[];
-  readonly conflicts: readonly FileConflict[];
+  readonly conflicts: readonly ConflictFile[];
   /** By `real`: what was seen of files that are there. */
   readonly stats: ReadonlyMap<string, FileStat>;
 }
@@ -26,7 +26,7 @@ export const checkFiles = async (
   request: ApplyRequest,
 ): Promise<Checked> => {
   const files: PlannedFile[] = [];
-  const conflicts: FileConflict[] = [];
+  const conflicts: ConflictFile[] = [];
   const stats = new Map<string, FileStat>();
   const dirs = new Set<string>();
   const places = new Map<string, string>();

@@ -18,7 +18,7 @@ import { refOf, sha256 } from '../../system/hash.js';
 import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
 import type { ProcessIdentity } from '../../system/process.js';
-import type { FileConflict, WorkspaceLock } from '../ports.js';
+import type { ConflictFile, WorkspaceLock } from '../ports.js';
 import type { ProposalFile } from '../proposal.js';
 
 export interface PlannedFile {
@@ -66,7 +66,7 @@ export type Verdict = 'committed' | 'reverted';
 export interface ClosedRecord {
   readonly outcome: 'applied' | 'conflict';
   readonly files: readonly string[];
-  readonly conflicts: readonly FileConflict[];
+  readonly conflicts: readonly ConflictFile[];
   readonly lock: WorkspaceLock;
 }
 

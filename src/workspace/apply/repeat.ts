@@ -13,7 +13,7 @@ import {
 import { commitSince } from '../git/commit-branch.js';
 import { orNull } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';
-import type { ApplyOutcome, ApplyRequest, FileConflict } from '../ports.js';
+import type { ApplyOutcome, ApplyRequest, ConflictFile } from '../ports.js';
 
 export const outcomeOf = (
   record: TransactionRecord,
@@ -43,8 +43,8 @@ export const again = async (sys: Sys, record: TransactionRecord, closed: ClosedR
 export const committedSince = async (sys: Sys, { workspace, lock }: TransactionPlan): Promise<string | null> =>
   (await orNull(sys.stat(workspace), ['ENOENT', 'ENOTDIR'])) === null ? null : commitSince(workspace, lock);
 
-const changedSince = async (sys: Sys, plan: TransactionPlan, closed: ClosedRecord): Promise<FileConflict[]> => {
-  const changed: FileConflict[] = [];
+const changedSince = async (sys: Sys, plan: TransactionPlan, closed: ClosedRecord): Promise<ConflictFile[]> => {
+  const changed: ConflictFile[] = [];
   for (const file of plan.files.filter(({ path, by }) => by === 'model' && closed.files.includes(path))) {
     const seen = await look(sys, join(plan.workspace, file.real));
     if (!isAt(seen, file.result)) changed.push({ path: file.path, why: `${file.path}: ${since(file, seen)}` });

@@ -17,7 +17,7 @@ import { shownKey } from '../../shared/ids.js';
 import { asAttempt, transact, type EngineParts } from './transaction.js';
 import type { CurrentTaking } from './lock.js';
 import type { FileStat } from '../../system/sys.js';
-import type { FileConflict, RollbackOutcome, RollbackRequest } from '../ports.js';
+import type { ConflictFile, RollbackOutcome, RollbackRequest } from '../ports.js';
 import { recordName } from '../proposal.js';
 import { markReverted } from '../git/commit-branch.js';
 
@@ -111,14 +111,14 @@ interface Looked {
   readonly dirs: readonly string[];
   readonly stats: ReadonlyMap<string, FileStat>;
   readonly done: readonly string[];
-  readonly kept: readonly FileConflict[];
+  readonly kept: readonly ConflictFile[];
 }
 const NOTHING: Looked = { files: [], dirs: [], stats: new Map(), done: [], kept: [] };
 
 const lookBack = async ({ sys }: EngineParts, plan: TransactionPlan, closed: ClosedRecord): Promise<Looked> => {
   const files: PlannedFile[] = [];
   const done: string[] = [];
-  const kept: FileConflict[] = [];
+  const kept: ConflictFile[] = [];
   const dirs = new Set<string>();
   const stats = new Map<string, FileStat>();
   for (const file of plan.files) {

@@ -22,7 +22,7 @@ import { refusalAfter, refusalBefore } from './refusals.js';
 import { asDiskProblem } from '../../system/durable.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 import type { BlobStore } from '../../stores/ports.js';
-import type { FileConflict, AssertCurrent } from '../ports.js';
+import type { ConflictFile, AssertCurrent } from '../ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 
 const PLACE_TRIES = 4; // bound: After the point of no return: so often a refused file is tried again, after a pause that doubles.
@@ -51,11 +51,11 @@ export type PlanAttempt =
       /** Does the plan's lock still stand? Asked right before the point of no return. */
       readonly isCurrent: () => Promise<boolean>;
     }
-  | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
+  | { readonly ok: false; readonly conflicts: readonly ConflictFile[] };
 
 export type Transacted =
   | { readonly outcome: 'closed'; readonly closed: ClosedRecord }
-  | { readonly outcome: 'base_changed'; readonly conflicts: readonly FileConflict[] }
+  | { readonly outcome: 'base_changed'; readonly conflicts: readonly ConflictFile[] }
   | { readonly outcome: 'failed'; readonly problem: Problem };
 
 /** Attempts under way in this process, whichever engine runs them. */

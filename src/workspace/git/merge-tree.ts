@@ -5,14 +5,14 @@
 import { fail } from '../../shared/problems.js';
 import { isAtLeast } from '../../system/version.js';
 import { git, gitLine, valueOf } from './git.js';
-import type { FileConflict } from '../ports.js';
+import type { ConflictFile } from '../ports.js';
 
 const MERGE_MESSAGE_CHARS = 300; // bound: What git says of a merge.
 
 /** `files`: those on which the two commits cannot be brought together, with git's words: `CONFLICT (content): Merge conflict in a.ts`. */
 export type TreeMerge =
   | { readonly outcome: 'clean'; readonly tree: string }
-  | { readonly outcome: 'conflict'; readonly files: readonly FileConflict[] };
+  | { readonly outcome: 'conflict'; readonly files: readonly ConflictFile[] };
 
 /** The first version with `--write-tree`. */
 const NEEDED = '2.38';
@@ -37,7 +37,7 @@ export async function mergeTrees(root: string, ours: string, theirs: string): Pr
 }
 
 /** Fields of a `-z` output behind the tree: `<mode> <id> <stage>\t<path>`…, an empty one, then messages. */
-function conflictsOf(fields: readonly string[]): readonly FileConflict[] {
+function conflictsOf(fields: readonly string[]): readonly ConflictFile[] {
   const end = fields.indexOf('');
   const staged = fields.slice(0, end).flatMap((field) => /^\d+ [0-9a-f]+ \d\t([^]*)$/.exec(field)?.[1] ?? []);
   const words = messagesOf(fields.slice(end + 1));

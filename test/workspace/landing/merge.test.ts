@@ -238,7 +238,8 @@ describe('an attempt that dies', () => {
 test('an attempt that stood still, wherever it did, fails to be tried again; the next one merges once', async () => {
   const theirs = await phase();
   const attempt = (assertCurrent: () => void) =>
-    mergePhase(workspacePorts(home, blobs) as ActivityPorts)(
+    mergePhase(
+      workspacePorts(home, blobs) as ActivityPorts,
       {
         ...{ v: 2, stepKey: KEY, log: [], workspace: repo.dir, planPath: 'plans/010_demo', run: 1, commit: theirs },
         ...{ workflowId: 'emend-plan-x', namespace: 'default', phase: { id: 'p2', number: 2, name: 'Core' } },
