@@ -16,8 +16,6 @@ import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { protectedBy } from './protected-paths.js';
 import {
   approval,
-  baseline,
-  audit,
   filePath,
   filePaths,
   flag,
@@ -25,12 +23,10 @@ import {
   limitsMap,
   limitValue,
   oneOf,
-  secrets,
-  sandbox,
   SANDBOX_ON,
+  SHARED,
   test,
   text,
-  verify,
   wholeNumber,
 } from '../source/schemas.js';
 import type { Checked, ModelEntry, ProjectConfig } from './types.js';
@@ -128,13 +124,7 @@ const SHAPE = {
   encodings: z.array(z.strictObject({ pattern, encoding }, { error: 'a map with `pattern` and `encoding`' }), {
     error: 'a list of maps with `pattern` and `encoding`',
   }),
-  repair: flag,
-  secrets,
-  requireCompleteSentinel: flag,
-  audit,
-  sandbox,
-  baseline,
-  verify,
+  ...SHARED,
   plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel' }),
   worktree: z.strictObject({ setup: text(SETUP).optional() }, { error: 'a map of setup' }),
   limits: limitsMap,
@@ -167,47 +157,34 @@ function explainModes(settings: Settings, found: Findings): void {
     );
 }
 
-function filledIn(settings: Settings): ProjectConfig {
-  const approvers = settings.approvers ?? null;
+/** Of keys whose value is taken as it is written. */
+const DEFAULTS = {
+  ...({ model: DEFAULT_MODEL, rules: [], hints: [], test: null, commit: null, hooks: true } as const),
+  ...({ env: [], sign: null, approval: 'ask', approvers: null, evidenceKey: null } as const),
+  ...({ formatCommand: null, encodings: [], repair: true, secrets: 'mask' } as const),
+  ...({ requireCompleteSentinel: true, audit: false, sandbox: SANDBOX_ON, baseline: 'ask', verify: null } as const),
+};
+
+function filledIn({ test_discovery, plan, worktree, ...settings }: Settings): ProjectConfig {
+  const said = { ...DEFAULTS, ...withoutUndefined(settings) };
+  const formats = FORMATS.map((name) => [name, settings.formats?.[name] ?? true]);
   return {
     v: 1,
-    model: settings.model ?? DEFAULT_MODEL,
+    ...said,
     routes: (settings.routes ?? []).map(withoutUndefined),
     models: allModels(settings.models ?? {}),
-    formats: Object.fromEntries(FORMATS.map((name) => [name, settings.formats?.[name] ?? true])) as Record<
-      Format,
-      boolean
-    >,
+    formats: Object.fromEntries(formats) as Record<Format, boolean>,
     tolerances: withoutUndefined(settings.tolerances ?? {}),
     guards: withoutUndefined(settings.guards ?? {}),
-    rules: settings.rules ?? [],
-    hints: settings.hints ?? [],
-    test: settings.test ?? null,
-    ...(settings.test_discovery === 'trust' ? { trustsTests: true as const } : {}),
-    commit: settings.commit ?? null,
-    hooks: settings.hooks ?? true,
-    env: settings.env ?? [],
-    sign: settings.sign ?? null,
-    approval: settings.approval ?? 'ask',
-    approvers,
-    evidenceKey: settings.evidenceKey ?? null,
+    ...(test_discovery === 'trust' ? { trustsTests: true as const } : {}),
     protected: protectedBy({
-      rules: settings.rules ?? [],
-      commands: [settings.formatCommand ?? '', settings.worktree?.setup ?? ''],
+      rules: said.rules,
+      commands: [said.formatCommand ?? '', worktree?.setup ?? ''],
       protected: settings.protected ?? [],
-      approvers,
+      approvers: said.approvers,
     }),
-    formatCommand: settings.formatCommand ?? null,
-    encodings: settings.encodings ?? [],
-    repair: settings.repair ?? true,
-    secrets: settings.secrets ?? 'mask',
-    requireCompleteSentinel: settings.requireCompleteSentinel ?? true,
-    audit: settings.audit ?? false,
-    sandbox: settings.sandbox ?? SANDBOX_ON,
-    baseline: settings.baseline ?? 'ask',
-    verify: settings.verify ?? null,
-    ...(settings.plan === undefined ? {} : { plan: withoutUndefined(settings.plan) }),
-    ...(settings.worktree === undefined ? {} : { worktree: withoutUndefined(settings.worktree) }),
+    ...(plan === undefined ? {} : { plan: withoutUndefined(plan) }),
+    ...(worktree === undefined ? {} : { worktree: withoutUndefined(worktree) }),
     limits: withoutUndefined(settings.limits ?? {}),
   };
 }

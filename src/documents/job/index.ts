@@ -17,5 +17,5 @@ export {
 export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
 export { namedByScripts, whyProtected } from './protected-paths.js';
 export type { Thinking } from './models.js';
-export type { Complexity, Effort, Job, JobMode, ProjectConfig } from './types.js';
+export type { Complexity, Effort, Job, JobMode, ProjectConfig, RunSettings } from './types.js';
 export { SANDBOX_ON, type SandboxSettings } from '../source/schemas.js';

@@ -9,8 +9,6 @@ import { firstHeading, splitFrontMatter, readYaml } from '../source/yaml.js';
 import {
   checkFilePath,
   approval,
-  baseline,
-  audit,
   commit,
   directoryPath,
   filePath,
@@ -21,11 +19,9 @@ import {
   limitShape,
   limitsMap,
   oneOf,
-  secrets,
-  sandbox,
+  SHARED,
   test,
   text,
-  verify,
 } from '../source/schemas.js';
 import { EFFORTS, type Checked, type Job, type JobMode } from './types.js';
 
@@ -47,13 +43,7 @@ const KEYS = {
   approval,
   model: text('the name of a model'),
   final_newline: flag,
-  repair: flag,
-  secrets,
-  requireCompleteSentinel: flag,
-  audit,
-  sandbox,
-  baseline,
-  verify,
+  ...SHARED,
   limits: limitsMap,
 } satisfies Record<string, z.ZodType>;
 const SHAPE = { ...KEYS, ...limitShape };
@@ -180,30 +170,24 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
     path,
     title: firstHeading(instructions) ?? posix.basename(path).replace(/\.(md|markdown)$/i, ''),
     instructions,
-    mode: front.mode ?? null,
+    ...saidOrNull(front, SAID),
     targetFiles: front.target_files ?? [],
     newFiles: front.new_files ?? [],
     deleteFiles: front.delete_files ?? [],
     contextFiles: front.context_files ?? [],
     outputDir: front.output_dir ?? null,
-    format: front.format ?? null,
-    category: front.category ?? null,
-    complexity: front.complexity ?? null,
-    effort: front.effort ?? null,
-    test: front.test ?? null,
-    commit: front.commit ?? null,
-    approval: front.approval ?? null,
-    model: front.model ?? null,
     finalNewline: front.final_newline ?? null,
-    repair: front.repair ?? null,
-    secrets: front.secrets ?? null,
-    requireCompleteSentinel: front.requireCompleteSentinel ?? null,
-    audit: front.audit ?? null,
-    sandbox: front.sandbox ?? null,
-    baseline: front.baseline ?? null,
-    verify: front.verify ?? null,
   };
 }
+
+const SAID = [
+  ...(['mode', 'format', 'category', 'complexity', 'effort', 'test', 'commit', 'approval', 'model'] as const),
+  ...(Object.keys(SHARED) as (keyof typeof SHARED)[]),
+];
+const saidOrNull = <K extends keyof Front>(front: Front, keys: readonly K[]) =>
+  Object.fromEntries(keys.map((key) => [key, front[key] ?? null])) as {
+    readonly [N in K]: NonNullable<Front[N]> | null;
+  };
 
 /** Lines of every key and of every item of a list. */
 function linesOf(map: unknown, lineOf: (path: readonly PropertyKey[]) => number): Readonly<Record<string, number>> {

@@ -11,7 +11,23 @@ export type Secrets = 'mask' | 'ask' | 'send';
 export type JobMode = 'edit' | 'standard' | 'sequential';
 export type Complexity = 'low' | 'medium' | 'high';
 
-export interface Job {
+/** What a job, the front matter of a plan and `emend.yaml` may say alike. */
+export interface RunSettings {
+  /** Is the model asked about findings before a person is? */
+  readonly repair: boolean;
+  readonly secrets: Secrets;
+  readonly requireCompleteSentinel: boolean;
+  /** The model that audits a change; false: none does. */
+  readonly audit: AuditSettings | false;
+  /** For a person's commands; `off`: they run on a model's bytes as they are. */
+  readonly sandbox: SandboxSettings | 'off';
+  readonly baseline: Baseline;
+  /** Null: before approval where that can be done in a prepared worktree, else after apply. */
+  readonly verify: 'before_approval' | 'after_apply' | null;
+}
+type OrNull<T> = { readonly [K in keyof T]: T[K] | null };
+
+export interface Job extends OrNull<RunSettings> {
   readonly v: 1;
   /** As typed, relative to the workspace where it is inside. */
   readonly path: string;
@@ -43,13 +59,6 @@ export interface Job {
   readonly approval: 'ask' | 'auto' | null;
   readonly model: string | null;
   readonly finalNewline: boolean | null;
-  readonly repair: boolean | null;
-  readonly secrets: Secrets | null;
-  readonly requireCompleteSentinel: boolean | null;
-  readonly audit: AuditSettings | false | null;
-  readonly sandbox: SandboxSettings | 'off' | null;
-  readonly baseline: Baseline | null;
-  readonly verify: 'before_approval' | 'after_apply' | null;
   readonly limits: Partial<Record<LimitName, number>>;
   /** 1-based line of each front-matter key, for messages: `target_files`, `target_files.0`… */
   readonly lines: Readonly<Record<string, number>>;
@@ -83,7 +92,7 @@ export interface Route {
 }
 
 /** `emend.yaml`, every key with its default filled in. */
-export interface ProjectConfig {
+export interface ProjectConfig extends RunSettings {
   readonly v: 1;
   readonly model: string;
   readonly routes: readonly Route[];
@@ -113,17 +122,6 @@ export interface ProjectConfig {
   /** Formatter command run on a scratch copy before the proposal is built; `{file}` is the path. Null: none. */
   readonly formatCommand: string | null;
   readonly encodings: readonly { readonly pattern: string; readonly encoding: string }[];
-  /** Is the model asked about findings before a person is? */
-  readonly repair: boolean;
-  readonly secrets: Secrets;
-  readonly requireCompleteSentinel: boolean;
-  /** The model that audits a change; false: none does. */
-  readonly audit: AuditSettings | false;
-  /** For a person's commands; `off`: they run on a model's bytes as they are. */
-  readonly sandbox: SandboxSettings | 'off';
-  readonly baseline: Baseline;
-  /** Null: before approval where that can be done in a prepared worktree, else after apply. */
-  readonly verify: 'before_approval' | 'after_apply' | null;
   /** `setup`: a person's command that makes a new worktree ready to be tested (docs/plans.md). */
   readonly worktree?: { readonly setup?: string };
   /** Thresholds of plans (docs/plans.md); those that are not here come from elsewhere. */

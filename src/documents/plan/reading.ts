@@ -1,7 +1,7 @@
 /** Reads the words of headings, fields and front matter. */
 import { isRecord } from '../../shared/text.js';
 import { checkKeys, described } from '../source/check.js';
-import { audit, baseline, flag, sandbox, secrets, verify } from '../source/schemas.js';
+import { SHARED } from '../source/schemas.js';
 import { readYaml, splitFrontMatter } from '../source/yaml.js';
 import { readMarkdown, type Outline } from './markdown.js';
 import {
@@ -142,8 +142,6 @@ function frontMatterOf(source: string): Span | null {
   return match === null ? null : { from: 0, to: match[0].length };
 }
 
-const SETTINGS = { repair: flag, secrets, requireCompleteSentinel: flag, audit, sandbox, baseline, verify };
-
 /** All other keys of the front matter are a person's. */
 export function settingsOf({ file, source, faults }: Reading, frontMatter: Span | null): PlanFront {
   const front = splitFrontMatter(source.slice(0, frontMatter?.to ?? 0));
@@ -152,11 +150,11 @@ export function settingsOf({ file, source, faults }: Reading, frontMatter: Span 
     faults.push(...yaml.faults.map(({ line, message }) => ({ file, line, message: `bad YAML: ${message}` })));
     return {};
   }
-  const said = Object.entries(isRecord(yaml.value) ? yaml.value : {}).filter(([key]) => Object.hasOwn(SETTINGS, key));
+  const said = Object.entries(isRecord(yaml.value) ? yaml.value : {}).filter(([key]) => Object.hasOwn(SHARED, key));
   const say = (path: readonly PropertyKey[], sentence: string): void => {
     faults.push({ file, line: yaml.lineOf(path), message: `${path.map(String).join('.')}: ${sentence}` });
   };
-  return checkKeys(Object.fromEntries(said), SETTINGS, {
+  return checkKeys(Object.fromEntries(said), SHARED, {
     problems: [],
     say,
     add: (path, expected, received) => {

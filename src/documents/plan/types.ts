@@ -1,7 +1,7 @@
 /** What a plan document is made of. Offsets count UTF-16 units of the document's text, lines start at 1. */
 import { firstBehind } from '../../shared/search.js';
 
-import type { ProjectConfig } from '../job/index.js';
+import type { RunSettings } from '../job/index.js';
 
 /** A heading's end may carry several, in any order. */
 export const MARKERS = ['EXPANDED', 'COMPLETED', 'SKIPPED', 'INCOMPLETE'] as const;
@@ -87,9 +87,7 @@ export interface Part extends PartText {
 }
 
 /** What the front matter sets, for the jobs of all phases and the plan's own calls and commands. */
-export type PlanFront = Partial<
-  Pick<ProjectConfig, 'repair' | 'secrets' | 'requireCompleteSentinel' | 'audit' | 'sandbox' | 'baseline' | 'verify'>
->;
+export type PlanFront = Partial<RunSettings>;
 
 export interface PlanDocument {
   /** As told to a person. */

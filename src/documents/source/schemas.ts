@@ -100,9 +100,6 @@ export const filePaths = z.array(filePath, { error: 'a list of paths' }).superRe
 
 export const format = oneOf(FORMATS);
 export const approval = oneOf(['ask', 'auto']);
-export const secrets = oneOf(['mask', 'ask', 'send']);
-export const baseline = oneOf(BASELINES);
-export const verify = oneOf(['before_approval', 'after_apply']);
 
 /** YAML 1.2 reads `yes`, `no`, `on` and `off` as text: as a command or a commit message they are always a slip. */
 const isYamlOneFlag = (value: string): boolean => /^(yes|no|on|off|true|false|y|n)$/i.test(value.trim());
@@ -150,7 +147,7 @@ const auditMap = z.strictObject({
   model: auditor,
   when: oneOf(['after_tests', 'before_approval']).default('after_tests'),
 });
-export const audit = z.union(
+const audit = z.union(
   [z.literal(false), auditor.transform((model) => ({ model, when: 'after_tests' as const })), auditMap],
   { error: AUDIT },
 );
@@ -183,7 +180,7 @@ export const SANDBOX_ON: SandboxSettings = {
   memory_mib: null,
   processes: null,
 };
-export const sandbox = z
+const sandbox = z
   .union(
     [
       z.enum(['on', 'off']),
@@ -198,3 +195,14 @@ export const sandbox = z
     { error: SANDBOX },
   )
   .transform((value) => (value === 'on' ? SANDBOX_ON : value));
+
+/** Keys of a job, of a plan's front matter and of `emend.yaml`. */
+export const SHARED = {
+  repair: flag,
+  secrets: oneOf(['mask', 'ask', 'send']),
+  requireCompleteSentinel: flag,
+  audit,
+  sandbox,
+  baseline: oneOf(BASELINES),
+  verify: oneOf(['before_approval', 'after_apply']),
+};
