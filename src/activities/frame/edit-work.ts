@@ -1,27 +1,5 @@
 /** The CPU work of an edit step, as values that cross into a thread of its own (frame/edit-worker.ts) and back. Pure. */
-import {
-  decodeFile,
-  applyAnswer,
-  combinedDiff,
-  countChanged,
-  describeFile,
-  guardFindings,
-  numberedChanges,
-  type ChangedLines,
-  type DiffFile,
-  type FileDescription,
-  type GuardedFile,
-  type GuardOptions,
-  type LineIndex,
-  type Text,
-  type ConflictRegion,
-  type LineRegion,
-  type Region,
-  type Outline,
-  type Syntax,
-  type AnswerOutcome,
-  type ApplyAnswerInput,
-} from '../../edits/index.js';
+import * as engine from '../../edits/index.js';
 import { indexOf, rebase3, splitRegion } from '../../edits/internal.js';
 import {
   type AuditPrompt,
@@ -45,7 +23,11 @@ const REGION_LINES = 100; // bound: Least lines of a region that is split off; o
 // An unclean merge in words: each place with what both sides say there, as far as it fits a message.
 
 /** `now`: the file as it is; `proposed`: as the proposal wants it. */
-export const conflictText = (regions: readonly ConflictRegion[], now: Uint8Array, proposed: Uint8Array): string => {
+export const conflictText = (
+  regions: readonly engine.ConflictRegion[],
+  now: Uint8Array,
+  proposed: Uint8Array,
+): string => {
   const [ours, theirs] = [indexOfBytes(now), indexOfBytes(proposed)];
   const places = regions
     .slice(0, CONFLICT_PLACES)
@@ -58,14 +40,14 @@ export const conflictText = (regions: readonly ConflictRegion[], now: Uint8Array
   return [...places, ...(more > 0 ? [`and ${more} more places`] : [])].join('; ');
 };
 
-const linesIn = ({ first, count }: LineRegion): string => `${first} to ${first + Math.max(0, count - 1)}`;
+const linesIn = ({ first, count }: engine.LineRegion): string => `${first} to ${first + Math.max(0, count - 1)}`;
 
-const indexOfBytes = (bytes: Uint8Array): LineIndex | null => {
-  const decoded = decodeFile(bytes);
+const indexOfBytes = (bytes: Uint8Array): engine.LineIndex | null => {
+  const decoded = engine.decodeFile(bytes);
   return decoded.ok ? indexOf(decoded.text) : null;
 };
 
-const said = (index: LineIndex | null, { first, count }: LineRegion): string => {
+const said = (index: engine.LineIndex | null, { first, count }: engine.LineRegion): string => {
   if (index === null) return 'no text';
   if (count === 0) return 'nothing';
   const shown = index.range(first - 1, first - 1 + Math.min(count, CONFLICT_LINES));
@@ -75,26 +57,26 @@ const said = (index: LineIndex | null, { first, count }: LineRegion): string => 
 
 /** Kind of work -> its input and result. Both survive a structured clone: bytes, maps, plain data, no functions. */
 export interface EditWork {
-  readonly answer: { readonly input: ApplyAnswerInput; readonly result: AnswerOutcome };
+  readonly answer: { readonly input: engine.ApplyAnswerInput; readonly result: engine.AnswerOutcome };
   readonly guards: { readonly input: GuardInput; readonly result: readonly Finding[] };
   readonly merge: { readonly input: MergeInput; readonly result: Merged };
   /** Definitions of one file, by its path's language. */
-  readonly outline: { readonly input: FileBytes; readonly result: Outline };
+  readonly outline: { readonly input: FileBytes; readonly result: engine.Outline };
   /** A file, or a region of it, cut into regions; one: it cannot be cut. */
-  readonly regions: { readonly input: RegionsInput; readonly result: readonly Region[] };
+  readonly regions: { readonly input: RegionsInput; readonly result: readonly engine.Region[] };
   /** What a snapshot says of a file. */
-  readonly describe: { readonly input: FileBytes; readonly result: FileDescription };
+  readonly describe: { readonly input: FileBytes; readonly result: engine.FileDescription };
   /** The request for an edit: files listed, whole or in windows. */
   readonly prompt: { readonly input: PromptInput; readonly result: EditPrompt };
   readonly brief: { readonly input: BriefInput; readonly result: OpenRequest };
   /** The changed files as an audit shows them. */
   readonly audit: { readonly input: AuditFiles; readonly result: ReturnType<typeof auditedFiles> };
-  readonly diff: { readonly input: readonly DiffFile[]; readonly result: DrawnDiff };
+  readonly diff: { readonly input: readonly engine.DiffFile[]; readonly result: DrawnDiff };
   /** What a model must not see, of each text. */
   readonly secrets: { readonly input: readonly string[]; readonly result: readonly (readonly Secret[])[] };
 }
-export interface GuardInput extends Pick<GuardOptions, 'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside'> {
-  readonly files: readonly GuardedFile[];
+export interface GuardInput extends Pick<engine.GuardOptions, 'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside'> {
+  readonly files: readonly engine.GuardedFile[];
 }
 export interface MergeInput {
   readonly base: Uint8Array;
@@ -115,7 +97,7 @@ export interface FileBytes {
 export interface RegionsInput {
   readonly file: FileBytes;
   /** Null: all of its lines. */
-  readonly range: Region | null;
+  readonly range: engine.Region | null;
   readonly parts: number;
 }
 /** A prompt's input, its files as bytes: a text is made of them where the work is done. */
@@ -128,37 +110,38 @@ export interface DrawnDiff {
   /** One git-style diff over all files. */
   readonly text: string;
   /** Lines added and removed, in the order of the input; `changes`: how many can be chosen one by one, where that can be done. */
-  readonly changed: readonly (ChangedLines & { readonly changes?: number })[];
+  readonly changed: readonly (engine.ChangedLines & { readonly changes?: number })[];
 }
 export type EditWorkKind = keyof EditWork;
 type Doers = {
   readonly [K in EditWorkKind]: (
     input: EditWork[K]['input'],
-    syntax: Syntax,
+    syntax: engine.Syntax,
   ) => EditWork[K]['result'] | Promise<EditWork[K]['result']>;
 };
 
-const writeDiff = (files: readonly DiffFile[]): DrawnDiff => {
-  const text = combinedDiff(files);
-  const numbered = numberedChanges(text);
+const writeDiff = (files: readonly engine.DiffFile[]): DrawnDiff => {
+  const text = engine.combinedDiff(files);
+  const numbered = engine.numberedChanges(text);
   const changed = files.map((file) => {
     const changes = numbered.get(file.path)?.length;
-    return { ...countChanged([file]), ...(changes === undefined ? {} : { changes }) };
+    return { ...engine.countChanged([file]), ...(changes === undefined ? {} : { changes }) };
   });
   return { text, changed };
 };
 
 const NO_BYTES = new Uint8Array(0);
 
-const textOf = ({ bytes, encoding }: FileBytes): Text | null => {
-  const decoded = bytes === null ? null : decodeFile(bytes, encoding ?? undefined);
+const textOf = ({ bytes, encoding }: FileBytes): engine.Text | null => {
+  const decoded = bytes === null ? null : engine.decodeFile(bytes, encoding ?? undefined);
   return decoded?.ok === true ? decoded.text : null;
 };
 const textsOf = (files: readonly FileBytes[]) => files.map((file) => ({ path: file.path, text: textOf(file) }));
 
-const outlineOf = (file: FileBytes, syntax: Syntax): Outline => syntax.outline(file.path, textOf(file)?.lines ?? []);
+const outlineOf = (file: FileBytes, syntax: engine.Syntax): engine.Outline =>
+  syntax.outline(file.path, textOf(file)?.lines ?? []);
 
-const cutIn = ({ file, range, parts }: RegionsInput, syntax: Syntax): readonly Region[] => {
+const cutIn = ({ file, range, parts }: RegionsInput, syntax: engine.Syntax): readonly engine.Region[] => {
   const text = textOf(file);
   const lines = text === null ? null : indexOf(text);
   const [from, to] = range ?? [1, lines?.length ?? 0];
@@ -175,13 +158,13 @@ const mergeText = ({ base, ours, theirs }: MergeInput): Merged => {
 };
 
 const DO: Doers = {
-  answer: (input, syntax) => applyAnswer({ ...input, options: { ...input.options, syntax } }),
-  guards: ({ files, ...options }, syntax) => guardFindings(files, { ...options, syntax }),
+  answer: (input, syntax) => engine.applyAnswer({ ...input, options: { ...input.options, syntax } }),
+  guards: ({ files, ...options }, syntax) => engine.guardFindings(files, { ...options, syntax }),
   merge: mergeText,
   diff: writeDiff,
   outline: outlineOf,
   regions: cutIn,
-  describe: ({ bytes, encoding }) => describeFile(bytes ?? NO_BYTES, encoding ?? undefined),
+  describe: ({ bytes, encoding }) => engine.describeFile(bytes ?? NO_BYTES, encoding ?? undefined),
   prompt: ({ files, ...rest }) => editPrompt({ ...rest, files: textsOf(files) }),
   brief: ({ files, ...rest }) => briefPrompt({ ...rest, files: textsOf(files) }),
   audit: ({ files, ...rest }) =>

@@ -1,19 +1,7 @@
 /** What a phase is expected to take if nothing fails: its edit calls, and what comes before them. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type Complexity,
-  chooseFormat,
-  complexity,
-  harderOf,
-  splitDecision,
-  fitLimits,
-  formatsOf,
-  modelEntry,
-  route,
-  type Effort,
-  type ProjectConfig,
-} from '../../documents/job/index.js';
+import * as jobs from '../../documents/job/index.js';
 import type { PhaseEstimate, PhaseCategory } from '../../shared/plan.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Limits } from '../../shared/limits.js';
@@ -27,12 +15,12 @@ export const PHASE_ATTEMPTS = 3;
 // What the score of a phase asks for: a model, by the routes of `emend.yaml`, and words in the prompt (docs/decisions/0004). Pure.
 
 /** For `routes`; the steps at which the words begin. */
-export const levelOf = (score: number): Complexity => (score <= 5 ? 'low' : score <= 7 ? 'medium' : 'high');
+export const levelOf = (score: number): jobs.Complexity => (score <= 5 ? 'low' : score <= 7 ? 'medium' : 'high');
 
 /** How hard to think: for models that take it as a parameter, and in words; null: as they do by themselves. */
-export const effortOf = (score: number): Effort | null =>
+export const effortOf = (score: number): jobs.Effort | null =>
   score <= 5 ? null : score <= 7 ? 'high' : score <= 9 ? 'xhigh' : 'max';
-export const EFFORT_TEXTS: Readonly<Record<Effort, string>> = {
+export const EFFORT_TEXTS: Readonly<Record<jobs.Effort, string>> = {
   high: 'Think before you answer.',
   xhigh: 'Think hard before you answer.',
   max: 'Think harder than usual before you answer: this phase is complex.',
@@ -50,7 +38,7 @@ export interface PhaseToEstimate {
 
 export async function estimatePhase(
   workspace: string,
-  config: ProjectConfig,
+  config: jobs.ProjectConfig,
   limits: Limits,
   phase: PhaseToEstimate,
 ): Promise<PhaseEstimate> {
@@ -67,13 +55,13 @@ export async function estimatePhase(
  * limit of its replans asks a person. Phases that a replan adds are not known yet, and not counted.
  */
 export function mostOfPhase(
-  { config, limits }: { readonly config: ProjectConfig; readonly limits: Limits },
+  { config, limits }: { readonly config: jobs.ProjectConfig; readonly limits: Limits },
   { text }: Pick<PhaseToEstimate, 'text'>,
   first: PhaseEstimate,
   replanLimit: number,
 ): PhaseEstimate {
   const failure_tokens = tokensOfBytes(2 * MODEL_BOUNDS.phaseFailure_bytes);
-  const { model } = route({ ...config, limits }, { category: null, complexity: 'high', jobModel: null });
+  const { model } = jobs.route({ ...config, limits }, { category: null, complexity: 'high', jobModel: null });
   const advice = {
     input_tokens: SMALL_CALL.input_tokens + tokensOfBytes(Buffer.byteLength(text)) + PHASE_ATTEMPTS * failure_tokens,
     output_tokens: Math.min(limits.outputBudget_tokens ?? Infinity, MODEL_BOUNDS.adviceOutput_tokens),
@@ -93,7 +81,7 @@ export function mostOfPhase(
 /** The files that a phase edits by the project's rules: their sizes and formats, and the model that is asked. */
 export async function editsOf(
   workspace: string,
-  config: ProjectConfig,
+  config: jobs.ProjectConfig,
   limits: Limits,
   { files: wanted, category: named, score }: Pick<PhaseToEstimate, 'files' | 'category' | 'score'>,
 ) {
@@ -101,24 +89,24 @@ export async function editsOf(
   const fresh = wanted.fresh.map(() => ({ bytes: 0, lines: 0, isNew: true }));
   const known = [...there, ...fresh];
   const sizes = known.length > 0 ? known : [{ bytes: UNNAMED_bytes, lines: 0, isNew: false }];
-  const level = complexity(sizes);
+  const level = jobs.complexity(sizes);
   const category = named === 'code' ? null : named;
-  const { model } = route(
+  const { model } = jobs.route(
     { ...config, limits },
-    { category, complexity: harderOf(level, levelOf(score)), jobModel: null },
+    { category, complexity: jobs.harderOf(level, levelOf(score)), jobModel: null },
   );
-  const on = formatsOf(config, model);
+  const on = jobs.formatsOf(config, model);
   const files = sizes.map((size) => ({
     ...size,
-    ...chooseFormat({
+    ...jobs.chooseFormat({
       ...size,
       job: NO_POLICY,
       config: { formats: on },
-      limits: fitLimits(limits, modelEntry(config, model)),
+      limits: jobs.fitLimits(limits, jobs.modelEntry(config, model)),
     }),
   }));
   const formats = files.map(({ format }) => format);
-  const split = splitDecision({ mode: null, complexity: level, formats, limits }).shouldSplit;
+  const split = jobs.splitDecision({ mode: null, complexity: level, formats, limits }).shouldSplit;
   return { named: known.length > 0, model, files, on, split };
 }
 const NO_POLICY = { mode: null, format: null, outputFiles: [], outputDir: null } as const;

@@ -3,19 +3,7 @@ import { putJson } from '../../stores/ports.js';
 import type { PhaseId, PhaseMarker, PhaseCategory, PhaseReading, ReadyPlan } from '../../shared/plan.js';
 import { parseConfig, resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
 import { readPlan as readFiles, type ReadPlan, pathsOfPlan } from '../../workspace/documents/index.js';
-import {
-  chosenBy,
-  reportOf,
-  taskCommands,
-  tasksOf,
-  type PhaseReport,
-  isExpanded,
-  levelOf,
-  textOf,
-  type PartNode,
-  waitsFor,
-  wantsSecondScore,
-} from '../../documents/plan/index.js';
+import * as plans from '../../documents/plan/index.js';
 import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../shared/plan-activities.js';
 import { fail, ProblemsError } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
@@ -58,7 +46,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     );
   const root = await ports.workspace.root(workspace);
   const plan = await readFiles(root, planPath);
-  const report = reportOf(plan.tree, plan.thresholds, plan.show);
+  const report = plans.reportOf(plan.tree, plan.thresholds, plan.show);
   const [first, ...others] = report.faults.map(({ file, line, message }) => ({
     code: 'plan_invalid' as const,
     message: `${file}:${line}: ${message}`,
@@ -72,11 +60,11 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);
   const texts = textsOf(plan, report.phases, ids);
   const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
-  const before = waitsFor(
+  const before = plans.waitsFor(
     report.phases.map(({ number, dependencies }) => ({ number, on: dependencies })),
     (index) => ids[index] ?? '',
   );
-  const staged = chosenBy(plan.tree, 'expand', 'stage', plan.thresholds.values);
+  const staged = plans.chosenBy(plan.tree, 'expand', 'stage', plan.thresholds.values);
   const read = report.phases.map((phase, index) => {
     const id = ids[index] ?? '';
     const stages = staged.find((each) => each.phase === phase.number)?.why;
@@ -90,7 +78,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     report.phases[index]?.dependencies === null ? ids.slice(0, index) : dependsOn,
   ]);
   const hash = sha256(JSON.stringify(asked)).slice(0, 16);
-  const level = levelOf(plan.tree);
+  const level = plans.levelOf(plan.tree);
   if (input.hash === hash)
     return {
       ...{ outcome: 'same' as const, hash, level },
@@ -183,7 +171,7 @@ async function refuseUncommitted(plan: ReadPlan, root: string, { reading, planPa
 }
 
 /** Phases keep their ids by their names; one whose name is new gets the next. */
-function idsOf(phases: readonly PhaseReport[], known: ReadPlanInput['known']): readonly PhaseId[] {
+function idsOf(phases: readonly plans.PhaseReport[], known: ReadPlanInput['known']): readonly PhaseId[] {
   const named = new Map<string, ReadPlanInput['known'][number][]>();
   for (const each of known) named.set(each.name, [...(named.get(each.name) ?? []), each]);
   const taken = phases.map(({ name, number }) => {
@@ -212,13 +200,13 @@ const CATEGORIES: readonly (readonly [RegExp, PhaseCategory])[] = [
 ];
 
 function phaseReading(
-  phase: PhaseReport,
-  node: PartNode | undefined,
+  phase: plans.PhaseReport,
+  node: plans.PartNode | undefined,
   { id, dependsOn }: Pick<PhaseReading, 'id' | 'dependsOn'>,
   texts: PhaseTexts,
 ): PhaseReading {
   const { score } = phase;
-  const tasks = node === undefined ? [] : tasksOf(node);
+  const tasks = node === undefined ? [] : plans.tasksOf(node);
   const open = (texts.phases[id]?.text ?? '').replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]');
   return {
     ...{ id, number: phase.number, name: phase.name, expanded: phase.expanded },
@@ -237,22 +225,22 @@ function phaseReading(
       tests: score.tests.value,
       above: score.above,
     },
-    second: wantsSecondScore(score.score, tasks.length),
+    second: plans.wantsSecondScore(score.score, tasks.length),
     category: CATEGORIES.find(([words]) => words.test(phase.name))?.[1] ?? 'code',
     text: sha256(canonicalJson([phase.name, open])).slice(0, 16),
   };
 }
 
-const textsOf = (plan: ReadPlan, phases: readonly PhaseReport[], ids: readonly PhaseId[]): PhaseTexts => ({
+const textsOf = (plan: ReadPlan, phases: readonly plans.PhaseReport[], ids: readonly PhaseId[]): PhaseTexts => ({
   phases: Object.fromEntries(
     phases.map((phase, index): [PhaseId, PhaseTexts['phases'][string]] => {
       const node = plan.tree.phases[index];
       const text = node === undefined ? '' : fullText(node);
       const { objective, prerequisites, tasks } = phase;
       const plain = tasks.map(({ text: words, done, depth }) => ({ text: words, done, depth }));
-      const stages = node !== undefined && textOf(node).stages.length > 0 ? ({ stages: true } as const) : {};
+      const stages = node !== undefined && plans.textOf(node).stages.length > 0 ? ({ stages: true } as const) : {};
       // What a command tests is not what the phase edits, unless it is named elsewhere, too.
-      const commands = taskCommands(tasks.map(({ text: words }) => words));
+      const commands = plans.taskCommands(tasks.map(({ text: words }) => words));
       const rest = commands.reduce((left, command) => left.replaceAll(`\`${command}\``, ''), text);
       const isTested = (path: string) => commands.some((command) => command.includes(path)) && !rest.includes(path);
       const files = phase.score.files.paths.filter((path) => !isTested(path));
@@ -262,10 +250,10 @@ const textsOf = (plan: ReadPlan, phases: readonly PhaseReport[], ids: readonly P
 });
 
 /** Its own text, and that of its expanded stages with their names. */
-function fullText(node: PartNode): string {
-  const { body } = textOf(node);
+function fullText(node: plans.PartNode): string {
+  const { body } = plans.textOf(node);
   const own = (node.file?.source ?? node.source).slice(body.from, body.to).trim();
-  const stages = node.stages.filter(isExpanded).map((stage) => {
+  const stages = node.stages.filter(plans.isExpanded).map((stage) => {
     const { number, name } = stage.part.heading;
     return `#### Stage ${number}: ${name}\n\n${fullText(stage)}`;
   });

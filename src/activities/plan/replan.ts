@@ -1,21 +1,7 @@
 /** The rules of triggers and tiers, as values: a better rule must not break the replay of a paused plan. */
 import { getJson, putJson } from '../../stores/ports.js';
 import { readPlan as readFiles } from '../../workspace/documents/index.js';
-import {
-  treeOf,
-  findPhase,
-  mainFile,
-  applyReplan as applyToTree,
-  replanSchema,
-  type Replan,
-  checkReplan,
-  measured,
-  withRevision,
-  type Revision,
-  type ReplanAction,
-  tierOf,
-  outcomeOf,
-} from '../../documents/plan/index.js';
+import * as plans from '../../documents/plan/index.js';
 import type {
   ApplyReplanInput,
   EvaluateTriggersInput,
@@ -36,8 +22,8 @@ import { askForPlan, failuresShown, phaseAsked } from './plan-call.js';
 
 export const evaluateTriggers = (_: unknown, input: EvaluateTriggersInput): Promise<EvaluateTriggersResult> => {
   const { failures, trigger, thresholds } = input;
-  const tier = trigger === 'test_failure_pattern' ? tierOf(failures) : null;
-  const called = outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
+  const tier = trigger === 'test_failure_pattern' ? plans.tierOf(failures) : null;
+  const called = plans.outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
   const replans = called.outcome === 'replan' || called.outcome === 'limit';
   return Promise.resolve({
     // Failures in several phases call for a replan, whatever the tier of this one is.
@@ -67,12 +53,12 @@ export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, sco
     user_description: input.words,
   };
   // A phase with stages is not split (docs/decisions/0020): an answer that would be refused is not asked for.
-  const actions = (input.actions as readonly ReplanAction[]).filter(
+  const actions = (input.actions as readonly plans.ReplanAction[]).filter(
     (action) => action !== 'split_phase' || asked?.stages !== true,
   );
   const { outline, others: named = [] } = input;
   const others = await othersShown(ports, input.texts, named);
-  const advised = await askForPlan<Replan>(
+  const advised = await askForPlan<plans.Replan>(
     ports,
     input,
     {
@@ -89,7 +75,7 @@ export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, sco
             ok: false,
             why: 'it repeats an EMEND_SECRET_…, and a plan holds no secret of others: say it without',
           };
-        const checked = checkReplan(value, actions, [phase.number, ...named.map(({ number }) => number)]);
+        const checked = plans.checkReplan(value, actions, [phase.number, ...named.map(({ number }) => number)]);
         return checked.ok ? { ok: true, value: checked.replan } : checked;
       },
     },
@@ -117,7 +103,7 @@ async function othersShown({ blobs }: ActivityPorts, texts: BlobRef, named: read
 
 export const applyReplan: Activity<'applyReplan'> = async (ports, input, scope) => {
   const { workspace, workflowId, namespace, phase, planPath, settings, marks } = input;
-  const action = input.action as ReplanAction;
+  const action = input.action as plans.ReplanAction;
   try {
     const written = await writePlan(
       ports,
@@ -148,12 +134,12 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   const values = read.thresholds.values;
   const [broken] = tree.faults;
   if (broken !== undefined) return fail('plan_invalid', `${broken.file}:${broken.line}: ${broken.message}`);
-  const node = findPhase(tree, phase);
+  const node = plans.findPhase(tree, phase);
   if (node === null)
     return fail('plan_invalid', `${planPath}: there is no Phase ${phase.number} (${phase.name}) any more`);
   const { number } = node.part.heading;
   const replan = { ...(await replanOf(ports, input)), phase: number };
-  const change = applyToTree(tree, replan, values);
+  const change = plans.applyReplan(tree, replan, values);
   if (!change.ok) {
     const [fault] = change.faults;
     return fail(
@@ -161,10 +147,10 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
       `${fault?.file ?? planPath}:${fault?.line ?? 1}: ${fault?.message ?? 'the replan does not fit'}`,
     );
   }
-  const data: ReplanMeasures = measured([tree, treeOf(change)], number, replan.action, values);
+  const data: ReplanMeasures = plans.measured([tree, plans.treeOf(change)], number, replan.action, values);
   const files = new Map(change.files);
-  const main = mainFile(change.place);
-  const revision: Revision = {
+  const main = plans.mainFile(change.place);
+  const revision: plans.Revision = {
     ...data,
     phase: number,
     trigger,
@@ -172,17 +158,17 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
     forced,
     why: replan.why === '' ? why : replan.why,
   };
-  files.set(main, withRevision(files.get(main) ?? '', revision, input.at));
-  const after = treeOf({ place: change.place, files });
+  files.set(main, plans.withRevision(files.get(main) ?? '', revision, input.at));
+  const after = plans.treeOf({ place: change.place, files });
   const [fault] = after.faults;
-  if (fault !== undefined || after.phases.length !== treeOf(change).phases.length)
+  if (fault !== undefined || after.phases.length !== plans.treeOf(change).phases.length)
     return fail('plan_invalid', `${planPath}: ${fault?.message ?? 'the revision history would change the phases'}`);
   return { before: textsInWorkspace(read, root, tree), after: textsInWorkspace(read, root, { files }), data };
 }
 
-async function replanOf({ blobs }: ActivityPorts, input: ApplyReplanInput): Promise<Replan> {
+async function replanOf({ blobs }: ActivityPorts, input: ApplyReplanInput): Promise<plans.Replan> {
   const { replan, action, why, phase } = input;
   const value: unknown =
     replan === null ? { action, phase: phase.number, why } : JSON.parse(await getText(blobs, replan));
-  return replanSchema.parse(value);
+  return plans.replanSchema.parse(value);
 }

@@ -4,24 +4,7 @@
  */
 import { join } from 'node:path';
 import { putJson } from '../../stores/ports.js';
-import {
-  chooseFormat,
-  complexity,
-  harderOf,
-  jobFormatPolicy,
-  namedByScripts,
-  splitDecision,
-  parseConfig,
-  parseJob,
-  resolveLimits,
-  fitLimits,
-  formatsOf,
-  modelEntry,
-  mostOutput_tokens,
-  route,
-  type Job,
-  type ProjectConfig,
-} from '../../documents/job/index.js';
+import * as jobs from '../../documents/job/index.js';
 import { ProblemsError, fail, problem, type Problem } from '../../shared/problems.js';
 import type { TestPlan } from '../../shared/plan.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
@@ -63,10 +46,10 @@ async function readJob(
   { blobs }: ActivityPorts,
   input: PreflightInput,
   root: string,
-): Promise<{ job: Job; config: ProjectConfig }> {
-  const job = parseJob(await getText(blobs, input.job), input.jobPath);
+): Promise<{ job: jobs.Job; config: jobs.ProjectConfig }> {
+  const job = jobs.parseJob(await getText(blobs, input.job), input.jobPath);
   if (!job.ok) throw refusal(job.problems);
-  const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
+  const config = jobs.parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
   if (!config.ok) throw refusal(config.problems);
   return { job: job.value, config: config.value };
 }
@@ -78,8 +61,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const { workspace } = input;
   const root = await ports.workspace.root(workspace);
   const { job, config } = await readJob(ports, input, root);
-  const asked = resolveLimits(config, job, input.overrides);
-  const { mode } = jobFormatPolicy(job);
+  const asked = jobs.resolveLimits(config, job, input.overrides);
+  const { mode } = jobs.jobFormatPolicy(job);
   const commitMessage = messageOf(job, config);
   if (commitMessage !== null && (await ports.repository.head(workspace)) === null)
     fail('not_a_repository', `${input.jobPath}: commit is asked for, but ${workspace} is not in a git repository`);
@@ -120,11 +103,11 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     mustBeClean: commitMessage !== null && input.snapshotNumber === 1,
   });
   if (chosen.outcome === 'pick') {
-    const { model } = route(
+    const { model } = jobs.route(
       { ...config, limits: asked },
       { category: job.category, complexity: 'low', jobModel: job.model },
     );
-    const limits = fitLimits(asked, modelEntry(config, model));
+    const limits = jobs.fitLimits(asked, jobs.modelEntry(config, model));
     const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
     const snapshot: Snapshot = { ...base, ...empty, model, limits, fileList: chosen.files };
     const unknown = [{ bytes: UNNAMED_bytes, isNew: false, format: 'whole-file' }] as const;
@@ -145,19 +128,19 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     ),
   );
   const kept = input.only === null ? [] : await earlierTargets(ports, input);
-  const level = complexity(edited([...sized, ...kept]));
-  const routedAs = harderOf(level, job.complexity);
-  const routed = route(
+  const level = jobs.complexity(edited([...sized, ...kept]));
+  const routedAs = jobs.harderOf(level, job.complexity);
+  const routed = jobs.route(
     { ...config, limits: asked },
     { category: job.category, complexity: routedAs, jobModel: job.model },
   );
   const { model } = routed;
-  const entry = modelEntry(config, model);
-  const limits = fitLimits(asked, entry);
-  const outputBudget_tokens = Math.min(routed.outputBudget_tokens, mostOutput_tokens(entry));
-  const formats = formatsOf(config, model);
+  const entry = jobs.modelEntry(config, model);
+  const limits = jobs.fitLimits(asked, entry);
+  const outputBudget_tokens = Math.min(routed.outputBudget_tokens, jobs.mostOutput_tokens(entry));
+  const formats = jobs.formatsOf(config, model);
   const targets = sized.map((file): SnapshotTarget => {
-    const { format, bucket } = chooseFormat({
+    const { format, bucket } = jobs.chooseFormat({
       lines: file.lines,
       bytes: file.bytes,
       isNew: file.base === null,
@@ -168,7 +151,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     return { ...file, format, bucket, outputBudget_tokens };
   });
   const asking = edited(targets);
-  const split = splitDecision({ mode, complexity: level, formats: asking.map((target) => target.format), limits });
+  const split = jobs.splitDecision({ mode, complexity: level, formats: asking.map((target) => target.format), limits });
   const named = await scriptFiles(root, await siblings());
   const texts = (paths: readonly string[], jobPath: string | null) =>
     textRefs({ ports, workspace: root, paths, limits, jobPath, signal });
@@ -258,7 +241,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
 async function scriptFiles(root: string, names: readonly string[]): Promise<readonly string[]> {
   const patterns: string[] = [];
   for (const path of names.filter((name) => /(?:^|\/)(?:package|composer)[.]json$/i.test(name)).slice(0, MANIFESTS))
-    patterns.push(...namedByScripts(path, (await readGivenText(join(root, path), UNREADABLE)) ?? ''));
+    patterns.push(...jobs.namedByScripts(path, (await readGivenText(join(root, path), UNREADABLE)) ?? ''));
   return patterns;
 }
 
@@ -266,14 +249,18 @@ const NO_SENTINEL =
   'requireCompleteSentinel is false: answers without their completeness marker are used, and guarantee 1 does not hold';
 const NO_POLICY = 'approval: auto does not count: approvers are set, and one of them must sign';
 
-const messageOf = (job: Job, config: ProjectConfig): string | null => {
+const messageOf = (job: jobs.Job, config: jobs.ProjectConfig): string | null => {
   const wanted = job.commit ?? config.commit ?? false;
   if (wanted === false) return null;
   return typeof wanted === 'string' ? wanted : job.title;
 };
 
-const testsOf = (ports: ActivityPorts, input: PreflightInput, job: Job, config: ProjectConfig): Promise<TestPlan> =>
-  testPlan(ports, input.workspace, job.test ?? config.test ?? [], config.trustsTests);
+const testsOf = (
+  ports: ActivityPorts,
+  input: PreflightInput,
+  job: jobs.Job,
+  config: jobs.ProjectConfig,
+): Promise<TestPlan> => testPlan(ports, input.workspace, job.test ?? config.test ?? [], config.trustsTests);
 
 /** Targets of the snapshot before, which keep their base when only some get a new one. */
 async function earlierTargets(ports: ActivityPorts, input: PreflightInput): Promise<readonly SnapshotTarget[]> {

@@ -14,21 +14,7 @@ import {
 import { checkKeys, findings, yamlProblems, type Findings } from '../source/check.js';
 import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { protectedBy } from './protected-paths.js';
-import {
-  approval,
-  filePath,
-  filePaths,
-  flag,
-  format,
-  limitsMap,
-  limitValue,
-  oneOf,
-  SANDBOX_ON,
-  SHARED,
-  test,
-  text,
-  wholeNumber,
-} from '../source/schemas.js';
+import * as schema from '../source/schemas.js';
 import type { Checked, ModelEntry, ProjectConfig } from './types.js';
 import { readYaml } from '../source/yaml.js';
 
@@ -38,7 +24,7 @@ const price = (() => {
     .union([z.number(), z.null()], { error: what })
     .refine((value) => value === null || (value >= 0 && value <= 100_000), { error: what });
 })();
-const size = wholeNumber(1, 100_000_000, 'tokens');
+const size = schema.wholeNumber(1, 100_000_000, 'tokens');
 const FORMAT_LIST = `a list of one or more of ${FORMATS.join(', ')}`;
 const modelMap = z.strictObject(
   {
@@ -48,28 +34,31 @@ const modelMap = z.strictObject(
     cacheWrite_usd: price.optional(),
     context_tokens: size.optional(),
     maxOutput_tokens: size.optional(),
-    thinking: oneOf(['none', 'budget', 'effort']).optional(),
-    formats: z.array(format, { error: FORMAT_LIST }).min(1, { error: FORMAT_LIST }).optional(),
+    thinking: schema.oneOf(['none', 'budget', 'effort']).optional(),
+    formats: z.array(schema.format, { error: FORMAT_LIST }).min(1, { error: FORMAT_LIST }).optional(),
   },
   { error: 'a map of prices, sizes, thinking and formats' },
 );
-const modelName = text('the name of a model');
+const modelName = schema.text('the name of a model');
 const route = z.strictObject(
   {
-    category: text('a category, as text').optional(),
-    complexity: oneOf(['low', 'medium', 'high']).optional(),
+    category: schema.text('a category, as text').optional(),
+    complexity: schema.oneOf(['low', 'medium', 'high']).optional(),
     model: modelName,
-    outputBudget_tokens: limitValue('outputBudget_tokens').optional(),
+    outputBudget_tokens: schema.limitValue('outputBudget_tokens').optional(),
   },
   { error: 'a map with `model`' },
 );
-const pattern = text('a gitignore-style pattern, as text that is not empty');
+const pattern = schema.text('a gitignore-style pattern, as text that is not empty');
 const ENCODING = 'the name of a single-byte encoding (latin1, windows-1251, koi8-r…)';
 const encoding = z.string({ error: ENCODING }).refine(isSingleByteEncoding, { error: ENCODING });
-const severity = oneOf(SEVERITIES);
+const severity = schema.oneOf(SEVERITIES);
 const flagsFor = <Name extends string>(names: readonly Name[], what: string) =>
   z.strictObject(
-    Object.fromEntries(names.map((name) => [name, flag.optional()])) as Record<Name, z.ZodOptional<typeof flag>>,
+    Object.fromEntries(names.map((name) => [name, schema.flag.optional()])) as Record<
+      Name,
+      z.ZodOptional<typeof schema.flag>
+    >,
     { error: what },
   );
 
@@ -80,7 +69,7 @@ const PLAN = {
   tasks: threshold('a number of tasks from 0 to 1000').optional(),
   fileReferences: threshold('a number of files from 0 to 1000').optional(),
   replanLimit: threshold('a number of replans from 0 to 1000').optional(),
-  fallbackModel: text('the name of a model, as text that is not empty').optional(),
+  fallbackModel: schema.text('the name of a model, as text that is not empty').optional(),
 };
 
 const VARIABLE = 'the name of a variable that commands may see: none of ANTHROPIC_…, EMEND_… and TEMPORAL_…';
@@ -108,26 +97,26 @@ const SHAPE = {
     >,
     { error: 'a map from guards to note, ask or refuse' },
   ),
-  rules: filePaths,
-  hints: z.array(text('a hint, as text that is not empty'), { error: 'a list of hints, each a text' }),
-  test,
-  test_discovery: oneOf(['ask', 'trust']),
-  commit: flag,
-  hooks: flag,
+  rules: schema.filePaths,
+  hints: z.array(schema.text('a hint, as text that is not empty'), { error: 'a list of hints, each a text' }),
+  test: schema.test,
+  test_discovery: schema.oneOf(['ask', 'trust']),
+  commit: schema.flag,
+  hooks: schema.flag,
   env: z.array(variable, { error: 'a list of names of variables' }),
-  sign: flag,
-  approval,
-  approvers: filePath,
-  evidenceKey: text('the path of an SSH key, or a public key, as text'),
+  sign: schema.flag,
+  approval: schema.approval,
+  approvers: schema.filePath,
+  evidenceKey: schema.text('the path of an SSH key, or a public key, as text'),
   protected: z.array(pattern, { error: 'a list of gitignore-style patterns' }),
-  formatCommand: text('a command, as text that is not empty'),
+  formatCommand: schema.text('a command, as text that is not empty'),
   encodings: z.array(z.strictObject({ pattern, encoding }, { error: 'a map with `pattern` and `encoding`' }), {
     error: 'a list of maps with `pattern` and `encoding`',
   }),
-  ...SHARED,
+  ...schema.SHARED,
   plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel' }),
-  worktree: z.strictObject({ setup: text(SETUP).optional() }, { error: 'a map of setup' }),
-  limits: limitsMap,
+  worktree: z.strictObject({ setup: schema.text(SETUP).optional() }, { error: 'a map of setup' }),
+  limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
 type Settings = ReturnType<typeof checkKeys<typeof SHAPE>>;
 
@@ -162,7 +151,13 @@ const DEFAULTS = {
   ...({ model: DEFAULT_MODEL, rules: [], hints: [], test: null, commit: null, hooks: true } as const),
   ...({ env: [], sign: null, approval: 'ask', approvers: null, evidenceKey: null } as const),
   ...({ formatCommand: null, encodings: [], repair: true, secrets: 'mask' } as const),
-  ...({ requireCompleteSentinel: true, audit: false, sandbox: SANDBOX_ON, baseline: 'ask', verify: null } as const),
+  ...({
+    requireCompleteSentinel: true,
+    audit: false,
+    sandbox: schema.SANDBOX_ON,
+    baseline: 'ask',
+    verify: null,
+  } as const),
 };
 
 function filledIn({ test_discovery, plan, worktree, ...settings }: Settings): ProjectConfig {

@@ -6,47 +6,31 @@ import { problem } from '../../shared/problems.js';
 import type { LimitName } from '../../shared/limits.js';
 import { checkKeys, findings, yamlProblems, type Findings } from '../source/check.js';
 import { firstHeading, splitFrontMatter, readYaml } from '../source/yaml.js';
-import {
-  checkFilePath,
-  approval,
-  commit,
-  directoryPath,
-  filePath,
-  filePaths,
-  flag,
-  format,
-  LIMIT_NAMES,
-  limitShape,
-  limitsMap,
-  oneOf,
-  SHARED,
-  test,
-  text,
-} from '../source/schemas.js';
+import * as schema from '../source/schemas.js';
 import { EFFORTS, type Checked, type Job, type JobMode } from './types.js';
 
 const KEYS = {
-  mode: oneOf(['edit', 'standard', 'sequential']),
-  target_files: filePaths,
-  new_files: filePaths,
-  delete_files: filePaths,
-  context_files: filePaths,
-  output_dir: directoryPath,
-  output_file: filePath,
-  output_files: filePaths,
-  format,
-  category: text('a category, as text that is not empty'),
-  complexity: oneOf(['low', 'medium', 'high']),
-  effort: oneOf(EFFORTS),
-  test,
-  commit,
-  approval,
-  model: text('the name of a model'),
-  final_newline: flag,
-  ...SHARED,
-  limits: limitsMap,
+  mode: schema.oneOf(['edit', 'standard', 'sequential']),
+  target_files: schema.filePaths,
+  new_files: schema.filePaths,
+  delete_files: schema.filePaths,
+  context_files: schema.filePaths,
+  output_dir: schema.directoryPath,
+  output_file: schema.filePath,
+  output_files: schema.filePaths,
+  format: schema.format,
+  category: schema.text('a category, as text that is not empty'),
+  complexity: schema.oneOf(['low', 'medium', 'high']),
+  effort: schema.oneOf(EFFORTS),
+  test: schema.test,
+  commit: schema.commit,
+  approval: schema.approval,
+  model: schema.text('the name of a model'),
+  final_newline: schema.flag,
+  ...schema.SHARED,
+  limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
-const SHAPE = { ...KEYS, ...limitShape };
+const SHAPE = { ...KEYS, ...schema.limitShape };
 type Front = ReturnType<typeof checkKeys<typeof SHAPE>>;
 
 /** Names of the front-matter keys, limits aside; docs/jobs.md is held to them by a test. */
@@ -143,7 +127,7 @@ function joinedOutputs(front: Front, found: Findings): readonly string[] {
   ];
   const joined: string[] = [];
   for (const { path, at } of written) {
-    const checked = checkFilePath(directory === '' ? path : `${directory}/${path}`);
+    const checked = schema.checkFilePath(directory === '' ? path : `${directory}/${path}`);
     if (checked.ok) joined.push(checked.path);
     else found.add(at, checked.expected, path);
   }
@@ -153,7 +137,7 @@ function joinedOutputs(front: Front, found: Findings): readonly string[] {
 /** Limits stand below `limits:` or at the top by their exact name; the same one twice is a slip. */
 function bothLimits(front: Front, found: Findings): Partial<Record<LimitName, number>> {
   const limits: Partial<Record<LimitName, number>> = {};
-  for (const name of LIMIT_NAMES) {
+  for (const name of schema.LIMIT_NAMES) {
     const below = front.limits?.[name];
     const flat = front[name];
     if (below !== undefined && flat !== undefined)
@@ -182,7 +166,7 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
 
 const SAID = [
   ...(['mode', 'format', 'category', 'complexity', 'effort', 'test', 'commit', 'approval', 'model'] as const),
-  ...(Object.keys(SHARED) as (keyof typeof SHARED)[]),
+  ...(Object.keys(schema.SHARED) as (keyof typeof schema.SHARED)[]),
 ];
 const saidOrNull = <K extends keyof Front>(front: Front, keys: readonly K[]) =>
   Object.fromEntries(keys.map((key) => [key, front[key] ?? null])) as {

@@ -2,20 +2,7 @@
 import { join, relative, sep, basename, dirname, resolve } from 'node:path';
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { parseConfig, type ProjectConfig } from '../../documents/job/index.js';
-import {
-  mainFile,
-  type PhaseReport,
-  type PlanPlace,
-  readTree,
-  type PlanTree,
-  type ReadFile,
-  resolveThresholds,
-  taskCommands,
-  thresholdsIn,
-  type ResolvedThresholds,
-  type ThresholdSource,
-  type Fault,
-} from '../../documents/plan/index.js';
+import * as plans from '../../documents/plan/index.js';
 import { type DiscoveredTests, discoverTests, notesAbove } from '../commands/discover.js';
 import { repositoryOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
@@ -27,15 +14,15 @@ const PLAN_FILE_BYTES = 1 * 1024 * 1024; // bound: A plan document larger than t
 export interface FoundPlan {
   /** Real path of the folder that the plan lies in. */
   readonly base: string;
-  readonly place: PlanPlace;
+  readonly place: plans.PlanPlace;
   /** The phase whose file or folder was typed, where it was one. */
   readonly phase: number | null;
 }
 export interface ReadPlan extends FoundPlan {
   /** Real path of the repository, else of the folder that the plan lies in. */
   readonly workspace: string;
-  readonly tree: PlanTree;
-  readonly thresholds: ResolvedThresholds;
+  readonly tree: plans.PlanTree;
+  readonly thresholds: plans.ResolvedThresholds;
   /** Of emend.yaml. */
   readonly sign: ProjectConfig['sign'];
   readonly test: ProjectConfig['test'];
@@ -86,7 +73,7 @@ const phasePath = (path: string): { readonly folder: string; readonly number: nu
 
 /** Bytes of a plan's file as text: UTF-8 that is not too large, inside the folder that the plan lies in. */
 const reader =
-  (base: string): ReadFile =>
+  (base: string): plans.ReadFile =>
   (path) => {
     const full = join(base, path);
     const found = lstatSync(full, { throwIfNoEntry: false });
@@ -111,7 +98,7 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
   const found = findPlan(cwd, typed);
   const { base, place } = found;
   const show = (path: string): string => relative(cwd, join(base, path)) || path;
-  const main = join(base, mainFile(place));
+  const main = join(base, plans.mainFile(place));
   const workspace = (await repositoryOf(base))?.root ?? base;
   const config = parseConfig(await readGivenText(join(workspace, 'emend.yaml'), UNREADABLE), 'emend.yaml');
   if (!config.ok) {
@@ -119,8 +106,8 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
     throw new ProblemsError([first ?? problem('config_invalid', 'emend.yaml cannot be read.'), ...others]);
   }
   const { sign, plan, test } = config.value;
-  const thresholds = resolveThresholds(await thresholdSources(dirname(main), workspace, plan));
-  return { ...found, workspace, thresholds, sign, test, show, tree: readTree(place, reader(base), show) };
+  const thresholds = plans.resolveThresholds(await thresholdSources(dirname(main), workspace, plan));
+  return { ...found, workspace, thresholds, sign, test, show, tree: plans.readTree(place, reader(base), show) };
 };
 
 /** `emend.yaml` of the workspace, then the nearest CLAUDE.md or AGENTS.md with the section, from the plan up to the workspace. */
@@ -128,10 +115,10 @@ const thresholdSources = async (
   from: string,
   workspace: string,
   plan: ProjectConfig['plan'],
-): Promise<readonly ThresholdSource[]> => {
-  const sources: ThresholdSource[] = plan === undefined ? [] : [{ from: 'emend.yaml', values: plan }];
+): Promise<readonly plans.ThresholdSource[]> => {
+  const sources: plans.ThresholdSource[] = plan === undefined ? [] : [{ from: 'emend.yaml', values: plan }];
   for await (const { path, text } of notesAbove(realpathSync(from), workspace)) {
-    const values = thresholdsIn(text);
+    const values = plans.thresholdsIn(text);
     if (values !== null) return [...sources, { from: relative(workspace, path), values }];
   }
   return sources;
@@ -145,15 +132,15 @@ const NOTHING: PlanTest = { phase: null, commands: [], source: 'none found, none
 export const discoverPlanTests = async (
   { test, place }: Pick<ReadPlan, 'test' | 'place'>,
   workspace: string,
-  phases: readonly Pick<PhaseReport, 'number' | 'markers' | 'tasks'>[],
+  phases: readonly Pick<plans.PhaseReport, 'number' | 'markers' | 'tasks'>[],
 ): Promise<readonly PlanTest[]> => {
   if (Array.isArray(test)) return [];
   const open = phases.filter(({ markers }) => !markers.includes('COMPLETED') && !markers.includes('SKIPPED'));
   const own = open.flatMap(({ number: phase, tasks }): readonly PlanTest[] => {
-    const naming = tasks.map(({ text }) => text).filter((text) => taskCommands([text]).length > 0);
+    const naming = tasks.map(({ text }) => text).filter((text) => plans.taskCommands([text]).length > 0);
     const definedBy = [{ path: `${place.stem}.md`, sha256: sha256(naming.join('\0')) }];
-    const found = { commands: taskCommands(naming), source: `tasks of Phase ${phase}`, definedBy };
-    return naming.length === 0 ? [] : [{ phase, ...found, read: (text) => taskCommands(text.split('\n')) }];
+    const found = { commands: plans.taskCommands(naming), source: `tasks of Phase ${phase}`, definedBy };
+    return naming.length === 0 ? [] : [{ phase, ...found, read: (text) => plans.taskCommands(text.split('\n')) }];
   });
   if (open.length === own.length) return own;
   const rest = await discoverTests(workspace);
@@ -161,7 +148,7 @@ export const discoverPlanTests = async (
 };
 
 /** Throws every fault of a plan at once. */
-export const refuseFaults = (faults: readonly Fault[]): void => {
+export const refuseFaults = (faults: readonly plans.Fault[]): void => {
   const [first, ...others] = faults.map(({ file, line, message }) =>
     problem('plan_invalid', `${file}:${line}: ${message}`),
   );
