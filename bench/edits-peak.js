@@ -5,7 +5,7 @@ import { applyAnswer } from '../dist/src/edits/index.js';
 const [format, answerPath, basePath] = process.argv.slice(2);
 // What Node and the engine's own code take, before either file is read.
 const idle = process.memoryUsage.rss();
-const bytes = new Uint8Array(readFileSync(basePath));
+const bytes = readFileSync(basePath);
 const answer = readFileSync(answerPath, 'utf8');
 const read = process.memoryUsage.rss();
 const outcome = applyAnswer({

@@ -59,6 +59,7 @@ export const REASONS_REPORTED = 100; // bound: Of a refused answer so many reaso
 
 /** Notes that say that an edit had nothing to do. */
 const SKIPPING = new Set(['no_change', 'already_present']);
+const NOTHING_TOLD: readonly Reason[] = [];
 
 /** `count`: edits that the answer holds. An answer is used whole or not at all, so one failed edit leaves all others unused. */
 const editResults = (count: number, outcome: AnswerOutcome): EditResults => {
@@ -73,7 +74,7 @@ const editResults = (count: number, outcome: AnswerOutcome): EditResults => {
   const counts = { applied: 0, skipped: 0, failed: 0, unused: 0 };
   const results: EditResult[] = [];
   for (let index = 0; index < count; index += 1) {
-    const reasons = told.get(index) ?? [];
+    const reasons = told.get(index) ?? NOTHING_TOLD;
     const status = !used
       ? reasons.length > 0
         ? 'failed'

@@ -180,8 +180,10 @@ export const BOUNDS = {
   detailsFiles: 30,
   // Edits of one answer in JSON.
   maxAnswer_edits: 100_000,
-  // What is made and dropped at once. V8's own 48 hold more garbage than the engine needs memory for a file of 24 MB; 12 cost no time.
-  editYoung_MiB: 12,
+  // What is made and dropped at once. V8's own 48 hold more garbage than the engine needs memory for a file of 24 MB; 3 cost no time.
+  editYoung_MiB: 3,
+  // V8 collects a worker's heap once it has grown by so much. By itself it waits until a long plan's worker has 600 MB.
+  heapGrowing_percent: 50,
   // So often a model may ask to be shown more of a file, and for so many lines each time.
   needsLinesAsked: 2,
   // Reports of work out of scope that wait for the next phase; a person's words in each.

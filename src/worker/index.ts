@@ -9,6 +9,7 @@ import { DefaultLogger, Runtime, Worker, type ActivityInterceptorsFactory } from
 import type { Logger } from 'pino';
 import { archiveSink, createActivities } from '../activities/index.js';
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
+import { BOUNDS } from '../shared/limits.js';
 import { queueNames, queuePrefix, type Queues } from '../shared/names.js';
 import { homePaths, hostId } from '../stores/home.js';
 import { resolveStore } from '../stores/location.js';
@@ -72,8 +73,7 @@ let runtimeInstalled = false;
 function installRuntime(): void {
   if (runtimeInstalled) return;
   runtimeInstalled = true;
-  // On a machine with much memory V8 collects once the heap is several times what lives in it, and a long plan's worker grows to 600 MB.
-  setFlagsFromString('--heap-growing-percent=50');
+  setFlagsFromString(`--heap-growing-percent=${BOUNDS.heapGrowing_percent}`);
   Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR') });
 }
 

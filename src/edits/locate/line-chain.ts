@@ -200,7 +200,9 @@ export class LineChain {
       const k = key(text);
       if (!ids.has(k)) ids.set(k, ids.size);
     }
-    const idOf = (level === 'exact' ? this.#base.findAll(ids) : null) ?? idsByText(this.#base.all, ids, key);
+    const idOf = new Int32Array(this.#base.length).fill(NONE);
+    if (level !== 'exact' || !this.#base.findAll(ids, (id, at) => (idOf[at] = id)))
+      this.#base.all.forEach((text, at) => (idOf[at] = ids.get(key(text)) ?? NONE));
     const index: Index = { ids, ...byId(idOf, ids.size), madeNodes: new Map(), idOf, madeIds: [] };
     this.#indexes.set(level, index);
     for (const made of this.#made.keys()) this.#enterMade(index, level, made);
@@ -211,8 +213,9 @@ export class LineChain {
     const id = index.ids.get(LEVEL_KEYS[level](this.#made[made] ?? '')) ?? NONE;
     index.madeIds[made] = id;
     if (id === NONE) return;
-    const nodes = index.madeNodes.get(id) ?? [];
-    if (nodes.push(this.#base.length + made) === 1) index.madeNodes.set(id, nodes);
+    const nodes = index.madeNodes.get(id);
+    if (nodes === undefined) index.madeNodes.set(id, [this.#base.length + made]);
+    else nodes.push(this.#base.length + made);
   }
 
   #idAt(index: Index, node: number): number {
@@ -240,20 +243,10 @@ export class LineChain {
   }
   #link(left: number, right: number): void {
     if (left === NONE) this.#head = right;
-    else this.#next.set(left, right);
-    if (right !== NONE) this.#previous.set(right, left);
+    else if (this.#after(left) !== right) this.#next.set(left, right);
+    if (right !== NONE && this.#before(right) !== left) this.#previous.set(right, left);
   }
 }
-
-const idsByText = (
-  lines: readonly string[],
-  ids: ReadonlyMap<string, number>,
-  key: (text: string) => string,
-): Int32Array => {
-  const found = new Int32Array(lines.length).fill(NONE);
-  for (let at = 0; at < lines.length; at += 1) found[at] = ids.get(key(lines[at] ?? '')) ?? NONE;
-  return found;
-};
 
 /** The nodes of each id, in order. */
 const byId = (idOf: Int32Array, count: number): Pick<Index, 'nodes' | 'ends'> => {

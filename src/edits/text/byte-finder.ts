@@ -76,12 +76,11 @@ export class LineFinder {
     return true;
   }
 
-  /** The id of each of the lines that begin at `starts` (and behind the last), or -1. `stop` ends a line; before LF a CR belongs to the end. */
-  findAll(bytes: Buffer, starts: Uint32Array, lines: number, stop: number): Int32Array {
-    const found = new Int32Array(lines).fill(-1);
+  /** Visits the wanted ones of the lines that begin at `starts` (and behind the last). `stop` ends a line; before LF a CR belongs to the end. */
+  findAll(bytes: Buffer, starts: Uint32Array, stop: number, visit: (id: number, at: number) => void): void {
     const view = viewOf(bytes);
     const [heads, marks, mask] = [this.#heads, this.#marks, this.#mask];
-    for (let line = 0; line < lines; line += 1) {
+    for (let line = 0; line + 1 < starts.length; line += 1) {
       const from = starts[line] ?? 0;
       let to = starts[line + 1] ?? 0;
       if (to > from && bytes[to - 1] === stop) {
@@ -91,9 +90,9 @@ export class LineFinder {
       const hashed = hash(view, from, to);
       if ((((marks[markOf(hashed, mask)] ?? 0) >> (hashed & 7)) & 1) === 0) continue;
       const first = heads[hashed & mask] ?? -1;
-      if (first >= 0) found[line] = this.#at(first, bytes, from, to);
+      const id = this.#at(first, bytes, from, to);
+      if (id >= 0) visit(id, line);
     }
-    return found;
   }
 
   #at(first: number, bytes: Buffer, from: number, to: number): number {

@@ -58,6 +58,11 @@ export class ByteText implements Text, LineIndex {
     return new ByteText(bytes, this.#encoding, this.#starts.subarray(from, to + 1), [this.#end, eol]);
   }
 
+  /** The text as it stands in the file. */
+  get bytes(): Uint8Array {
+    const start = this.start(0);
+    return new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + start, this.#bytes.length - start);
+  }
   get index(): LineIndex {
     return this;
   }
@@ -164,17 +169,13 @@ export class ByteText implements Text, LineIndex {
   includes(part: string): boolean {
     return this.#holds(part) && this.#bytes.includes(part, this.#starts[0] ?? 0, this.#encoding);
   }
-  findAll(texts: ReadonlyMap<string, number>): Int32Array | null {
+  findAll(texts: ReadonlyMap<string, number>, visit: (id: number, at: number) => void): boolean {
     // No line holds a line end, or a character that the encoding has not.
-    let sought = '';
-    const ids: number[] = [];
-    texts.forEach((id, text) => {
-      if (text.includes('\n') || !this.#holds(text)) return;
-      sought += `${text}\n`;
-      ids.push(id);
-    });
-    const finder = LineFinder.of({ bytes: Buffer.from(sought, this.#encoding), ids });
-    return finder?.findAll(this.#bytes, this.#starts, this.length, this.#end.charCodeAt(0)) ?? null;
+    const held = Array.from(texts.keys()).filter((text) => !text.includes('\n') && this.#holds(text));
+    const ids = held.map((text) => texts.get(text) ?? -1);
+    const finder = LineFinder.of({ bytes: Buffer.from(`${held.join('\n')}\n`, this.#encoding), ids });
+    finder?.findAll(this.#bytes, this.#starts, this.#end.charCodeAt(0), visit);
+    return finder !== null;
   }
 
   #holds(text: string): boolean {

@@ -55,8 +55,8 @@ export class ChangeList {
   /** Base lines [from, to) go, `lines` come in their place; not before what was said already. */
   put(from: number, to: number, lines: readonly string[]): void {
     if (from === to && lines.length === 0) return;
-    let last = this.#changes.at(-1);
-    if (last === undefined || from > last.to) this.#changes.push((last = { from, to, lines: [] }));
+    const last = this.#changes.at(-1);
+    if (last === undefined || from > last.to) return void this.#changes.push({ from, to, lines: lines.slice() });
     last.to = Math.max(last.to, to);
     for (const line of lines) last.lines.push(line);
   }

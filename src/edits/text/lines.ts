@@ -79,8 +79,8 @@ export interface LineIndex {
   readonly eol: EolKind;
   /** Does any line hold `part`, which has no line end? */
   includes(part: string): boolean;
-  /** For each line its value in `texts`, or -1. Null: not done, compare strings instead. */
-  findAll(texts: ReadonlyMap<string, number>): Int32Array | null;
+  /** Visits each line that stands in `texts`, with its value there. False: not done, compare strings instead. */
+  findAll(texts: ReadonlyMap<string, number>, visit: (id: number, at: number) => void): boolean;
 }
 
 class StringLines implements LineIndex {
@@ -126,8 +126,8 @@ class StringLines implements LineIndex {
   includes(part: string): boolean {
     return this.all.some((line) => line.includes(part));
   }
-  findAll(): null {
-    return null;
+  findAll(): boolean {
+    return false;
   }
 }
 
@@ -170,14 +170,9 @@ const longestOf = (lines: readonly string[]): string | undefined => {
 const uniqueLines = (index: LineIndex, lines: Iterable<string | undefined>): ReadonlySet<string> => {
   const ids = new Map<string, number>();
   for (const line of lines) if (line !== undefined && !ids.has(line)) ids.set(line, ids.size);
-  const found = index.findAll(ids);
-  if (found === null) return new Set();
   const counts = new Uint32Array(ids.size);
-  // No iterator, which makes an object for each of a million lines.
-  found.forEach((id) => {
-    if (id >= 0) counts[id] = (counts[id] ?? 0) + 1;
-  });
   const once = new Set<string>();
+  if (!index.findAll(ids, (id) => (counts[id] = (counts[id] ?? 0) + 1))) return once;
   ids.forEach((id, line) => {
     if (counts[id] === 1) once.add(line);
   });

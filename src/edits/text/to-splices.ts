@@ -214,7 +214,8 @@ export const spliced = (base: SpliceBase | null, plan: LinesPlan, options: Splic
   const reasons = refusals(plan, base, from, ended);
   if (reasons.length > 0) return { ok: false, reasons };
   const splices = splicesOf(from, index, ended);
-  return { ok: true, bytes: applySplices(from.bytes, splices), splices, changes };
+  const likely = 'result' in plan && plan.result instanceof ByteText ? plan.result.bytes : undefined;
+  return { ok: true, bytes: applySplices(from.bytes, splices, likely), splices, changes };
 };
 
 const endsWithNewline = (index: LineIndex): boolean => index.length === 0 || index.end(index.length - 1) !== '';

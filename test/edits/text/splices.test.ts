@@ -43,6 +43,22 @@ test('an inverse gives the base again, a composition what both give in turn', ()
   );
 });
 
+test('a result that is there already is no second copy, and a guess that is wrong changes nothing', () => {
+  const base = new Uint8Array(100_000).map((_, i) => i % 251);
+  const splices = [at(10, 12, 'xy'), at(50_000, 50_001, '')];
+  const result = applySplices(base, splices);
+  const likely = result.slice();
+  expect(applySplices(base, splices, likely)).toBe(likely);
+  for (const wrong of [0, 10, 49_999, 99_998]) {
+    const guess = result.slice();
+    guess[wrong] = (guess[wrong] ?? 0) ^ 1;
+    expect(Buffer.compare(applySplices(base, splices, guess), result)).toBe(0);
+  }
+  expect(Buffer.compare(applySplices(base, splices, base), result)).toBe(0);
+  const small = applySplices(base.slice(0, 4), [at(1, 2, 'z')]);
+  expect(applySplices(base.slice(0, 4), [at(1, 2, 'z')], small)).not.toBe(small);
+});
+
 test.each<[string, Splice[], Splice[], Splice[]]>([
   ['nothing is no splice', [], [at(0, 0, '')], []],
   ['neighbours are one', [at(0, 1, 'x'), at(1, 2, 'y')], [], [at(0, 2, 'xy')]],

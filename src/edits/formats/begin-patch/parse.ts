@@ -117,7 +117,7 @@ const take = (chunks: Chunk[], line: string, at: number): boolean => {
   else if (chunk.atEnd) return line === '';
   else if (/^(?:[ +-]|$)/.test(line)) {
     const sign = (line[0] ?? ' ') as HunkLine['sign'];
-    chunk.lines.push({ sign, text: line.slice(1), raw: line, unsigned: line === '', noNewline: false });
+    chunk.lines.push({ sign, text: line.slice(1), unsigned: line === '', noNewline: false });
   } else return false;
   return true;
 };

@@ -92,25 +92,25 @@ interface Stretch {
 /** Where else what claims quote stands; one pass over the file serves all operations. */
 export class ClaimFinder {
   readonly #lines: LineIndex;
-  readonly #claims: readonly Claim[];
+  readonly #claims: Iterable<Claim>;
   readonly #chain: LineChain;
   readonly #once: LinesOnce;
   #placesByCheck: ReadonlyMap<string, readonly number[]> | null = null;
 
-  /** `claims`: every claim that will be asked about. */
-  constructor(lines: LineIndex, claims: readonly Claim[]) {
+  /** `claims`: every claim that will be asked about, gone over more than once. */
+  constructor(lines: LineIndex, claims: Iterable<Claim>) {
     this.#lines = lines;
     this.#claims = claims;
-    this.#once = new LinesOnce(lines, () =>
-      claims.flatMap((claim) => this.#stretches(claim).map((stretch) => stretch.lines)),
-    );
-    this.#chain = new LineChain(lines, () =>
-      claims.flatMap((claim) => [
-        ...this.#stretches(claim).flatMap((stretch) => stretch.lines),
-        ...claim.before,
-        ...claim.after,
-      ]),
-    );
+    this.#once = new LinesOnce(lines, () => this.#quotes());
+    this.#chain = new LineChain(lines, () => this.#texts());
+  }
+
+  *#quotes(): Generator<readonly string[]> {
+    for (const claim of this.#claims) for (const { lines } of this.#stretches(claim)) yield lines;
+  }
+  *#texts(): Generator<string> {
+    for (const lines of this.#quotes()) yield* lines;
+    for (const { before, after } of this.#claims) yield* [...before, ...after];
   }
 
   /**

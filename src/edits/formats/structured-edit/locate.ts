@@ -29,7 +29,6 @@ export class OperationLocator {
   readonly #path: string;
   readonly #options: ApplyOptions;
   readonly #known: boolean;
-  readonly #claims: ReadonlyMap<Operation, Claim>;
   readonly #finder: ClaimFinder;
 
   constructor(lines: LineIndex, operations: readonly Operation[], path: string, options: ApplyOptions) {
@@ -37,13 +36,17 @@ export class OperationLocator {
     this.#path = path;
     this.#options = options;
     this.#known = isKnownBase(path, options);
-    this.#claims = new Map(operations.map((operation) => [operation, claimOf(operation, lines.length)]));
-    this.#finder = new ClaimFinder(lines, [...this.#claims.values()]);
+    // Made anew each time: ten thousand of them need more memory than their operations.
+    this.#finder = new ClaimFinder(lines, {
+      *[Symbol.iterator]() {
+        for (const operation of operations) yield claimOf(operation, lines.length);
+      },
+    });
   }
 
   locate(operation: Operation): Located {
     const [lines, path] = [this.#lines, this.#path];
-    const claim = this.#claims.get(operation) ?? claimOf(operation, lines.length);
+    const claim = claimOf(operation, lines.length);
     const last = claim.from + claim.length;
     const limit = operation.type === 'insert' ? lines.length + 1 : lines.length;
     if (last > lines.length) {

@@ -8,8 +8,6 @@ export interface HunkLine {
   readonly sign: ' ' | '-' | '+';
   /** The line without its sign. */
   readonly text: string;
-  /** The line as it stands in the answer. */
-  readonly raw: string;
   /** A context line that came without its blank. */
   readonly unsigned: boolean;
   /** The answer's line ends in CRLF: the carriage return is part of the line where bytes are exact. */
@@ -34,6 +32,9 @@ export interface Hunk {
   readonly bounds?: { readonly below: number; readonly atEnd: boolean };
 }
 
+/** The line as it stands in the answer. */
+export const rawOf = ({ sign, text, unsigned }: HunkLine): string => (unsigned ? text : sign + text);
+
 // A diff's bytes are exact where one of its lines holds a carriage return (`unified-diff/index.ts`).
 
 export const holdsReturn = ({ text, returned }: HunkLine): boolean => returned === true || text.includes('\r');
@@ -41,18 +42,12 @@ export const holdsReturn = ({ text, returned }: HunkLine): boolean => returned =
 /** The hunk with carriage returns as text. */
 export const withReturns = (hunk: Hunk): Hunk => ({
   ...hunk,
-  lines: hunk.lines.map((line) =>
-    line.returned === true ? { ...line, text: `${line.text}\r`, raw: `${line.raw}\r` } : line,
-  ),
+  lines: hunk.lines.map((line) => (line.returned === true ? { ...line, text: `${line.text}\r` } : line)),
 });
 
 export const withoutBoms = (hunk: Hunk): Hunk => ({
   ...hunk,
-  lines: hunk.lines.map((line) => ({
-    ...line,
-    text: withoutBom(line.text),
-    raw: line.unsigned ? withoutBom(line.raw) : line.raw,
-  })),
+  lines: hunk.lines.map((line) => ({ ...line, text: withoutBom(line.text) })),
 });
 
 const HEADER = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: |$)/;
@@ -183,7 +178,7 @@ const toHunkLines = ({ lines, returned: returns }: Answer, from: number, to: num
     // A CR right before the missing line end is part of the line: only the diff's own LF was taken off.
     const keepsReturn = returned && isNoNewline(lines[i + 1] ?? '') && returns[i + 1] !== 1;
     const text = (unsigned ? raw : raw.slice(1)) + (keepsReturn ? '\r' : '');
-    result.push({ sign, text, raw, unsigned, returned: returned && !keepsReturn, noNewline: false });
+    result.push({ sign, text, unsigned, returned: returned && !keepsReturn, noNewline: false });
   }
   const hasNote = result.some((line) => line.noNewline);
   for (const side of hasNote ? ['-', '+'] : []) {

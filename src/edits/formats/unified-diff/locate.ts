@@ -13,7 +13,7 @@ import { levelsOn, levelBetween, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
 import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
 import type { Fault } from '../../types.js';
-import type { Hunk, HunkLine } from './hunk.js';
+import { type Hunk, type HunkLine, rawOf } from './hunk.js';
 
 export interface Located {
   readonly hunk: Hunk;
@@ -31,11 +31,14 @@ function* wantedTexts(hunks: readonly Hunk[]): Generator<string> {
   for (const hunk of hunks)
     for (const line of hunk.lines) {
       if (line.sign !== '+') yield line.text;
-      yield line.raw;
+      yield rawOf(line);
     }
 }
+function* oldSides(hunks: readonly Hunk[]): Generator<readonly string[]> {
+  for (const hunk of hunks) yield textsOf(oldSide(hunk));
+}
 function* oldTexts(hunks: readonly Hunk[]): Generator<string> {
-  for (const hunk of hunks) for (const line of hunk.lines) if (line.sign !== '+') yield line.text;
+  for (const texts of oldSides(hunks)) yield* texts;
 }
 
 /** Finds hunks in one file. `locate` is called with its hunks in their order. */
@@ -56,7 +59,7 @@ export class HunkLocator {
     this.#index = indexOf(text);
     this.#known = known;
     this.#hunks = hunks;
-    this.#once = new LinesOnce(this.#index, () => hunks.map((hunk) => textsOf(oldSide(hunk))));
+    this.#once = new LinesOnce(this.#index, () => oldSides(hunks));
     this.#plain = new LineChain(this.#index, () => oldTexts(hunks));
     this.#tolerances = tolerances;
   }
@@ -90,24 +93,24 @@ export class HunkLocator {
   /** FallbackState that are off, and damage that leaves two readings. */
   #broken(hunk: Hunk): Fault | null {
     const counts = `its header states ${hunk.oldCount} old and ${hunk.newCount} new lines, its body has ${hunk.oldLines} and ${hunk.newLines}`;
-    const line = ({ raw }: HunkLine): string => `The line ${JSON.stringify(raw)}`;
+    const said = (line: HunkLine): string => `The line ${JSON.stringify(rawOf(line))}`;
     const bare = hunk.lines.find(({ unsigned }) => unsigned);
     if (bare && !toleranceOn('lost_blank', this.#tolerances)) {
       const rule = 'Give context lines their leading blank.';
-      return refused('lost_blank', `${line(bare)} starts with neither a blank, \`+\` nor \`-\`. ${rule}`);
+      return refused('lost_blank', `${said(bare)} starts with neither a blank, \`+\` nor \`-\`. ${rule}`);
     }
     if (!wrongCounts(hunk)) return null;
     if (!toleranceOn('counts', this.#tolerances))
       return refused('counts', `The counts are wrong: ${counts}. Send the hunk with counts that fit.`);
-    const words = hunk.lines.find(({ unsigned, raw }) => unsigned && raw !== '');
+    const words = hunk.lines.find(({ unsigned, text }) => unsigned && text !== '');
     if (words) {
       const rule = 'it may have been a changed line. Send the hunk again, every line with its sign.';
-      return refused('counts', `${line(words)} has lost its sign, and ${counts}: ${rule}`);
+      return refused('counts', `${said(words)} has lost its sign, and ${counts}: ${rule}`);
     }
     const other = this.#mayBeContext(hunk);
     if (other === undefined) return null;
     const rule = 'it may be a context line without its blank. Send the hunk again with right counts.';
-    return refused('ambiguous_sign', `${line(other)} stands in the file just so, and ${counts}: ${rule}`);
+    return refused('ambiguous_sign', `${said(other)} stands in the file just so, and ${counts}: ${rule}`);
   }
 
   /** With too few lines on a side: a signed line that may be a context line of the same letters whose blank was lost. */
@@ -115,7 +118,7 @@ export class HunkLocator {
     const oldShort = hunk.oldCount - hunk.oldLines;
     const newShort = hunk.newCount - hunk.newLines;
     if (oldShort < 0 || newShort < 0) return undefined;
-    const stands = (line: HunkLine): boolean => this.#chain.find([line.raw], 'exact').first.length > 0;
+    const stands = (line: HunkLine): boolean => this.#chain.find([rawOf(line)], 'exact').first.length > 0;
     return hunk.lines.find(
       (line) => (line.sign === '+' ? oldShort > 0 : line.sign === '-' && newShort > 0) && stands(line),
     );
@@ -136,7 +139,7 @@ export class HunkLocator {
     const chain = isBounded ? this.#plain : this.#chain;
     const texts = textsOf(old);
     // ` foo` may be a context line `foo`, or ` foo` without its blank.
-    const damaged = old.map(({ sign, raw }) => (!isBounded && sign === ' ' && raw.startsWith(' ') ? raw : undefined));
+    const damaged = old.map(rawOf).map((raw) => (!isBounded && raw.startsWith(' ') ? raw : undefined));
     const levels = levelsOn(this.#tolerances);
     const climb = levels.map((level) => ({ level, readings: [] as typeof damaged }));
     if (!isBounded && toleranceOn('lost_blank', this.#tolerances))
@@ -205,7 +208,7 @@ export class HunkLocator {
       const base = this.#index.line(at + i) ?? '';
       const asSigned = levelBetween(line.text, base);
       if (line.unsigned || asSigned === undefined) tolerances.add('lost_blank');
-      const level = asSigned ?? levelBetween(line.raw, base) ?? 'exact';
+      const level = asSigned ?? levelBetween(rawOf(line), base) ?? 'exact';
       if (level !== 'exact') tolerances.add(level);
     }
     if (tolerances.has('line_drift') && !toleranceOn('line_drift', this.#tolerances))
