@@ -15,7 +15,7 @@ import type { CallTexts, ShownCall } from '../client/runs/calls.js';
 import type { RunList } from '../client/runs/list.js';
 import type { PhaseCost, RunStats } from '../client/archive/stats.js';
 import type { ReportFacts } from '../client/archive/report.js';
-import type { ShownRun } from '../client/runs/show.js';
+import type { ShownRun, TestRun } from '../client/runs/show.js';
 import type { StartedStep } from '../client/runs/start.js';
 import type { ClosedRun } from '../client/types.js';
 import type { PlanReport, PlanStats } from '../documents/plan/index.js';
@@ -117,6 +117,7 @@ export interface JsonOutputs {
   readonly 'run --estimate': Estimated & { readonly v: 1; readonly path: string; readonly exit: ExitCode };
   readonly list: RunList & Recovered;
   readonly show: ShownRun;
+  readonly 'show --tests': readonly TestRun[];
   /** Null: the run has no proposal. */
   readonly diff: { readonly proposal: ProposalSummary; readonly diff: string } | null;
   readonly calls: { readonly v: 1; readonly stepKey: StepKey; readonly calls: readonly ShownCall[] };
@@ -138,7 +139,7 @@ export interface JsonOutputs {
   readonly report: ReportFacts & {
     readonly diff: string | null;
     readonly mustAsk: readonly string[];
-    readonly outputs: readonly (string | null)[];
+    readonly tests: readonly TestRun[];
     readonly phases: readonly PhaseCost[];
   };
   readonly stats: { readonly v: 1; readonly costs?: readonly PhaseCost[]; readonly steps?: RunStats } & PlanStats;

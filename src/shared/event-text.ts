@@ -26,6 +26,17 @@ export function estimateText(
   return [`${count(phases, 'phase')}: ${range}`, ...over].join('; ');
 }
 
+const TESTED = { base: 'before the change', proposal: 'of the proposal', change: 'of the change' } as const;
+/** `tests of the change: fail_soft in 1.5 s: …`; `seconds` null: not known. */
+export const testsText = ({ on, outcome, seconds = null, summary }: TestsSaid): string =>
+  `tests ${TESTED[on]}: ${outcome}${seconds === null ? '' : ` in ${seconds.toFixed(1)} s`}: ${summary}`;
+interface TestsSaid {
+  readonly on: keyof typeof TESTED;
+  readonly outcome: string;
+  readonly seconds?: number | null;
+  readonly summary: string;
+}
+
 /** `npm test (package.json)`: commands that were found, and where. */
 export const foundText = ({ commands, source }: Pick<FoundTests, 'commands' | 'source'>): string =>
   `${commands.join(' && ') || '-'} (${source})`;
@@ -151,8 +162,7 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   conflict: ({ where, files }) => `conflict at ${where}: ${files.join(', ')}`,
   rebased: ({ clean }) => (clean ? 'carried over to the files as they are now' : 'could not be carried over'),
   verified: ({ outcome, summary }) => `tests: ${outcome}${summary === '' ? '' : `: ${summary}`}`,
-  tests_tried: ({ on, outcome, summary }) =>
-    `tests ${on === 'base' ? 'before the change' : 'of the proposal'}: ${outcome}: ${summary}`,
+  tests_tried: testsText,
   audited: (event) => `audit: ${auditText(event)}`,
   rolled_back: ({ file_count, leftAlone }) =>
     `rolled back ${count(file_count, 'file')}${leftAlone.length === 0 ? '' : `; left alone, changed meanwhile: ${leftAlone.join(', ')}`}`,

@@ -225,6 +225,12 @@ export interface ChangedFiles {
   /** What the tests wrote (JSON blob, `StagedByHook`); absent: nothing that could be proposed. */
   readonly staged?: BlobRef;
 }
+/** What test commands printed, as a JSON blob. */
+export interface TestOutput {
+  readonly output: string;
+  /** Names of tests that failed, as their runner prints them; empty where it names none. */
+  readonly failed: readonly string[];
+}
 export type VerifyOutcome = VerifyResult | NoSandbox | SandboxBlocks | ChangedFiles;
 export interface VerifyResult {
   readonly outcome: 'pass' | 'pass_with_warnings' | 'fail_soft' | 'fail_hard' | 'no_tests';
@@ -233,6 +239,7 @@ export interface VerifyResult {
   /** The same failure has the same signature. */
   readonly signature: string | null;
   readonly summary: string;
+  /** JSON blob, `TestOutput`. */
   readonly output: BlobRef | null;
   readonly seconds: number;
   /** What helps with a failure of that kind; empty where it passed. */

@@ -19,6 +19,7 @@ import type {
   ProposalActivities,
   VerifyInput,
   VerifyResult,
+  TestOutput,
 } from './proposal-activities.js';
 
 export interface PreflightInput extends ActivityBase {
@@ -236,7 +237,7 @@ export interface TryInput extends Omit<VerifyInput, 'files' | 'releaseOnPass' | 
   readonly proposal?: BlobRef;
 }
 /** What the tests said of the base, as a JSON blob. */
-export interface BaseTests {
+export interface BaseTests extends TestOutput {
   readonly outcome: 'pass' | 'fail' | 'missing';
   readonly summary: string;
   /** How often the name of each that failed was printed; null: they are not named, or not all. */
@@ -245,7 +246,7 @@ export interface BaseTests {
 export type TryResult =
   | { readonly outcome: 'untried'; readonly why: string }
   | { readonly outcome: 'tested'; readonly result: VerifyResult }
-  | (Omit<BaseTests, 'failing'> & {
+  | (Pick<BaseTests, 'outcome' | 'summary'> & {
       readonly base: BlobRef;
       /** They ran in a worktree that `worktree.setup` made ready. */
       readonly prepared: boolean;

@@ -5,7 +5,7 @@ import { decide, type DecideOptions } from '../client/runs/decide.js';
 import { listRuns } from '../client/runs/list.js';
 import { proposalNeeds, proposalTexts } from '../client/runs/proposal.js';
 import { resolveRun, type ResolvedRun } from '../client/runs/resolve.js';
-import { diffText, showRun } from '../client/runs/show.js';
+import { diffText, showRun, testRuns } from '../client/runs/show.js';
 import type { Emend } from '../client/types.js';
 import { readDiff } from '../edits/index.js';
 import { ANSWER_MEANS, type Answer } from '../shared/decisions.js';
@@ -123,6 +123,14 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[]
       const sections = readDiff(await diffText(emend, proposal));
       sendJson(response, await proposalNeeds(emend, proposal, sections));
     }),
+  ],
+  [
+    'GET',
+    /^\/api\/runs\/([^/]+)\/tests$/,
+    async ({ response, source, url }, [key]) => {
+      const emend = await source();
+      sendJson(response, await testRuns(emend, await runOf(emend, key), { whole: url.searchParams.has('whole') }));
+    },
   ],
   ['POST', /^\/api\/runs\/([^/]+)\/decide$/, decideRoute],
 ];

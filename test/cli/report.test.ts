@@ -74,7 +74,12 @@ const facts = reportFacts(archivedRun('abcd'.repeat(8), ENTRIES));
 const texts = {
   diff: `--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-x\n+\`\`\`\` ${EVIL}\n`,
   mustAsk: [`protected path a.js: ${EVIL}`],
-  outputs: [`not ok ${EVIL}`],
+  tests: [
+    {
+      ...{ at: at(11), on: 'change' as const, outcome: 'fail_soft', seconds: 1.5, summary: '1 failed', output: null },
+      ...{ failed: [`not ok 1 - ${EVIL}`], text: `not ok ${EVIL}`, leftOut: 3 },
+    },
+  ],
   phases: [],
 };
 const made = reportDocument(facts, texts);
@@ -106,6 +111,10 @@ describe('a report', () => {
     expect(html.match(/<figure>/g)).toHaveLength(3);
     expect(html).toContain('<rect ');
     expect(html).toContain('class="n">+');
+    expect(html).toContain('tests of the change: fail_soft in 1.5 s: 1 failed');
+    expect(html).toContain('failed: not ok 1 - &lt;script&gt;');
+    expect(html).toContain('<span>not ok &lt;script&gt;');
+    expect(html).toContain('The first 3 lines are left out; --whole shows them.');
     expect(html).toContain('<p>look here: protected path a.js: ');
   });
 

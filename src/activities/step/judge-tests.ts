@@ -1,8 +1,8 @@
 /** What came of a person's commands, and which of the tests that failed did so before the change. */
-import type { VerifyInput, VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
+import type { TestOutput, VerifyInput, VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
 import type { BaseTests } from '../../shared/step-activities.js';
-import { getJson } from '../../stores/ports.js';
-import { classifyFailure, failingTests, type CommandOutcome } from '../../workspace/commands/index.js';
+import { getJson, putJson } from '../../stores/ports.js';
+import { classifyFailure, failedTests, failingTests, type CommandOutcome } from '../../workspace/commands/index.js';
 import type { ProposalFile } from '../../workspace/proposal.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { diffsOf } from './prompt-inputs.js';
@@ -35,6 +35,11 @@ function apart({ exit, output }: Ran, base: BaseTests | null) {
 const listed = (names: readonly string[]): string =>
   `${names.slice(0, TESTS_NAMED).join(', ')}${names.length > TESTS_NAMED ? '…' : ''}`;
 
+const printed = (all: readonly Ran[]): TestOutput => {
+  const output = all.map((ran) => `$ ${ran.command}\n${ran.output}\n`).join('');
+  return { output, failed: [...failedTests(output).keys()] };
+};
+
 /** Its first words in history: how a command failed, and by which lines. */
 function failureOf(ran: Ran, timeout_s: number) {
   const failure = classifyFailure(ran.output, ran);
@@ -51,19 +56,19 @@ export async function judged(
   tested: { readonly files: readonly ProposalFile[]; readonly signal: AbortSignal },
 ): Promise<VerifyResult> {
   const base = ref === undefined ? null : await getJson<BaseTests>(ports.blobs, ref, 'tests of the base');
-  const output = all.map((ran) => `$ ${ran.command}\n${ran.output}\n`).join('');
+  const said = printed(all);
   const failed = all.filter(({ exit }) => exit !== 0).map((ran) => ({ ran, told: apart(ran, base) }));
   const worst = failed.find(({ told }) => known !== true || told?.fresh.length !== 0);
   if (worst === undefined) {
     const words = commands.join(' && ');
     const old = failed.flatMap(({ told }) => told?.old ?? []);
-    const idle = RAN_NOTHING.some((pattern) => pattern.test(output));
+    const idle = RAN_NOTHING.some((pattern) => pattern.test(said.output));
     const but = old.length === 0 ? '' : `, but for ${old.length} that failed before the change: ${listed(old)}`;
     return {
-      outcome: idle ? 'no_tests' : old.length > 0 || WARNED.test(output) ? 'pass_with_warnings' : 'pass',
+      outcome: idle ? 'no_tests' : old.length > 0 || WARNED.test(said.output) ? 'pass_with_warnings' : 'pass',
       ...{ kind: null, transient: false, signature: null, suggestions: [], seconds },
       summary: idle ? `${words}: ran no test` : `${words}: passed${but}`.slice(0, SUMMARY_CHARS),
-      output: await ports.blobs.put(new TextEncoder().encode(output)),
+      output: await putJson(ports.blobs, said),
     };
   }
   const { what, summary: plain, kind, transient, signature, suggestions } = failureOf(worst.ran, timeout_s);
@@ -75,7 +80,7 @@ export async function judged(
   return {
     outcome: kind === 'test_failure' || transient ? 'fail_soft' : 'fail_hard',
     ...{ kind, transient, signature, summary, suggestions, seconds },
-    output: await putRefusal(ports.blobs, { kind: 'tests', output, summary, suggestions, diffs }),
+    output: await putRefusal(ports.blobs, { kind: 'tests', ...said, summary, suggestions, diffs }),
   };
 }
 
@@ -83,10 +88,16 @@ export async function judged(
 export function judgedBase(all: readonly Ran[], timeout_s: number): BaseTests {
   const failed = all.filter(({ exit }) => exit !== 0);
   const [first] = failed;
+  const said = printed(all);
   if (first === undefined)
-    return { outcome: 'pass', summary: `${all.map(({ command }) => command).join(' && ')}: passed`, failing: {} };
+    return {
+      outcome: 'pass',
+      summary: `${all.map(({ command }) => command).join(' && ')}: passed`,
+      failing: {},
+      ...said,
+    };
   const failing = failingTests(failed.map(({ output }) => output).join('\n'));
   // The shell's own codes: it cannot be run, or is not there.
   const outcome = failed.some(({ exit }) => exit === 126 || exit === 127) ? 'missing' : 'fail';
-  return { outcome, summary: failureOf(first, timeout_s).summary, failing };
+  return { outcome, summary: failureOf(first, timeout_s).summary, failing, ...said };
 }

@@ -4,6 +4,7 @@ import { checkVersion } from '../../shared/problems.js';
 import { putJson, type BlobStore } from '../../stores/ports.js';
 import { formatsOf } from '../../documents/job/index.js';
 import { getText, type Snapshot, type SnapshotTarget } from './snapshot.js';
+import type { TestOutput } from '../../shared/proposal-activities.js';
 import { REPAIRED, type Format } from '../../shared/formats.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { Edited } from '../../edits/index.js';
@@ -26,6 +27,8 @@ type Refusal =
   | {
       readonly kind: 'tests';
       readonly output: string;
+      /** Absent: an audit's. */
+      readonly failed?: TestOutput['failed'];
       readonly summary: string;
       /** What helps with failures of that kind. */
       readonly suggestions: readonly string[];

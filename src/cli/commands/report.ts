@@ -5,10 +5,9 @@ import { recordedUsage, phaseCosts } from '../../client/archive/stats.js';
 import { reportFacts, type ReportFacts } from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
-import { runDiff } from '../../client/runs/show.js';
+import { runDiff, testRuns, type TestRun } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
 import { EXIT, ProblemError, type ExitCode } from '../../shared/problems.js';
-import type { BlobRef } from '../../shared/ids.js';
 import { redact } from '../../system/environment.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { jsonText } from '../json.js';
@@ -17,20 +16,18 @@ import { type ReportMore, reportDocument } from '../report/document.js';
 import { renderHtml, renderMarkdown } from '../report/render.js';
 import { withEmend } from '../session.js';
 
-const REPORT_OUTPUT_CHARS = 20_000; // bound: Of a test's output in a report its end.
-
 export interface ReportFlags extends JsonFlag, QuietFlag {
   readonly html?: true;
   readonly markdown?: true;
   readonly out?: string;
+  readonly whole?: true;
 }
 
 export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
-    const { facts, ...found } = await reading(emend, (told) => toldOf(told, run));
-    const outputs = await Promise.all(facts.verifications.map(({ output }) => outputOf(emend, output)));
+    const { facts, ...found } = await reading(emend, (told) => toldOf(told, run, flags));
     const phases = await phaseCosts(facts.events, (child) => recordedUsage(emend.store, child));
-    const texts = { ...found, outputs, phases };
+    const texts = { ...found, phases };
     const written = redact(flags.json === true ? jsonOf(facts, texts) : rendered(facts, texts, flags), io.env);
     if (flags.out === undefined) io.write(written);
     else {
@@ -45,13 +42,15 @@ interface Told {
   /** Null: no proposal, or its blobs are gone. */
   readonly diff: string | null;
   readonly mustAsk: readonly string[];
+  readonly tests: readonly TestRun[];
 }
-const toldOf = async (emend: Emend, text: string): Promise<Told> => {
+const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, 'whole'>): Promise<Told> => {
   const run = await refreshRun(emend, await resolveRun(emend, text));
   const facts = reportFacts(run.archived);
   // A blob that is gone leaves its section empty, not the report.
   const found = await runDiff(emend, run).catch(missing);
-  return { facts, diff: found?.diff ?? null, mustAsk: found?.proposal.mustAsk ?? [] };
+  const tests = await testRuns(emend, run, { whole });
+  return { facts, diff: found?.diff ?? null, mustAsk: found?.proposal.mustAsk ?? [], tests };
 };
 
 const rendered = (facts: ReportFacts, texts: ReportMore, flags: ReportFlags): string => {
@@ -63,13 +62,4 @@ const jsonOf = (facts: ReportFacts, texts: ReportMore): string => `${jsonText('r
 const missing = (error: unknown): null => {
   if (error instanceof ProblemError) return null;
   throw error;
-};
-
-const outputOf = async ({ blobs }: Emend, ref: BlobRef | null): Promise<string | null> => {
-  if (ref === null) return null;
-  const bytes = await blobs.get(ref).catch(missing);
-  const text = bytes === null ? null : new TextDecoder().decode(bytes);
-  return text === null || text.length <= REPORT_OUTPUT_CHARS
-    ? text
-    : `(the first ${text.length - REPORT_OUTPUT_CHARS} characters are left out)\n${text.slice(-REPORT_OUTPUT_CHARS)}`;
 };

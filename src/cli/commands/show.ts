@@ -1,7 +1,7 @@
 import { shownKey } from '../../shared/ids.js';
 import { reading } from '../../client/open.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
-import { runDiff, showWithPhases } from '../../client/runs/show.js';
+import { runDiff, showWithPhases, testRuns } from '../../client/runs/show.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
 import { type Io, type JsonFlag, asides, type QuietFlag, foldOf } from '../io.js';
 import { printJson } from '../json.js';
@@ -11,10 +11,22 @@ import { withEmend } from '../session.js';
 import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
 import { listRuns, type ListedRun } from '../../client/runs/list.js';
 import { createApplyEngine } from '../../workspace/apply/index.js';
-import { staleLockLines, releasedLines, transactionLines, viewLines } from '../render/run.js';
+import { staleLockLines, releasedLines, testLines, transactionLines, viewLines } from '../render/run.js';
 
-export const show = (io: Io, run: string, options: JsonFlag): Promise<ExitCode> =>
+export interface ShowFlags extends JsonFlag {
+  readonly tests?: true;
+  readonly whole?: true;
+}
+
+export const show = (io: Io, run: string, options: ShowFlags): Promise<ExitCode> =>
   withEmend(io, async (opened) => {
+    if (options.tests === true) {
+      const resolved = await reading(opened, (emend) => resolveRun(emend, run));
+      const tests = await testRuns(opened, resolved, options);
+      if (options.json === true) printJson(io, 'show --tests', tests);
+      else io.out(testLines(tests, shownKey(resolved.stepKey)).join('\n'));
+      return EXIT.done;
+    }
     const view = await reading(opened, async (emend) => showWithPhases(emend, await resolveRun(emend, run)));
     if (options.json === true) printJson(io, 'show', view);
     else io.out(viewLines(view, shownKey(view.stepKey), io.columns, foldOf(io)).join('\n'));

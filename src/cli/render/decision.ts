@@ -1,11 +1,19 @@
 /** A decision point as a person reads it: what is asked, about which files, and the exact commands to type. Pure. */
-import { ANSWER_MEANS, WHOLE_ANSWERS, type Answer, type DecisionPoint } from '../../shared/decisions.js';
+import {
+  ANSWER_MEANS,
+  WHOLE_ANSWERS,
+  type Answer,
+  type DecisionPoint,
+  type PauseReason,
+} from '../../shared/decisions.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { CHANGE_WORDS, decisionWords } from '../../shared/event-text.js';
 import { folded, line, plain, table } from './text.js';
 
 const DECISION_FILES = 15; // bound: Files listed with a decision.
 
+/** Their message names what failed; the output says why. */
+const ABOUT_TESTS: readonly PauseReason[] = ['tests_failed', 'baseline', 'sandbox_blocks_tests', 'tests_changed_files'];
 const SHORT_FORMS: readonly Answer[] = ['approve', 'skip', 'retry', 'revise', 'abort'];
 /** What an answer needs beside its name. */
 const NEEDS: Partial<Record<Answer, string>> = {
@@ -76,6 +84,7 @@ export const commandLines = (run: string, decision: DecisionPoint, fold = Infini
   const perFile = decision.accepts.some((answer) => !WHOLE_ANSWERS.includes(answer)) && decision.files.length > 1;
   return [
     ...(decision.proposalId === null ? [] : [`  emend diff ${run}`]),
+    ...(ABOUT_TESTS.includes(decision.reason) ? [`  emend show ${run} --tests`] : []),
     ...(inColumns.some((text) => text.length > fold)
       ? rows.flatMap(([command = '', means = '']) => [command, ...folded(`      ${means}`, fold, 6)])
       : inColumns),

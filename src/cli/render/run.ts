@@ -5,9 +5,9 @@ import type { EndedWorktree } from '../../client/ended/runs.js';
 import { auditText } from '../../shared/audit.js';
 import { count, plain, line, table } from './text.js';
 import type { PlanProgress } from '../../shared/plan.js';
-import type { PhaseWaiting, ShownRun } from '../../client/runs/show.js';
+import type { PhaseWaiting, ShownRun, TestRun } from '../../client/runs/show.js';
 import type { RecoveredTransaction } from '../../workspace/ports.js';
-import { attemptsText, formatText, sizeText, soFarText } from '../../shared/event-text.js';
+import { attemptsText, formatText, sizeText, soFarText, testsText } from '../../shared/event-text.js';
 import { clockTime, type Outage } from '../../shared/outage.js';
 import { PROBLEMS } from '../../shared/problems.js';
 import type { LedgerRow, StepResult } from '../../shared/run.js';
@@ -150,6 +150,7 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
     : [`  ${plain(result.problem.message)}`, `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`]),
   ...(result.unchanged ?? []).map(({ path, reason }) => `  unchanged: ${plain(path)}: ${plain(reason)}`),
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
+  ...(result.failure === undefined ? [] : [`  emend show ${shown} --tests`]),
   ...(result.audit === undefined ? [] : [`  audit: ${plain(auditText(result.audit))}`]),
   `  ${usageText(result.usage)}`,
   ...(result.commit === null ? [] : [`  git show ${result.commit.slice(0, 12)}`]),
@@ -157,6 +158,20 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
     ({ phase, ref }) => `  Phase ${phase} is committed and not merged: git merge ${ref}`,
   ),
 ];
+
+/** Test runs, oldest first: what came of each, which tests failed, what was printed. */
+export const testLines = (runs: readonly TestRun[], shown: string): readonly string[] =>
+  runs.length === 0
+    ? [`${shown}  no tests have run to their end`]
+    : runs.flatMap((run, index) => [
+        ...(index === 0 ? [] : ['']),
+        plain(`${run.at}  ${testsText(run)}`),
+        ...run.failed.map((name) => plain(`  failed: ${name}`)),
+        ...(run.leftOut === 0
+          ? []
+          : [`  the first ${count(run.leftOut, 'line')} are left out: emend show ${shown} --tests --whole`]),
+        plain(run.text ?? '  its output is not in reach'),
+      ]);
 
 // Workspaces that ended runs held or still hold. Pure.
 

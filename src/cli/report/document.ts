@@ -1,9 +1,10 @@
 /** A report as a list of sections, said once for Markdown and HTML. A new section is a function here. Pure. */
 import type { PhaseCost } from '../../client/archive/stats.js';
+import type { TestRun } from '../../client/runs/show.js';
 import type { ReportFacts } from '../../client/archive/report.js';
-import { formatText, sizeText } from '../../shared/event-text.js';
+import { formatText, sizeText, testsText } from '../../shared/event-text.js';
 import { shownKey } from '../../shared/ids.js';
-import { eventText, plain } from '../render/text.js';
+import { count, eventText, plain } from '../render/text.js';
 import { tokensOf, type StepUsage } from '../../shared/usage.js';
 
 const PLOT_ROWS = 30; // bound: Files in a plot of a report; the rest is summed.
@@ -29,8 +30,7 @@ export interface ReportMore {
   readonly diff: string | null;
   /** Why a person must look at it. */
   readonly mustAsk: readonly string[];
-  /** Kept test outputs, as `facts.verifications`; null: none. */
-  readonly outputs: readonly (string | null)[];
+  readonly tests: readonly TestRun[];
   /** Of a plan; else empty. */
   readonly phases: readonly PhaseCost[];
 }
@@ -46,7 +46,7 @@ export const reportDocument = (facts: ReportFacts, more: ReportMore): ReportDocu
     files(facts),
     decisions(facts),
     refusals(facts),
-    tests(facts, more),
+    tests(more),
     costs(
       'file',
       facts.byFile.map(({ file, usage }) => ({ label: file, more: [], usage })),
@@ -117,18 +117,26 @@ const refusals = (facts: ReportFacts): Section =>
     'No answer of a model was refused, cut off or thrown away.',
   );
 
-const tests = ({ verifications }: ReportFacts, { outputs }: ReportMore): Section | null =>
-  verifications.length === 0
+const tests = ({ tests: runs }: ReportMore): Section | null =>
+  runs.length === 0
     ? null
     : {
         title: 'Tests',
-        blocks: verifications.flatMap((each, index): Block[] => {
-          const output = outputs[index] ?? null;
-          return [
-            { kind: 'text', text: `${each.at}: ${each.outcome} in ${seconds(each.seconds)}. ${each.summary}` },
-            ...(output === null ? [] : [{ kind: 'code', text: output, language: 'text' } as const]),
-          ];
-        }),
+        blocks: runs.flatMap((run): readonly Block[] => [
+          { kind: 'text', text: `${run.at}: ${testsText(run)}` },
+          ...run.failed.map((name): Block => ({ kind: 'text', text: `failed: ${name}` })),
+          ...(run.leftOut === 0
+            ? []
+            : [
+                {
+                  kind: 'text',
+                  text: `The first ${count(run.leftOut, 'line')} are left out; --whole shows them.`,
+                } as const,
+              ]),
+          run.text === null
+            ? { kind: 'text', text: 'Its output is not in reach.' }
+            : { kind: 'code', text: run.text, language: 'text' },
+        ]),
       };
 
 interface Cost {

@@ -38,10 +38,13 @@ export interface FileUsage {
 }
 export interface ReportVerification {
   readonly at: string;
+  /** What was tested: the untouched files, the proposal before its approval, or what was applied. */
+  readonly on: 'base' | 'proposal' | 'change';
   readonly outcome: string;
-  readonly seconds: number;
+  /** Null: not known. */
+  readonly seconds: number | null;
   readonly summary: string;
-  /** The kept output. */
+  /** What was printed (JSON blob, `TestOutput`). */
   readonly output: BlobRef | null;
 }
 export interface ReportFacts {
@@ -83,18 +86,25 @@ export const reportFacts = (run: ArchivedRun): ReportFacts => {
     ledger: ledgerOfEvents(run.events),
     decisions: decisionsOf(run),
     refusals: run.events.flatMap(refusalOf),
-    verifications: run.activities.flatMap(verificationOf),
+    verifications: testsOf(run).filter(({ on }) => on === 'change'),
     usage: status.usage,
     byFile: usageByFile(run.activities),
     events: run.events,
   };
 };
 
-const verificationOf = ({ name, at, result }: ArchivedActivity): readonly ReportVerification[] => {
-  if (name !== 'verify' || !isRecord(result)) return [];
-  const { outcome, seconds, summary, output } = result as unknown as VerifyResult;
-  return [{ at, outcome, seconds, summary, output }];
-};
+/** All test runs that have ended, in order. */
+export const testsOf = ({ activities }: ArchivedRun): readonly ReportVerification[] =>
+  activities.flatMap(({ name, at, result }): readonly ReportVerification[] => {
+    if (!isRecord(result) || (name !== 'verify' && name !== 'tryTests')) return [];
+    const on = name === 'verify' ? 'change' : isRecord(result.result) ? 'proposal' : 'base';
+    const told = on === 'proposal' ? result.result : result;
+    // Where they did not run to their end there is nothing to read.
+    if (!isRecord(told) || typeof told.summary !== 'string') return [];
+    const { outcome, summary, seconds, output } = told as unknown as VerifyResult;
+    if (on === 'base') return [{ at, on, outcome, seconds: null, summary, output: result.base as BlobRef }];
+    return [{ at, on, outcome, seconds, summary, output }];
+  });
 
 const refusalOf = (event: StepEvent): readonly ReportAttempt[] => {
   switch (event.type) {

@@ -1,5 +1,6 @@
 /** What a run says of itself: from its worker where one answers, else from the archive. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { StepKey } from '../../shared/ids.js';
 import { type ResolvedRun, withLive } from './resolve.js';
@@ -8,7 +9,9 @@ import { ProblemError, checkVersion } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
 import { QUERIES } from '../../shared/names.js';
 import type { EventsQuery, LedgerRow, StepStatus } from '../../shared/run.js';
-import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
+import { getJson } from '../../stores/ports.js';
+import { testsOf, type ReportVerification } from '../archive/report.js';
 import type { ArchivedRun } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
 import { byDefault } from '../../temporal/connection.js';
@@ -17,6 +20,7 @@ import { withRecordedUsage } from '../archive/stats.js';
 
 export const SHOW_QUERY_MS = 5_000; // bound: A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
 const ASK_AGAIN_MS = 500; // bound: Between two calls of a command that has patience with a busy machine.
+const TEST_OUTPUT_LINES = 200; // bound: Of what tests printed so many lines are shown, the last ones; all where they are asked for.
 const EVENTS_PAGE = 500; // bound: Events of one page of `emend events`.
 
 export interface RunView {
@@ -120,6 +124,30 @@ export const runDiff = async (
 
 export const diffText = async (emend: Pick<Emend, 'blobs'>, proposal: ProposalSummary): Promise<string> =>
   new TextDecoder().decode(await emend.blobs.get(proposal.diff));
+
+/** Test commands that ran, and what they printed. */
+export interface TestRun extends ReportVerification, Pick<TestOutput, 'failed'> {
+  /** Without colours; null: nothing was kept, or it is not in reach. */
+  readonly text: string | null;
+  /** Lines at its beginning that are left out. */
+  readonly leftOut: number;
+}
+
+/** Of each the last lines, or all. Oldest first. */
+export const testRuns = (
+  { blobs }: Pick<Emend, 'blobs'>,
+  { archived }: Pick<ResolvedRun, 'archived'>,
+  { whole = false }: { readonly whole?: boolean | undefined } = {},
+): Promise<readonly TestRun[]> =>
+  Promise.all(
+    testsOf(archived).map(async (test) => {
+      const kept = test.output && (await getJson<TestOutput>(blobs, test.output, 'output of tests').catch(() => null));
+      if (kept === null) return { ...test, failed: [], text: null, leftOut: 0 };
+      const lines = stripVTControlCharacters(kept.output).trimEnd().split('\n');
+      const leftOut = whole ? 0 : Math.max(0, lines.length - TEST_OUTPUT_LINES);
+      return { ...test, failed: kept.failed, text: lines.slice(leftOut).join('\n'), leftOut };
+    }),
+  );
 
 type Ask = <T>(name: string, ...args: readonly unknown[]) => Promise<T>;
 type Asked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };

@@ -105,15 +105,22 @@ const MORE =
 /** What a runner prints of a failing test beside its name: the number in a list, where and why. */
 const BESIDE_NAME = /^\s*not ok \d+ - |(?<=^(?:FAILED|ERROR) \S+) - .*|(?<=^\[ERROR\] +\S+):\d+ .*/;
 
-/** Tests that failed, by the lines that name them, and how often each was printed; null: none was, or there may be more. */
-export function failingTests(output: string): Readonly<Record<string, number>> | null {
-  const text = stripVTControlCharacters(output);
+/** Tests that failed, by the lines that name them, and how often each was printed. */
+export function failedTests(output: string): ReadonlyMap<string, number> {
   const names = new Map<string, number>();
-  for (const line of text.split(/\r?\n/).filter((each) => isAny(FAILED_TEST, each))) {
+  for (const line of stripVTControlCharacters(output)
+    .split(/\r?\n/)
+    .filter((each) => isAny(FAILED_TEST, each))) {
     const name = line.replace(BESIDE_NAME, '').replace(DURATION, '').trim().slice(0, TEST_LINE_CHARS);
     names.set(name, (names.get(name) ?? 0) + 1);
   }
-  return names.size === 0 || MORE.test(text) ? null : Object.fromEntries(names);
+  return names;
+}
+
+/** The same; null: none was named, or there may be more. */
+export function failingTests(output: string): Readonly<Record<string, number>> | null {
+  const names = failedTests(output);
+  return names.size === 0 || MORE.test(stripVTControlCharacters(output)) ? null : Object.fromEntries(names);
 }
 
 /** Temporary directories of the usual systems, up to the name that is made new for each run. */

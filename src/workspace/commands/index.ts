@@ -9,7 +9,7 @@ import { boxArguments, limited, type Box } from './sandbox.js';
 import { allowanceOf, watchBox, type Allowance } from './watch.js';
 
 export { redact } from '../../system/environment.js';
-export { classifyFailure, failingTests } from './classify.js';
+export { classifyFailure, failedTests, failingTests } from './classify.js';
 export { type DiscoveredTests, discoverTests } from './discover.js';
 export { findBubblewrap } from './bubblewrap.js';
 export type { Box } from './sandbox.js';

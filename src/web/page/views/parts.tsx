@@ -1,10 +1,13 @@
 /** Pieces that several views show: events, what a decision says, marks. */
+import { useEffect, useState } from 'preact/hooks';
+import type { TestRun } from '../../../client/runs/show.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
-import { decisionWords, describeEvent, proposalWords } from '../../../shared/event-text.js';
+import { decisionWords, describeEvent, proposalWords, testsText } from '../../../shared/event-text.js';
 import type { StepEvent } from '../../../shared/events.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { RunState } from '../../../shared/run.js';
 import { count } from '../../../shared/text.js';
+import { getJson } from '../api.js';
 import type { Live } from '../hooks.js';
 
 interface EventListProps {
@@ -78,6 +81,49 @@ export const ProposalSaid = ({ proposal }: { readonly proposal: ProposalSummary 
           </ul>
         </details>
       )}
+    </section>
+  );
+};
+
+/** Which tests failed, and what was printed; asked for anew as tests end. */
+export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; readonly events: readonly StepEvent[] }) => {
+  const [whole, setWhole] = useState(false);
+  const [runs, setRuns] = useState<readonly TestRun[]>([]);
+  const ended = events.filter(({ type }) => ['tests_tried', 'verified', 'merged_tested'].includes(type)).length;
+  useEffect(() => {
+    if (ended > 0)
+      getJson<readonly TestRun[]>(`/api/runs/${stepKey}/tests${whole ? '?whole' : ''}`).then(setRuns, () => undefined);
+  }, [stepKey, ended, whole]);
+  if (runs.length === 0) return null;
+  return (
+    <section aria-label="Tests">
+      <h2>
+        Tests <span class="number">{runs.length}</span>
+      </h2>
+      {runs.map((run, index) => (
+        <details key={run.at} class="box tests" open={run.failed.length > 0 && index === runs.length - 1}>
+          <summary>{testsText(run)}</summary>
+          <ul>
+            {run.failed.map((name) => (
+              <li key={name}>
+                failed: <code>{name}</code>
+              </li>
+            ))}
+          </ul>
+          {run.leftOut > 0 && (
+            <button
+              onClick={() => {
+                setWhole(true);
+              }}
+            >
+              Show the {count(run.leftOut, 'line')} before
+            </button>
+          )}
+          <pre tabIndex={0} aria-label="Output of the tests">
+            {run.text ?? 'Its output is not in reach.'}
+          </pre>
+        </details>
+      ))}
     </section>
   );
 };

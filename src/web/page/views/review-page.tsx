@@ -6,7 +6,7 @@ import type { StepEvent } from '../../../shared/events.js';
 import { getText, Refused } from '../api.js';
 import { parseDiff } from '../model/diff.js';
 import { Changes } from './changes.js';
-import { count, DecisionSaid, ProposalSaid, shownKey, StateMark } from './parts.js';
+import { count, DecisionSaid, ProposalSaid, shownKey, StateMark, TestsSaid } from './parts.js';
 
 interface ReviewPageProps {
   readonly view: RunView;
@@ -74,6 +74,7 @@ export const ReviewPage = ({ view, events, mark }: ReviewPageProps) => {
         </p>
       )}
       {proposal !== null && <ProposalSaid proposal={proposal} />}
+      <TestsSaid stepKey={view.stepKey} events={events} />
       {proposal !== null && files !== null && (
         <Changes key={proposal.id} view={view} proposal={proposal} files={files} />
       )}

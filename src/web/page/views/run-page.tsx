@@ -8,7 +8,7 @@ import { auditText } from '../../../shared/audit.js';
 import type { LedgerRow, StepResult } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
-import { DecisionSaid, EventList, count, shownKey, StateMark, LinkMark } from './parts.js';
+import { DecisionSaid, EventList, count, shownKey, StateMark, LinkMark, TestsSaid } from './parts.js';
 import { PlanParts } from './plan-parts.js';
 import type { RunMessage } from '../../feeds.js';
 import { type Place, useStream, useOut } from '../hooks.js';
@@ -98,6 +98,7 @@ const RunPage = ({ view, events, mark }: RunPageProps) => {
           )}
         </section>
       )}
+      <TestsSaid stepKey={view.stepKey} events={events} />
       {refused.length > 0 && (
         <section aria-label="Refused answers">
           <h2>
