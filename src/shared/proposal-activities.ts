@@ -225,7 +225,6 @@ export interface ChangedFiles {
   /** What the tests wrote (JSON blob, `StagedByHook`); absent: nothing that could be proposed. */
   readonly staged?: BlobRef;
 }
-/** What test commands printed, as a JSON blob. */
 export interface TestOutput {
   readonly output: string;
   /** Names of tests that failed, as their runner prints them; empty where it names none. */
