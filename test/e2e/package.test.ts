@@ -59,6 +59,8 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
   expect(wanted.filter((path) => !paths.includes(path))).toEqual([]);
   expect(paths.filter((path) => !/^(dist|docs)\/|^(LICENSE|[A-Z]+\.md|package\.json)$/.test(path))).toEqual([]);
   expect(paths.filter((path) => /\.(env|tgz|sqlite|test\.js)$|node_modules/.test(path))).toEqual([]);
+  // Nothing points at where it was built.
+  expect(paths.filter((path) => readFileSync(join(root, path), 'utf8').includes(root))).toEqual([]);
 
   const copy = join(dir, 'emend');
   for (const path of paths) cpSync(join(root, path), join(copy, path), { recursive: true });
@@ -89,23 +91,26 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
 });
 
 longOnly('npm installs the packed files with all they need')(
-  'installed into an empty folder: the command, the doctor and both libraries work',
+  'installed globally into an empty folder: the command, the doctor and both libraries work',
   () => {
     const [{ filename }] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', dir], root)) as [
       { filename: string },
     ];
     const place = join(dir, 'empty');
     cpSync(join(dir, filename), join(place, 'emend.tgz'));
-    writeFileSync(join(place, 'package.json'), '{"private":true,"type":"module"}\n');
-    npm(['install', './emend.tgz', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], place);
+    const where = ['--global', '--prefix', place];
+    npm(['install', ...where, './emend.tgz', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], place);
 
-    expect(npm(['exec', '--no', '--', 'emend', '--version'], place).trim()).toBe(version);
-    const doctor = node([join(place, 'node_modules/emend/dist/client.js'), 'doctor', '--json'], place);
+    const command = join(place, 'bin', 'emend');
+    expect(execFileSync(command, ['--version'], { encoding: 'utf8', cwd: dir, env: env() }).trim()).toBe(version);
+    const doctor = node([command, 'doctor', '--json'], place);
     // 0 or 7: a machine that lacks a server or a key is told so, and nothing breaks.
     expect([0, 7]).toContain(doctor.status);
     expect(JSON.parse(doctor.stdout)).toBeTruthy();
     expect(doctor.stderr).not.toMatch(/\n\s+at /);
 
+    symlinkSync(join(place, 'lib', 'node_modules'), join(place, 'node_modules'));
+    writeFileSync(join(place, 'package.json'), '{"private":true,"type":"module"}\n');
     writeFileSync(
       join(place, 'use.js'),
       `import { openEmend, EXIT } from 'emend';
