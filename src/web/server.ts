@@ -12,23 +12,7 @@ import { z } from 'zod';
 import { fail, ProblemError } from '../shared/problems.js';
 import type { Emend } from '../client/types.js';
 import { BOUNDS } from '../shared/limits.js';
-import {
-  addressOf,
-  bracketed,
-  closing,
-  cookieOf,
-  isLoopback,
-  listen,
-  placeOf,
-  refusalOf,
-  type Place,
-  problemOf,
-  readJson,
-  refuse,
-  send,
-  sendJson,
-  sendProblem,
-} from './http.js';
+import * as http from './http.js';
 import { createFeeds } from './feeds.js';
 import { addressBound, createSessions } from './sessions.js';
 import { answerRoute } from './routes.js';
@@ -86,7 +70,7 @@ const LOGIN = z.union([
 export const startWeb = async (options: WebOptions): Promise<WebServer> => {
   checkPlace(options);
   const { host, secret, publicUrl, assets, source, onAddress, onError } = options;
-  const isLocal = isLoopback(host) && publicUrl === null;
+  const isLocal = http.isLoopback(host) && publicUrl === null;
   const sessions = createSessions(secret);
   const feeds = createFeeds(onError);
   const logins = addressBound({
@@ -100,8 +84,8 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     addresses: WEB_ADDRESSES,
   });
   const from = ({ socket, headers }: IncomingMessage): string =>
-    addressOf(socket.remoteAddress, headers['x-forwarded-for'], publicUrl !== null);
-  const at: { place: Place; base: string; cookie: string } = {
+    http.addressOf(socket.remoteAddress, headers['x-forwarded-for'], publicUrl !== null);
+  const at: { place: http.Place; base: string; cookie: string } = {
     place: { hosts: new Set(), origins: new Set() },
     base: '',
     cookie: '',
@@ -111,43 +95,43 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
   };
 
   const login = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const given = LOGIN.safeParse(await readJson(request));
+    const given = LOGIN.safeParse(await http.readJson(request));
     if (!given.success) return fail('usage', 'A token, or a secret and a name, is needed.');
     // Nobody guesses a token: the right one lets in whatever was tried before it. A secret may be a word, so it is not even looked at.
     const byToken = 'token' in given.data ? sessions.byToken(given.data.token, options.person) : null;
     if (byToken === null && !logins.take(from(request))) {
-      refuse(response, 429, 'Too many tries.');
+      http.refuse(response, 429, 'Too many tries.');
       return;
     }
     const opened = 'token' in given.data ? byToken : sessions.bySecret(given.data.secret, given.data.name);
     if (opened === null) {
-      refuse(response, 401, 'That is not it, or it was used before.');
+      http.refuse(response, 401, 'That is not it, or it was used before.');
       return;
     }
     const secure = publicUrl?.startsWith('https:') === true ? '; Secure' : '';
     const attributes = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(BOUNDS.webSession_ms / 1000)}${secure}`;
     const cookies = [`${at.cookie}=${opened.cookie}`, ...(ui === null ? [] : [`${ui.cookie}=${opened.ui}`])];
-    sendJson(response, { key: opened.key }, { 'set-cookie': cookies.map((each) => `${each}; ${attributes}`) });
+    http.sendJson(response, { key: opened.key }, { 'set-cookie': cookies.map((each) => `${each}; ${attributes}`) });
     if ('token' in given.data) offer();
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const refusal = refusalOf(request, at.place);
+    const refusal = http.refusalOf(request, at.place);
     const url = refusal === null ? urlOf(request) : null;
-    const cookie = cookieOf(request.headers, at.cookie);
+    const cookie = http.cookieOf(request.headers, at.cookie);
     const key = request.headers['x-emend-key'];
     const session = sessions.find(cookie, typeof key === 'string' ? key : undefined);
     const post = request.method === 'POST';
-    if (refusal !== null) refuse(response, ...refusal);
-    else if (url === null) refuse(response, 400, 'That is no address.');
+    if (refusal !== null) http.refuse(response, ...refusal);
+    else if (url === null) http.refuse(response, 400, 'That is no address.');
     else if (!(session === null ? strangers.take(from(request)) : session.rate.take()))
-      refuse(response, 429, 'Too many requests.');
+      http.refuse(response, 429, 'Too many requests.');
     else if (!url.pathname.startsWith('/api/')) sendAsset(request, response, assets, url.pathname);
     else if (url.pathname === '/api/login' && post) await login(request, response);
-    else if (session === null) refuse(response, 401, 'Not let in (any more).');
+    else if (session === null) http.refuse(response, 401, 'Not let in (any more).');
     else if (url.pathname === '/api/logout' && post) {
       sessions.end(cookie);
-      sendJson(response, {}, { 'set-cookie': `${at.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0` });
+      http.sendJson(response, {}, { 'set-cookie': `${at.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0` });
     } else await answerRoute({ request, response, url, person: session.person, signs: isLocal, source, feeds });
   };
   const underWay = new Set<Promise<void>>();
@@ -159,13 +143,13 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
         .catch((error: unknown) => {
           if (response.destroyed) return;
           if (!(error instanceof ProblemError)) onError(error);
-          sendProblem(response, problemOf(error));
+          http.sendProblem(response, http.problemOf(error));
         })
         .finally(() => underWay.delete(answering));
       underWay.add(answering);
     },
   );
-  const port = await listen(server, host, options.port);
+  const port = await http.listen(server, host, options.port);
   const ui =
     options.ui === null || !isLocal
       ? null
@@ -173,10 +157,10 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
           ...{ host, source: options.ui, session: (cookie) => sessions.findUi(cookie) },
           strangers: (request) => ({ take: () => strangers.take(from(request)) }),
         });
-  at.place = placeOf(host, port, publicUrl);
+  at.place = http.placeOf(host, port, publicUrl);
   at.base =
     publicUrl?.replace(/\/+$/, '') ??
-    `http://${bracketed(host === '0.0.0.0' || host === '::' ? 'localhost' : host)}:${port}`;
+    `http://${http.bracketed(host === '0.0.0.0' || host === '::' ? 'localhost' : host)}:${port}`;
   // Cookies are shared by all ports of a host: two pages on one machine must not end each other's sessions.
   at.cookie = `emend-${port}`;
   offer();
@@ -185,7 +169,7 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     port,
     uiUrl: ui?.url ?? null,
     close: async () => {
-      await Promise.all([closing(server), ui?.close()]);
+      await Promise.all([http.closing(server), ui?.close()]);
       // A connection to Temporal that is closed under a call in progress ends the process. A server that does not answer must not keep it.
       const given = new AbortController();
       await Promise.race([
@@ -203,7 +187,7 @@ const checkPlace = ({ host, secret, publicUrl }: WebOptions): void => {
       'usage',
       `--public-url must be an address without a path, like https://emend.example.org; received ${publicUrl.slice(0, 200)}.`,
     );
-  if (isLoopback(host) && publicUrl === null) return;
+  if (http.isLoopback(host) && publicUrl === null) return;
   if (secret === null)
     fail(
       'usage',
@@ -231,11 +215,11 @@ const urlOf = ({ url }: IncomingMessage): URL | null => {
 const sendAsset = (request: IncomingMessage, response: ServerResponse, assets: Assets, path: string): void => {
   const asset = assets.get(path);
   if (asset === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) {
-    refuse(response, asset === undefined ? 404 : 405, 'There is nothing at this address.');
+    http.refuse(response, asset === undefined ? 404 : 405, 'There is nothing at this address.');
     return;
   }
   const brotli = /\bbr\b/.test(request.headers['accept-encoding'] ?? '') ? asset.brotli : null;
-  send(response, 200, brotli ?? asset.body, {
+  http.send(response, 200, brotli ?? asset.body, {
     'content-type': asset.type,
     'cache-control': asset.immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
     vary: 'accept-encoding',

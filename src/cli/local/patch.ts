@@ -1,20 +1,6 @@
 /** From an answer to what it would do to the workspace; nothing is written. */
 import { join } from 'node:path';
-import {
-  checkPath,
-  wantedPaths,
-  type ApplyAnswerInput,
-  type OfferedFile,
-  type Reason,
-  applyAnswer,
-  detectFormat,
-  nonceOf,
-  type AnswerOutcome,
-  combinedDiff,
-  countChanged,
-  type DiffFile,
-  type Edited,
-} from '../../edits/index.js';
+import * as engine from '../../edits/index.js';
 import { encodingOf, parseConfig, type ProjectConfig, resolveLimits } from '../../documents/job/index.js';
 import {
   eolForNewFile,
@@ -35,16 +21,16 @@ import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 // The files that an answer names, read from the workspace: exactly those, and only inside it.
 
 export interface Gathered {
-  readonly files: ReadonlyMap<string, OfferedFile>;
+  readonly files: ReadonlyMap<string, engine.OfferedFile>;
   /** Paths that lead out of the workspace, name no regular file, or are too large or too many: the answer is not applied. */
-  readonly reasons: readonly Reason[];
+  readonly reasons: readonly engine.Reason[];
   readonly newFileEol: '\n' | '\r\n';
   /** Paths of the answer at which there is nothing. New files end their lines as the first of them would. */
   readonly absent: readonly string[];
   /** Where any is absent, the files of the workspace and what differs from an absent one in letter case alone. */
   readonly beside: readonly string[];
 }
-interface Wanted extends Pick<ApplyAnswerInput, 'format' | 'answer' | 'options'> {
+interface Wanted extends Pick<engine.ApplyAnswerInput, 'format' | 'answer' | 'options'> {
   readonly workspace: string;
   readonly config: ProjectConfig;
   readonly maxFile_bytes: number;
@@ -54,16 +40,16 @@ interface Wanted extends Pick<ApplyAnswerInput, 'format' | 'answer' | 'options'>
 /** Reading an answer may ask for a file only once another is there, so it is read until it asks for nothing new. */
 const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
   const { format, answer, options, workspace, config, maxFile_bytes, maxFiles } = wanted;
-  const files = new Map<string, OfferedFile>();
+  const files = new Map<string, engine.OfferedFile>();
   const absent: string[] = [];
-  const reasons: Reason[] = [];
+  const reasons: engine.Reason[] = [];
   const seen = new Set<string>();
   for (;;) {
-    const news = wantedPaths({ format, answer, files, options }).filter((path) => !seen.has(path));
+    const news = engine.wantedPaths({ format, answer, files, options }).filter((path) => !seen.has(path));
     if (news.length === 0) break;
     for (const asked of news) {
       seen.add(asked);
-      const checked = checkPath(asked);
+      const checked = engine.checkPath(asked);
       // The answer's own reading refuses it by name.
       if (!checked.ok) continue;
       const { path } = checked;
@@ -92,9 +78,9 @@ const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}
 export interface PatchOutcome {
   readonly format: AnswerFormat;
   /** As `applyAnswer` says it, or `refused` where a path is not one of the workspace's files. */
-  readonly outcome: AnswerOutcome;
+  readonly outcome: engine.AnswerOutcome;
   /** The files that the answer names and that exist. */
-  readonly offered: ReadonlyMap<string, OfferedFile>;
+  readonly offered: ReadonlyMap<string, engine.OfferedFile>;
 }
 
 /** `emend.yaml` of the workspace: limits, tolerances, encodings. Throws ProblemError `config_invalid`. */
@@ -119,7 +105,7 @@ export const formatOf = (asked: string, answer: string): AnswerFormat => {
   const list = ANSWER_FORMATS.join(', ');
   if (asked !== 'auto') return fail('usage', `--format expected auto or one of ${list}; received "${asked}".`);
   return (
-    detectFormat(answer) ??
+    engine.detectFormat(answer) ??
     fail('usage', 'No line of the answer opens one of the known formats.', `Name it with --format: ${list}.`)
   );
 };
@@ -134,7 +120,7 @@ export const applyToFiles = async (
   format: AnswerFormat,
   answer: string,
 ): Promise<PatchOutcome> => {
-  const nonce = nonceOf(answer);
+  const nonce = engine.nonceOf(answer);
   const options = {
     requireMarker: false,
     tolerances: config.tolerances,
@@ -151,7 +137,7 @@ export const applyToFiles = async (
   if (reasons.length > 0) return { format, outcome: refused(reasons), offered: files };
   return {
     format,
-    outcome: applyAnswer({
+    outcome: engine.applyAnswer({
       ...{ format, answer, files },
       options: { ...options, newFileEol, beside, syntax: await loadSyntax([...files.keys(), ...absent]) },
     }),
@@ -159,7 +145,7 @@ export const applyToFiles = async (
   };
 };
 
-const refused = (reasons: readonly Reason[]): AnswerOutcome => ({ outcome: 'refused', reasons });
+const refused = (reasons: readonly engine.Reason[]): engine.AnswerOutcome => ({ outcome: 'refused', reasons });
 
 // An outcome as a proposal that the apply transaction takes: bytes in the blob store, one hash over all of it, the combined diff.
 
@@ -177,16 +163,16 @@ export interface Drawn {
 }
 
 /** In order of paths; a move is one file. */
-export const writePatch = (edited: Edited, offered: ReadonlyMap<string, OfferedFile>): Drawn => {
+export const writePatch = (edited: engine.Edited, offered: ReadonlyMap<string, engine.OfferedFile>): Drawn => {
   const movedTo = new Map(edited.renames.map(({ from, to }) => [to, from]));
   const movedAway = new Set(edited.renames.map(({ from }) => from));
   const drawn = [...edited.files]
     .filter(([path, result]) => result !== 'absent' || !movedAway.has(path))
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([path, result]): { readonly file: PatchedFile; readonly diff: DiffFile } => {
+    .map(([path, result]): { readonly file: PatchedFile; readonly diff: engine.DiffFile } => {
       const from = movedTo.get(path);
       const base = offered.get(from ?? path);
-      const sides: DiffFile = {
+      const sides: engine.DiffFile = {
         path,
         base: base?.bytes ?? null,
         result: result === 'absent' ? null : result.bytes,
@@ -197,18 +183,18 @@ export const writePatch = (edited: Edited, offered: ReadonlyMap<string, OfferedF
       };
       const change =
         from !== undefined ? 'move' : result === 'absent' ? 'delete' : base === undefined ? 'create' : 'edit';
-      const file = { path, change, ...(from === undefined ? {} : { from }), ...countChanged([sides]) } as const;
+      const file = { path, change, ...(from === undefined ? {} : { from }), ...engine.countChanged([sides]) } as const;
       return { file, diff: sides };
     });
-  return { diff: combinedDiff(drawn.map(({ diff }) => diff)), files: drawn.map(({ file }) => file) };
+  return { diff: engine.combinedDiff(drawn.map(({ diff }) => diff)), files: drawn.map(({ file }) => file) };
 };
 
 /** Bases and results go into the blob store: undo needs the ones, recovery the others. */
 export const buildPatch = async (
   blobs: BlobStore,
   stepKey: StepKey,
-  edited: Edited,
-  offered: ReadonlyMap<string, OfferedFile>,
+  edited: engine.Edited,
+  offered: ReadonlyMap<string, engine.OfferedFile>,
 ): Promise<Proposal> => {
   const files: ProposalFile[] = [];
   for (const [path, result] of [...edited.files].sort(([a], [b]) => (a < b ? -1 : 1))) {

@@ -5,16 +5,7 @@
 import { Buffer } from 'node:buffer';
 import type { LineRange } from '../../edits/index.js';
 import type { Format } from '../../shared/formats.js';
-import {
-  bounded,
-  closeRequest,
-  fenced,
-  openRequest,
-  SAMPLE_NONCE,
-  section,
-  type BuiltRequest,
-  type OpenRequest,
-} from './blocks.js';
+import * as blocks from './blocks.js';
 import { FORMS, type Allowed, type Form } from './forms.js';
 import { rulesText, showReferences, type Reference, fileTokens, showFiles, type PromptFile } from './files.js';
 import { estimateTokens } from '../tokens.js';
@@ -92,10 +83,10 @@ interface Showed {
   /** Context files left out because they do not fit the input budget. */
   readonly omittedContext: readonly string[];
 }
-export interface EditRequest extends BuiltRequest, Showed {}
+export interface EditRequest extends blocks.BuiltRequest, Showed {}
 /** The same without its last block, as plain data. */
 export interface EditPrompt extends Showed {
-  readonly open: OpenRequest;
+  readonly open: blocks.OpenRequest;
 }
 
 /** Of what rules and task leave of the input budget, this part is the files' before context files get any. */
@@ -113,7 +104,7 @@ export const closeEditPrompt = (
   { open, ...showed }: EditPrompt,
   format: Format,
   paths: readonly string[],
-): EditRequest => ({ ...closeRequest(open, (nonce) => FORMS[format].tail(nonce, paths)), ...showed });
+): EditRequest => ({ ...blocks.closeRequest(open, (nonce) => FORMS[format].tail(nonce, paths)), ...showed });
 
 export function editPrompt(input: EditPromptInput): EditPrompt {
   const form = FORMS[input.format];
@@ -126,7 +117,7 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
   const task = taskText(input);
   const paths = input.files.map((file) => file.path);
 
-  const fixed = [system, rules, task, form.tail(SAMPLE_NONCE, paths)];
+  const fixed = [system, rules, task, form.tail(blocks.SAMPLE_NONCE, paths)];
   const fixed_tokens = fixed.reduce((sum, text) => sum + estimateTokens(text), 0);
   const free_tokens = Math.max(EDIT_FILES_TOKENS, input.inputBudget_tokens - fixed_tokens);
   const whole_tokens = input.files.reduce((sum, file) => sum + fileTokens(file, form), 0);
@@ -142,13 +133,13 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
     wanted: input.wantedLines ?? new Map<string, readonly LineRange[]>(),
   });
 
-  const open = openRequest({
+  const open = blocks.openRequest({
     model: input.model,
     outputBudget_tokens: input.outputBudget_tokens,
     system,
     parts: [
-      { text: rules + section('Files for reference (not to be edited)', references.text), cached: true },
-      { text: section('Files to edit', shown.text), cached: true },
+      { text: rules + blocks.section('Files for reference (not to be edited)', references.text), cached: true },
+      { text: blocks.section('Files to edit', shown.text), cached: true },
       { text: task },
     ],
   });
@@ -172,12 +163,12 @@ ${form.grammar(allowed)}`;
 function taskText(input: EditPromptInput): string {
   const { refusal } = input;
   return [
-    section('Task', input.instructions.trim()),
-    section('Brief: how this call fits the others', input.brief?.trim() ?? ''),
-    section('Changes to other files accepted so far', acceptedText(input.accepted)),
+    blocks.section('Task', input.instructions.trim()),
+    blocks.section('Brief: how this call fits the others', input.brief?.trim() ?? ''),
+    blocks.section('Changes to other files accepted so far', acceptedText(input.accepted)),
     input.region === undefined ? '' : regionText(input.region, input.instructions.includes(UNFINISHED_ASKED)),
-    section('Note of the reviewer', input.note?.trim() ?? ''),
-    section('Files you may edit', input.files.map((file) => `- ${file.path}`).join('\n')),
+    blocks.section('Note of the reviewer', input.note?.trim() ?? ''),
+    blocks.section('Files you may edit', input.files.map((file) => `- ${file.path}`).join('\n')),
     refusal === null ? '' : refusalText(refusal),
   ]
     .filter((text) => text !== '')
@@ -213,10 +204,10 @@ const REFUSED = {
 
 const refusalText = ({ kind, reasons, answer }: NonNullable<EditPromptInput['refusal']>): string => {
   const { title, which, why, then } = REFUSED[kind];
-  return section(
+  return blocks.section(
     title,
-    `${which}:\n${fenced(bounded(withoutNonce(answer), REFUSED_ANSWER_BYTES))}\n\n` +
-      `${why}:\n${bounded(reasons, REFUSED_REASONS_BYTES)}\n\n` +
+    `${which}:\n${blocks.fenced(blocks.bounded(withoutNonce(answer), REFUSED_ANSWER_BYTES))}\n\n` +
+      `${why}:\n${blocks.bounded(reasons, REFUSED_REASONS_BYTES)}\n\n` +
       `${then} and answer again, in full, from the original.`,
   );
 };
@@ -226,15 +217,18 @@ const regionText = (
   isUndoneAsked: boolean,
 ): string =>
   [
-    section(
+    blocks.section(
       'Your part of the file',
       `${path} is edited in ${count} parts, one call each, in order. This call is for part ${index + 1}: lines ${from} to ${to}. ` +
         'Do what the task wants in these lines and nowhere else: the other parts have calls of their own. An insert before the first line ' +
         'of the next part belongs to that part. Where nothing is to be done here, send an empty array of operations and a `reason`.' +
         (isUndoneAsked ? `\n\n${UNFINISHED_ASKED_OF_A_PART}` : ''),
     ),
-    section('Definitions of the file, with their lines', outline),
-    section('What the parts before have changed', diff === '' ? '' : fenced(bounded(diff, ACCEPTED_BYTES))),
+    blocks.section('Definitions of the file, with their lines', outline),
+    blocks.section(
+      'What the parts before have changed',
+      diff === '' ? '' : blocks.fenced(blocks.bounded(diff, ACCEPTED_BYTES)),
+    ),
   ].join('\n');
 
 /** The newest diffs that fit; the others are named. */
@@ -244,7 +238,7 @@ function acceptedText(accepted: EditPromptInput['accepted']): string {
   let left_bytes = ACCEPTED_BYTES;
   for (const { path, diff } of [...accepted].reverse()) {
     left_bytes -= Buffer.byteLength(diff);
-    if (left_bytes >= 0) shown.unshift(fenced(diff));
+    if (left_bytes >= 0) shown.unshift(blocks.fenced(diff));
     else named.unshift(path);
   }
   if (named.length > 0) shown.unshift(`Changed too, their diffs left out for their size: ${named.join(', ')}`);
