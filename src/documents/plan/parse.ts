@@ -32,11 +32,10 @@ import {
   type PartHeading,
   type PlanDocument,
   type Span,
-  type Fault,
   type Field,
-  type Link,
   type PartText,
   type Dependencies,
+  type DocumentText,
   type Heading,
 } from './types.js';
 
@@ -135,13 +134,13 @@ function listed(text: string): readonly string[] {
 /** `file` is how faults name the document. */
 export function parsePlan(source: string, file: string): PlanDocument {
   const reading = readDocument(source, file);
-  const { outline, fields, frontMatter, faults, notes } = reading;
+  const { outline, fields, frontMatter } = reading;
   const phases = phasesOf(reading);
   const section = (name: string): Span | null => sectionNamed(outline, source, name);
   const metadata = section('Metadata');
   return {
+    ...documentText(reading),
     file,
-    source,
     eol: /\r\n|\n|\r/.exec(source)?.[0] === '\r\n' ? '\r\n' : '\n',
     frontMatter,
     settings: settingsOf(reading, frontMatter),
@@ -152,11 +151,6 @@ export function parsePlan(source: string, file: string): PlanDocument {
     progress: section('Implementation Progress'),
     revisions: section('Revision History'),
     headings: outline.headings,
-    fields,
-    links: outline.links,
-    opaque: outline.opaque,
-    faults,
-    notes,
   };
 }
 
@@ -223,19 +217,17 @@ function counterOf(reading: Reading, frontMatter: Span | null, end: number): Pla
 
 export const BODY_LINE = '<!-- emend:body -->';
 
-export interface PartFile extends PartText {
+export interface PartFile extends PartText, DocumentText {
   readonly path: string;
-  readonly source: string;
   /** The title and the header's fields; the body line, where there is one, is in neither span. */
   readonly header: Span;
   readonly body: Span;
   readonly hasBodyLine: boolean;
-  readonly fields: readonly Field[];
-  readonly links: readonly Link[];
-  readonly opaque: readonly Span[];
-  readonly faults: readonly Fault[];
-  readonly notes: readonly Fault[];
 }
+
+const documentText = ({ source, fields, outline, faults, notes }: Reading): DocumentText => ({
+  ...{ source, fields, links: outline.links, opaque: outline.opaque, faults, notes },
+});
 
 /** `shown`: how faults name the file. `expected`: the heading that led here. */
 export function readPartFile(source: string, path: string, shown: string, expected: PartHeading): PartFile {
@@ -266,16 +258,8 @@ export function readPartFile(source: string, path: string, shown: string, expect
     ...text,
     complexity: text.complexity ?? told('Complexity'),
     estimatedTime: text.estimatedTime ?? told('Estimated Time'),
-    path,
-    source,
-    header,
-    body,
-    hasBodyLine: line !== null,
-    fields,
-    links: outline.links,
-    opaque: outline.opaque,
-    faults: reading.faults,
-    notes: reading.notes,
+    ...documentText(reading),
+    ...{ path, header, body, hasBodyLine: line !== null },
   };
 }
 

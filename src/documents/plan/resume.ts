@@ -50,15 +50,8 @@ const isOpen = ({ marker }: PhaseReading): boolean => marker !== 'completed' && 
 const FINISHED: readonly PlanCheckpoint['status'][] = ['completed', 'incomplete', 'refused', 'failed'];
 
 /** Null: nothing is left, or nothing that makes a difference. */
-export function resumePointOf({
-  checkpoint: saved,
-  holdsLast,
-  hash,
-  phases,
-  committed,
-  now,
-  ...facts
-}: ResumeFacts): ResumePoint | null {
+export function resumePointOf(facts: ResumeFacts): ResumePoint | null {
+  const { checkpoint: saved, holdsLast, hash, phases, committed, now } = facts;
   const checkpoint = saved === null || FINISHED.includes(saved.status) ? null : saved;
   const kept = checkpoint === null ? null : historyOf(checkpoint);
   const left = phases.filter(isOpen).map((phase): ResumePhase => {

@@ -89,10 +89,19 @@ export interface Part extends PartText {
 /** What the front matter sets, for the jobs of all phases and the plan's own calls and commands. */
 export type PlanFront = Partial<RunSettings>;
 
-export interface PlanDocument {
+/** A document as it was read: its text, what stands where in it, and what is wrong. */
+export interface DocumentText {
+  readonly source: string;
+  readonly fields: readonly Field[];
+  readonly links: readonly Link[];
+  /** Code and comments: no structure in them. */
+  readonly opaque: readonly Span[];
+  readonly faults: readonly Fault[];
+  readonly notes: readonly Fault[];
+}
+export interface PlanDocument extends DocumentText {
   /** As told to a person. */
   readonly file: string;
-  readonly source: string;
   readonly eol: '\n' | '\r\n';
   readonly frontMatter: Span | null;
   readonly settings: PlanFront;
@@ -105,12 +114,6 @@ export interface PlanDocument {
   readonly progress: Span | null;
   readonly revisions: Span | null;
   readonly headings: readonly Heading[];
-  readonly fields: readonly Field[];
-  readonly links: readonly Link[];
-  /** Code and comments: no structure in them. */
-  readonly opaque: readonly Span[];
-  readonly faults: readonly Fault[];
-  readonly notes: readonly Fault[];
 }
 
 // Places in a text: lines, sorted spans, splices.

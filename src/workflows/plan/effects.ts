@@ -9,33 +9,33 @@ import { groupOf, inWaves, isDone, unmarkedOf, type PlanState, type Revising } f
 import { reportedFor } from './reports.js';
 import { dueBefore } from './revising.js';
 
-export type PlanEffect =
-  | FrameEffect
-  | { readonly kind: 'read' }
+/** Moves of a plan's own, by their kind. */
+export interface PlanMoves {
+  read: object;
   /** A trigger is dealt with: judged, debugged, proposed for, carried out. */
-  | { readonly kind: 'revise'; readonly revising: Revising }
-  | {
-      readonly kind: 'begin_revising';
-      readonly phase: PhaseId;
-      readonly trigger: Revising['trigger'];
-      readonly words: string;
-    }
-  | { readonly kind: 'score'; readonly phase: PhaseId }
+  revise: { revising: Revising };
+  begin_revising: { phase: PhaseId; trigger: Revising['trigger']; words: string };
+  score: { phase: PhaseId };
   /** Until a person says resume (or stop, or abort). */
-  | { readonly kind: 'await_resume' }
-  | { readonly kind: 'begin'; readonly group: readonly PhaseId[] }
-  | { readonly kind: 'job'; readonly phase: PhaseId }
-  | { readonly kind: 'run'; readonly phases: readonly PhaseId[] }
-  | { readonly kind: 'worktree'; readonly phase: PhaseId }
+  await_resume: object;
+  begin: { group: readonly PhaseId[] };
+  job: { phase: PhaseId };
+  run: { phases: readonly PhaseId[] };
+  worktree: { phase: PhaseId };
   /** In the worktree of this phase, before a call is paid for; null: on the merged tree. */
-  | { readonly kind: 'verify'; readonly phase: PhaseId | null }
-  | { readonly kind: 'merge'; readonly phase: PhaseId }
-  | { readonly kind: 'clean'; readonly name: string }
-  | { readonly kind: 'mark'; readonly phase: PhaseId }
-  | { readonly kind: 'checkpoint' }
+  verify: { phase: PhaseId | null };
+  merge: { phase: PhaseId };
+  clean: { name: string };
+  mark: { phase: PhaseId };
+  checkpoint: object;
   /** The run's history has become long: the plan goes on in a new run. */
-  | { readonly kind: 'continue' }
-  | { readonly kind: 'close'; readonly outcome: PlanOutcome };
+  continue: object;
+  close: { outcome: PlanOutcome };
+}
+export type PlanMove<K extends keyof PlanMoves = keyof PlanMoves> = {
+  [N in K]: { readonly kind: N } & Readonly<PlanMoves[N]>;
+}[K];
+export type PlanEffect = FrameEffect | PlanMove;
 
 /** The next phases to run together; none: all are done. The order is that of the waves. */
 const nextGroup = (state: PlanState): readonly PhaseId[] => {

@@ -7,11 +7,11 @@ import type { PhaseId } from '../../shared/plan.js';
 import { boundsOf } from '../../shared/rules.js';
 import type { PlanInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
-import { within, type FrameEffect, type Machine } from '../frame/machine.js';
+import { within, type Machine } from '../frame/machine.js';
 import { PLAN_CONTROLS, PLAN_REPORTS } from '../frame/names.js';
 import { runMachine } from '../frame/run.js';
 import { checkpointOf } from './checkpoint.js';
-import { nextPlanEffect, type PlanEffect } from './effects.js';
+import { nextPlanEffect, type PlanMove, type PlanMoves } from './effects.js';
 import { cancelPhase, childId, endRuns, runPhases } from './phase-child.js';
 import { reducePlan, type PlanFact, type PlanRun } from './reduce.js';
 import { reportsOf } from './reports.js';
@@ -20,18 +20,16 @@ import { commandsOf, initialPlan, isHeld, markerOf, phaseOf, type PlanState } fr
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
 import { worktreeName } from './worktrees.js';
 
-type OwnEffect = Exclude<PlanEffect, FrameEffect>;
-
 /** `plan(input) -> result`; see src/shared/run.ts for both, docs/plans.md for the steps of a phase. */
 export async function plan(input: PlanInput): Promise<StepResult> {
   return runMachine(machine, input);
 }
 
-const machine: Machine<PlanState, PlanFact, OwnEffect, PhaseId | null> = {
+const machine: Machine<PlanState, PlanFact, PlanMove, PhaseId | null> = {
   initial: initialPlan,
   next: nextPlanEffect,
   reduce: reducePlan,
-  perform,
+  perform: (move, run) => perform(move, run),
   failed: (fact, phase = null) => ({ ...fact, phase }),
   end: cleanUp,
   views: {
@@ -64,43 +62,28 @@ const wordOf = (body: unknown, name: string): string => {
 };
 const senderOf = (body: unknown): string => wordOf(body, 'by').slice(0, 200) || 'somebody';
 
-// --------------------------------------------------------------------------------------------------------------------- the moves
-function perform(move: OwnEffect, run: PlanRun): Promise<void> | void {
-  switch (move.kind) {
-    case 'read':
-      return read(run);
-    case 'score':
-      return score(run, move.phase);
-    case 'begin_revising':
-      return run.dispatch({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
-    case 'revise':
-      return revise(run, move.revising);
-    case 'begin':
-      return run.dispatch({ type: 'begun', group: move.group });
-    case 'job':
-      return job(run, move.phase);
-    case 'run':
-      return runPhases(run, move.phases);
-    case 'worktree':
-      return worktree(run, move.phase);
-    case 'verify':
-      return verify(run, move.phase);
-    case 'merge':
-      return merge(run, move.phase);
-    case 'clean':
-      return clean(run, move.name);
-    case 'mark':
-      return mark(run, move.phase, isHeld(run.state, move.phase));
-    case 'checkpoint':
-      return checkpoint(run);
-    case 'await_resume':
-      return awaitResume(run);
-    case 'continue':
-      return run.goOn();
-    case 'close':
-      return run.dispatch({ type: 'closed', outcome: move.outcome });
-  }
-}
+const PERFORM: {
+  readonly [K in keyof PlanMoves]: (run: PlanRun, move: PlanMove<K>) => Promise<void> | void;
+} = {
+  read,
+  score: (run, { phase }) => score(run, phase),
+  begin_revising: (run, { phase, trigger, words }) => run.dispatch({ type: 'revise', phase, trigger, words }),
+  revise: (run, { revising }) => revise(run, revising),
+  begin: (run, { group }) => run.dispatch({ type: 'begun', group }),
+  job: (run, { phase }) => job(run, phase),
+  run: (run, { phases }) => runPhases(run, phases),
+  worktree: (run, { phase }) => worktree(run, phase),
+  verify: (run, { phase }) => verify(run, phase),
+  merge: (run, { phase }) => merge(run, phase),
+  clean: (run, { name }) => clean(run, name),
+  mark: (run, { phase }) => mark(run, phase, isHeld(run.state, phase)),
+  checkpoint,
+  await_resume: awaitResume,
+  continue: (run) => run.goOn(),
+  close: (run, { outcome }) => run.dispatch({ type: 'closed', outcome }),
+};
+const perform = <K extends keyof PlanMoves>(move: PlanMove<K>, run: PlanRun): Promise<void> | void =>
+  PERFORM[move.kind](run, move);
 
 const settingsOf = ({ reading: { plan } }: PlanState) => (plan === null ? {} : { settings: plan.settings });
 const where = (state: PlanState) => {

@@ -73,15 +73,11 @@ function doingOf(state: StepState): string {
   const asked = files.filter((file) => file.status === 'in_progress');
   const doneWith = files.filter((file) => file.again === true || !isUnfinished(file)).length;
   const { stage } = state;
+  const tests = state.tests.commands.join(' && ');
   switch (stage.at) {
-    case 'preflight':
-      return 'looking at the files';
-    case 'pick':
-      return 'asking which files to edit';
     case 'propose':
-      if (!files.some(isUnfinished)) return 'building the proposal';
-      if (asked.length === 0 && wantsBase(state))
-        return `running ${state.tests.commands.join(' && ')} on the untouched files`;
+      if (!files.some(isUnfinished)) return DOING.build;
+      if (asked.length === 0 && wantsBase(state)) return `running ${tests} on the untouched files`;
       if (combined !== null) return `asking for all ${files.length} files in one call`;
       if (asked.length === 0)
         return briefWanted && brief === null ? 'writing a brief for all files' : 'choosing the next file';
@@ -89,31 +85,33 @@ function doingOf(state: StepState): string {
         .slice(0, 3)
         .map((file) => file.path)
         .join(', ')}`;
-    case 'build':
-      return 'building the proposal';
     case 'review':
-      return wantsTrial(state) ? `running ${state.tests.commands.join(' && ')} on the proposal` : 'proposal ready';
+      return wantsTrial(state) ? `running ${tests} on the proposal` : 'proposal ready';
     case 'apply': {
       if (stage.busy === null) return 'applying';
       const { advice } = stage.busy;
       return `waiting for another step to leave the workspace${advice === null ? '' : `: ${advice}`}`;
     }
-    case 'rebase':
-      return 'carrying the proposal over to the files as they are now';
     case 'verify':
-      return `running ${state.tests.commands.join(' && ')}`;
-    case 'audit':
-      return 'a model audits the change';
-    case 'release':
-      return 'leaving the workspace';
-    case 'roll_back':
-      return 'rolling back';
-    case 'commit':
-      return 'committing';
+      return `running ${tests}`;
     case 'closed':
       return stage.outcome;
+    default:
+      return DOING[stage.at];
   }
 }
+
+/** At stages that are said alike, whatever else is so. */
+const DOING = {
+  preflight: 'looking at the files',
+  pick: 'asking which files to edit',
+  build: 'building the proposal',
+  rebase: 'carrying the proposal over to the files as they are now',
+  audit: 'a model audits the change',
+  release: 'leaving the workspace',
+  roll_back: 'rolling back',
+  commit: 'committing',
+} as const;
 
 export function resultOf(state: StepState): StepResult {
   const { proposal, edits, tests, commit } = state;
