@@ -1,16 +1,7 @@
 /** The CPU work of an edit step, as values that cross into a thread of its own (frame/edit-worker.ts) and back. Pure. */
 import * as engine from '../../edits/index.js';
 import { indexOf, rebase3, splitRegion } from '../../edits/internal.js';
-import {
-  type AuditPrompt,
-  auditedFiles,
-  type OpenRequest,
-  briefPrompt,
-  type BriefPromptInput,
-  editPrompt,
-  type EditPrompt,
-  type EditPromptInput,
-} from '../../model/prompts/index.js';
+import * as prompts from '../../model/prompts/index.js';
 import type { Finding } from '../../shared/formats.js';
 import { findSecrets, type Secret } from '../../system/secrets.js';
 import { languageOf, loadSyntax } from '../../syntax/index.js';
@@ -67,10 +58,10 @@ export interface EditWork {
   /** What a snapshot says of a file. */
   readonly describe: { readonly input: FileBytes; readonly result: engine.FileDescription };
   /** The request for an edit: files listed, whole or in windows. */
-  readonly prompt: { readonly input: PromptInput; readonly result: EditPrompt };
-  readonly brief: { readonly input: BriefInput; readonly result: OpenRequest };
+  readonly prompt: { readonly input: PromptInput; readonly result: prompts.EditPrompt };
+  readonly brief: { readonly input: BriefInput; readonly result: prompts.OpenRequest };
   /** The changed files as an audit shows them. */
-  readonly audit: { readonly input: AuditFiles; readonly result: ReturnType<typeof auditedFiles> };
+  readonly audit: { readonly input: AuditFiles; readonly result: ReturnType<typeof prompts.auditedFiles> };
   readonly diff: { readonly input: readonly engine.DiffFile[]; readonly result: DrawnDiff };
   /** What a model must not see, of each text. */
   readonly secrets: { readonly input: readonly string[]; readonly result: readonly (readonly Secret[])[] };
@@ -101,9 +92,9 @@ export interface RegionsInput {
   readonly parts: number;
 }
 /** A prompt's input, its files as bytes: a text is made of them where the work is done. */
-export type PromptInput = Omit<EditPromptInput, 'files'> & { readonly files: readonly FileBytes[] };
-export type BriefInput = Omit<BriefPromptInput, 'files'> & { readonly files: readonly FileBytes[] };
-export interface AuditFiles extends AuditPrompt {
+export type PromptInput = Omit<prompts.EditPromptInput, 'files'> & { readonly files: readonly FileBytes[] };
+export type BriefInput = Omit<prompts.BriefPromptInput, 'files'> & { readonly files: readonly FileBytes[] };
+export interface AuditFiles extends prompts.AuditPrompt {
   readonly files: readonly (FileBytes & { readonly hints: string })[];
 }
 export interface DrawnDiff {
@@ -165,10 +156,10 @@ const DO: Doers = {
   outline: outlineOf,
   regions: cutIn,
   describe: ({ bytes, encoding }) => engine.describeFile(bytes ?? NO_BYTES, encoding ?? undefined),
-  prompt: ({ files, ...rest }) => editPrompt({ ...rest, files: textsOf(files) }),
-  brief: ({ files, ...rest }) => briefPrompt({ ...rest, files: textsOf(files) }),
+  prompt: ({ files, ...rest }) => prompts.editPrompt({ ...rest, files: textsOf(files) }),
+  brief: ({ files, ...rest }) => prompts.briefPrompt({ ...rest, files: textsOf(files) }),
   audit: ({ files, ...rest }) =>
-    auditedFiles(
+    prompts.auditedFiles(
       rest,
       files.map((file) => ({ path: file.path, text: textOf(file), hints: file.hints })),
     ),

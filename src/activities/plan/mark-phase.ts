@@ -3,15 +3,7 @@ import { getJson } from '../../stores/ports.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readPlan as readFiles } from '../../workspace/documents/index.js';
-import {
-  markPhase as markTree,
-  summaryFile,
-  withSummary,
-  type UnfinishedTask,
-  filesToMake,
-  readUnfinished,
-  unfinishedTasks,
-} from '../../documents/plan/index.js';
+import * as plans from '../../documents/plan/index.js';
 import type { MarkPhaseInput, PhaseTexts } from '../../shared/plan-activities.js';
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -29,7 +21,7 @@ import { isSource } from './phase-job.js';
 export async function unfinishedOf(
   ports: Pick<ActivityPorts, 'blobs' | 'repository' | 'workspace'>,
   input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped' | 'verification'>,
-): Promise<readonly UnfinishedTask[]> {
+): Promise<readonly plans.UnfinishedTask[]> {
   const { workspace, phase, commit, texts, skipped } = input;
   if (commit === null || texts === null) return [];
   const read = await getJson<PhaseTexts>(ports.blobs, texts, 'phase texts');
@@ -38,10 +30,14 @@ export async function unfinishedOf(
   const message = await ports.repository.message(workspace, commit);
   const root = await ports.workspace.root(workspace);
   const missing = new Set<string>();
-  for (const path of new Set(tasks.flatMap(({ text }) => filesToMake(text))))
+  for (const path of new Set(tasks.flatMap(({ text }) => plans.filesToMake(text))))
     if (await isMissing(root, path)) missing.add(path);
   const tested = input.verification?.startsWith('pass') === true;
-  return unfinishedTasks(tasks, readUnfinished(message), { isMissing: (path) => missing.has(path), skipped, tested });
+  return plans.unfinishedTasks(tasks, plans.readUnfinished(message), {
+    isMissing: (path) => missing.has(path),
+    skipped,
+    tested,
+  });
 }
 
 /** A source file's path that leads nowhere, from the top or from whichever folder. */
@@ -69,12 +65,12 @@ export const markPhase: Activity<'markPhase'> = async (ports, input, scope) => {
   );
   if (written.outcome !== 'written') return { ...written };
   // Of a mark that was begun before, what was found then.
-  const unfinished = (written.data as readonly UnfinishedTask[] | undefined) ?? [];
+  const unfinished = (written.data as readonly plans.UnfinishedTask[] | undefined) ?? [];
   const { commit, files, held, marks: along } = written;
   return { outcome: 'marked', commit, files, held, marks: along, ...(unfinished.length === 0 ? {} : { unfinished }) };
 };
 
-type Wanted = MarkPhaseInput & { readonly unfinished: readonly UnfinishedTask[] };
+type Wanted = MarkPhaseInput & { readonly unfinished: readonly plans.UnfinishedTask[] };
 
 /** A phase that was committed is complete where no task of it is known to be undone. */
 async function withUnfinished(ports: ActivityPorts, input: MarkPhaseInput): Promise<Wanted> {
@@ -89,7 +85,7 @@ async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promi
   const root = await workspace.root(input.workspace);
   const read = await readFiles(root, planPath);
   const status = `${done}/${total} phases complete`;
-  const changed = markTree(
+  const changed = plans.markPhase(
     read.tree,
     {
       name: phase.name,
@@ -109,12 +105,12 @@ async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promi
   if (changed === null) return null;
   const before = textsInWorkspace(read, root, read.tree);
   const after = textsInWorkspace(read, root, changed);
-  const summary = summaryFile(planPath);
+  const summary = plans.summaryFile(planPath);
   const summaryNow = await readTextFile(root, summary);
   if (summaryNow !== null) before.set(summary, summaryNow);
   const about = { title: read.tree.main.title ?? read.place.stem, path: planPath, status };
   const line = { number: phase.number, name: phase.name, text: wordsOf(input) };
-  after.set(summary, withSummary(summaryNow, about, line));
+  after.set(summary, plans.withSummary(summaryNow, about, line));
   return { before, after, ...(input.unfinished.length === 0 ? {} : { data: input.unfinished }) };
 }
 

@@ -15,17 +15,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { approversOf } from './approvers.js';
 import { estimateEdits, overEstimate, refuseUnpriced, UNNAMED_bytes } from './estimate.js';
-import {
-  readTextFile,
-  snapshotTarget,
-  textRefs,
-  edited,
-  getSnapshot,
-  getText,
-  putText,
-  type Snapshot,
-  type SnapshotTarget,
-} from './snapshot.js';
+import * as snapshots from './snapshot.js';
 import { chooseTargets } from './targets.js';
 import { testPlan } from './verify.js';
 
@@ -47,9 +37,9 @@ async function readJob(
   input: PreflightInput,
   root: string,
 ): Promise<{ job: jobs.Job; config: jobs.ProjectConfig }> {
-  const job = jobs.parseJob(await getText(blobs, input.job), input.jobPath);
+  const job = jobs.parseJob(await snapshots.getText(blobs, input.job), input.jobPath);
   if (!job.ok) throw refusal(job.problems);
-  const config = jobs.parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
+  const config = jobs.parseConfig(await snapshots.readTextFile(root, 'emend.yaml'), 'emend.yaml');
   if (!config.ok) throw refusal(config.problems);
   return { job: job.value, config: config.value };
 }
@@ -76,7 +66,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     stepKey: input.stepKey,
     workspace,
     title: job.title,
-    instructions: await putText(blobs, job.instructions),
+    instructions: await snapshots.putText(blobs, job.instructions),
     category: job.category,
     mode,
     effort: job.effort,
@@ -109,7 +99,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     );
     const limits = jobs.fitLimits(asked, jobs.modelEntry(config, model));
     const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
-    const snapshot: Snapshot = { ...base, ...empty, model, limits, fileList: chosen.files };
+    const snapshot: snapshots.Snapshot = { ...base, ...empty, model, limits, fileList: chosen.files };
     const unknown = [{ bytes: UNNAMED_bytes, isNew: false, format: 'whole-file' }] as const;
     const estimate = estimateEdits(base.config, model, unknown, { ...told, split: false, small: 1 });
     refuseUnpriced(limits, estimate, input.jobPath);
@@ -121,14 +111,14 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const siblings = () => (listed ??= listWorkspaceFiles(root).then(({ files }) => files));
   const sized = await Promise.all(
     wanted.map((path) =>
-      snapshotTarget({
+      snapshots.snapshotTarget({
         ...{ ports, workspace: root, path, config, limits: asked, siblings, signal },
         deletes: chosen.deleted.includes(path),
       }),
     ),
   );
   const kept = input.only === null ? [] : await earlierTargets(ports, input);
-  const level = jobs.complexity(edited([...sized, ...kept]));
+  const level = jobs.complexity(snapshots.edited([...sized, ...kept]));
   const routedAs = jobs.harderOf(level, job.complexity);
   const routed = jobs.route(
     { ...config, limits: asked },
@@ -139,7 +129,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const limits = jobs.fitLimits(asked, entry);
   const outputBudget_tokens = Math.min(routed.outputBudget_tokens, jobs.mostOutput_tokens(entry));
   const formats = jobs.formatsOf(config, model);
-  const targets = sized.map((file): SnapshotTarget => {
+  const targets = sized.map((file): snapshots.SnapshotTarget => {
     const { format, bucket } = jobs.chooseFormat({
       lines: file.lines,
       bytes: file.bytes,
@@ -150,12 +140,12 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     });
     return { ...file, format, bucket, outputBudget_tokens };
   });
-  const asking = edited(targets);
+  const asking = snapshots.edited(targets);
   const split = jobs.splitDecision({ mode, complexity: level, formats: asking.map((target) => target.format), limits });
   const named = await scriptFiles(root, await siblings());
   const texts = (paths: readonly string[], jobPath: string | null) =>
-    textRefs({ ports, workspace: root, paths, limits, jobPath, signal });
-  const snapshot: Snapshot = {
+    snapshots.textRefs({ ports, workspace: root, paths, limits, jobPath, signal });
+  const snapshot: snapshots.Snapshot = {
     ...base,
     config: { ...base.config, protected: [...named, ...base.config.protected] },
     model,
@@ -166,7 +156,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     rules: await texts(['CLAUDE.md', 'AGENTS.md', ...config.rules], null),
     targets: [...kept.filter((target) => !wanted.includes(target.path)), ...targets],
     fileList: [],
-    names: await putText(blobs, (await siblings()).join('\n')),
+    names: await snapshots.putText(blobs, (await siblings()).join('\n')),
   };
   const tests = await testsOf(ports, input, job, config);
   const runsTests = tests.commands.length > 0 || tests.found !== null;
@@ -263,10 +253,13 @@ const testsOf = (
 ): Promise<TestPlan> => testPlan(ports, input.workspace, job.test ?? config.test ?? [], config.trustsTests);
 
 /** Targets of the snapshot before, which keep their base when only some get a new one. */
-async function earlierTargets(ports: ActivityPorts, input: PreflightInput): Promise<readonly SnapshotTarget[]> {
+async function earlierTargets(
+  ports: ActivityPorts,
+  input: PreflightInput,
+): Promise<readonly snapshots.SnapshotTarget[]> {
   for (let number = input.snapshotNumber - 1; number > 0; number--) {
     const earlier = (await ports.records.get(recordKey(input.stepKey, number))) as PreflightResult | null | undefined;
-    if (earlier?.outcome === 'ready') return (await getSnapshot(ports.blobs, earlier.snapshot)).targets;
+    if (earlier?.outcome === 'ready') return (await snapshots.getSnapshot(ports.blobs, earlier.snapshot)).targets;
   }
   return [];
 }

@@ -3,14 +3,7 @@
  */
 import { renderReasons, type AnswerOutcome, type OfferedFile, type Reason } from '../../edits/index.js';
 import { joinOperations } from '../../edits/internal.js';
-import {
-  formatsOf,
-  inputBudget,
-  modelEntry,
-  mostOutput_tokens,
-  roomFor,
-  thinkingOf,
-} from '../../documents/job/index.js';
+import * as jobs from '../../documents/job/index.js';
 import { closeEditPrompt } from '../../model/prompts/index.js';
 import { claimedUnfinished } from '../../documents/plan/index.js';
 import { callKey } from '../../model/journal/index.js';
@@ -20,18 +13,7 @@ import { acceptedResults, deletedByJob, keepAccepted, removal, shownDeleted } fr
 import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, keyOf, type Answered, type CallWanted } from '../frame/model-call.js';
 import { acceptedDiffs, diffsOf, bytesOf, loadTargets, references, type LoadedTarget } from './prompt-inputs.js';
-import {
-  joined,
-  loadRegion,
-  type LoadedRegion,
-  loadWanted,
-  outlineOf,
-  outlineText,
-  regionAfter,
-  regionsNext,
-  unfinishedOfRegions,
-  wantedNext,
-} from './regions.js';
+import * as regions from './regions.js';
 import { isRepeated, nextFallback, nextFormat, readRefusal, REFUSAL_CHARS, refused, repairOf } from './refusals.js';
 import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
 import { languageOf } from '../../syntax/index.js';
@@ -50,9 +32,9 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
   const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
   const targets = await loadTargets(blobs, edited(chosen));
   if (targets.length === 0) return deletedByJob(ports, input, deleted(chosen));
-  const region = await loadRegion(blobs, input);
+  const region = await regions.loadRegion(blobs, input);
   const model = input.model ?? snapshot.model;
-  const entry = modelEntry(snapshot.config, model);
+  const entry = jobs.modelEntry(snapshot.config, model);
   const outputBudget_tokens = Math.min(input.outputBudget_tokens, entry.maxOutput_tokens);
   const wanted: Omit<CallWanted, 'build'> = {
     role: 'edit',
@@ -63,7 +45,7 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
     format: input.format,
     model,
     outputBudget_tokens,
-    thinking: thinkingOf(entry, snapshot.effort ?? null, roomFor(snapshot.limits, outputBudget_tokens)),
+    thinking: jobs.thinkingOf(entry, snapshot.effort ?? null, jobs.roomFor(snapshot.limits, outputBudget_tokens)),
     notes: input.note === null ? null : await putText(blobs, input.note),
     refusal: input.refusal,
   };
@@ -99,10 +81,10 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
   }
   if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
     const said = { ...call, reason: saidReason(outcome) };
-    if (!region.isLast) return { usage, outcome: 'region_done', ...(await regionAfter(blobs, region, said)) };
+    if (!region.isLast) return { usage, outcome: 'region_done', ...(await regions.regionAfter(blobs, region, said)) };
     const all = {
       format: input.format,
-      answer: joined(region, said),
+      answer: regions.joined(region, said),
       files: new Map(targets.map((target) => [target.path, offered(target, {}, null)])),
       options: { ...fitting, requireMarker: false },
     };
@@ -124,7 +106,7 @@ const saidReason = (outcome: AnswerOutcome): string | undefined =>
 
 const isUnknown = ({ code }: Reason): boolean => code === 'unknown_file';
 
-const offered = (target: LoadedTarget, seen: Seen, region: LoadedRegion | null): OfferedFile => ({
+const offered = (target: LoadedTarget, seen: Seen, region: regions.LoadedRegion | null): OfferedFile => ({
   bytes: target.content,
   ...(target.base === null ? {} : { mode: target.base.mode }),
   ...(target.encoding === null ? {} : { encoding: target.encoding }),
@@ -150,7 +132,7 @@ async function buildPrompt(
     model: wanted.model,
     format: input.format,
     outputBudget_tokens,
-    inputBudget_tokens: inputBudget(snapshot.limits, modelEntry(snapshot.config, wanted.model), most_tokens),
+    inputBudget_tokens: jobs.inputBudget(snapshot.limits, jobs.modelEntry(snapshot.config, wanted.model), most_tokens),
     files: targets.map(bytesOf),
     brief: input.brief === null ? null : await getText(blobs, input.brief),
     accepted: [
@@ -166,7 +148,7 @@ async function buildPrompt(
     note: input.note,
     refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal, paths),
     symbols: targets.some((target) => languageOf(target.path) !== null),
-    wantedLines: await loadWanted(blobs, input),
+    wantedLines: await regions.loadWanted(blobs, input),
     ...(region === null ? {} : { region: await shownRegion(ports, targets, region, signal) }),
   };
   const prompt = await ports.edits.run('prompt', listed, signal);
@@ -177,7 +159,7 @@ async function buildPrompt(
 async function shownRegion(
   ports: ActivityPorts,
   targets: readonly LoadedTarget[],
-  region: LoadedRegion,
+  region: regions.LoadedRegion,
   signal: AbortSignal,
 ) {
   const [target] = targets;
@@ -197,7 +179,7 @@ async function shownRegion(
     range: region.range,
     index: region.part.index,
     count: region.regions.length,
-    outline: outlineText(await outlineOf(ports, target, signal)),
+    outline: regions.outlineText(await regions.outlineOf(ports, target, signal)),
     diff: result === undefined ? '' : (await ports.edits.run('diff', [file], signal)).text,
   };
 }
@@ -208,7 +190,7 @@ interface Checked {
   readonly targets: readonly LoadedTarget[];
   readonly outcome: AnswerOutcome;
   readonly wanted: Omit<CallWanted, 'build'>;
-  readonly region: LoadedRegion | null;
+  readonly region: regions.LoadedRegion | null;
 }
 
 async function toResult(
@@ -223,7 +205,7 @@ async function toResult(
     case 'unchanged': {
       const gone = input.file === '*' ? deleted(snapshot.targets) : [];
       const result = outcome.outcome === 'edited' ? outcome : null;
-      const unfinished = region === null ? claimedUnfinished(written) : unfinishedOfRegions(region, written);
+      const unfinished = region === null ? claimedUnfinished(written) : regions.unfinishedOfRegions(region, written);
       const accepted = await keepAccepted(ports, input, { targets, gone }, { result, unfinished });
       const changed = [...gone.map(({ path }) => path), ...(result?.files.keys() ?? [])];
       const repair = result === null ? null : await repairOf(blobs, snapshot, result, answer.text);
@@ -235,7 +217,7 @@ async function toResult(
       const limits = snapshot.limits;
       const most = Math.min(
         limits.maxOutputBudget_tokens ?? Infinity,
-        mostOutput_tokens(modelEntry(snapshot.config, wanted.model)),
+        jobs.mostOutput_tokens(jobs.modelEntry(snapshot.config, wanted.model)),
       );
       const fallback = nextFallback({
         format: input.format,
@@ -243,21 +225,21 @@ async function toResult(
         outputBudget_tokens: wanted.outputBudget_tokens,
         maxOutputBudget_tokens: most,
         wholeStep: input.file === '*' && targets.length > 1,
-        formats: formatsOf(snapshot.config, wanted.model),
+        formats: jobs.formatsOf(snapshot.config, wanted.model),
       });
       const [only, ...others] = targets;
       const mayCut = fallback.kind === 'exhausted' && others.length === 0 && snapshot.config.formats['structured-edit'];
       const cut =
         only === undefined || !mayCut
           ? null
-          : await regionsNext(ports, only, { region, outputBudget_tokens: wanted.outputBudget_tokens }, signal);
+          : await regions.regionsNext(ports, only, { region, outputBudget_tokens: wanted.outputBudget_tokens }, signal);
       const next = cut ?? fallback;
       const reason = renderReasons(outcome.reasons);
       const { stopReason, text } = answer;
       return { usage, outcome: 'truncated', reason, stopReason, partialLength: text.length, next };
     }
     case 'needs_lines': {
-      const next = outcome.needs === undefined ? null : await wantedNext(blobs, input, outcome.needs);
+      const next = outcome.needs === undefined ? null : await regions.wantedNext(blobs, input, outcome.needs);
       if (next !== null) return { usage, outcome: 'needs_lines', ...next };
       const reasons = `The answer asks for more lines, which it has done ${BOUNDS.needsLinesAsked} times already. Send the operations.`;
       return { usage, outcome: 'refused', ...(await refused(blobs, { reasons, answer: answer.text })) };

@@ -14,16 +14,7 @@ import { storePaths } from '../../stores/location.js';
 import { together } from '../../system/turns.js';
 import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace/git/index.js';
 import { archivedRun } from '../archive/run.js';
-import {
-  fileAt,
-  readText,
-  removePlace,
-  storedFiles,
-  type StoredFile,
-  knownRuns,
-  oldSteps,
-  type OldStep,
-} from './steps.js';
+import * as oldSteps from './steps.js';
 import { needRuns, type DescribedRun, type Emend } from '../types.js';
 
 const REF = /sha256:[0-9a-f]{64}/g;
@@ -31,9 +22,9 @@ const REF = /sha256:[0-9a-f]{64}/g;
 const TEMP = /\.TMP-\d+-[0-9a-f]+$/;
 
 export interface Unused {
-  readonly steps: readonly OldStep[];
-  readonly blobs: readonly StoredFile[];
-  readonly temps: readonly StoredFile[];
+  readonly steps: readonly oldSteps.OldStep[];
+  readonly blobs: readonly oldSteps.StoredFile[];
+  readonly temps: readonly oldSteps.StoredFile[];
   /** What rollbacks of those steps noted in git. */
   readonly notes: readonly RevertedNotes[];
 }
@@ -54,41 +45,45 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   await refuseOtherNamespaces(emend, assumeClosed);
   const { blobs: blobDir } = storePaths(emend.store);
   const { server } = homePaths(emend.home);
-  const runs = await knownRuns(emend);
+  const runs = await oldSteps.knownRuns(emend);
   const places = emend.store === emend.home ? [emend.home] : [emend.store, emend.home];
   // The dev server's database names blobs too, but its runs were asked already, and it may be large.
-  const stored = (await storedFiles(places)).filter(({ path }) => !path.startsWith(`${server}/`));
+  const stored = (await oldSteps.storedFiles(places)).filter(({ path }) => !path.startsWith(`${server}/`));
 
   const now = Date.now();
   // A clock that jumped ahead makes all files old, those of this minute too: age is counted from the newest of them.
   const newest_ms = stored.reduce((newest, file) => Math.max(newest, file.written_ms), 0);
   const before = Math.min(now, newest_ms) - olderThan_ms;
   const archivesBefore = archivesOlderThan_ms === null ? null : now - archivesOlderThan_ms;
-  const steps = await oldSteps(emend, stored, runs, { before: now - olderThan_ms, archivesBefore, assumeClosed });
+  const steps = await oldSteps.oldSteps(emend, stored, runs, {
+    before: now - olderThan_ms,
+    archivesBefore,
+    assumeClosed,
+  });
   const going = new Set(steps.flatMap((step) => step.files.map((file) => file.path)));
 
-  const isBlob = ({ path }: StoredFile): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
+  const isBlob = ({ path }: oldSteps.StoredFile): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
   const named = new Set<BlobRef>(await runRefs(emend, runs));
   const naming = stored.filter((each) => !isBlob(each) && !going.has(each.path));
   await together(naming, async (file) => {
-    addRefs(named, await readText(file.path));
+    addRefs(named, await oldSteps.readText(file.path));
   });
   // A set grows while it is walked: every ref that a named blob adds is looked at in its turn.
-  for (const ref of named) addRefs(named, await readText(blobPath(blobDir, ref)));
+  for (const ref of named) addRefs(named, await oldSteps.readText(blobPath(blobDir, ref)));
   const kept = new Set([...named].map((ref) => blobPath(blobDir, ref)));
-  const old = (file: StoredFile): boolean => file.changed_ms < before;
+  const old = (file: oldSteps.StoredFile): boolean => file.changed_ms < before;
   return {
     steps,
     blobs: stored.filter((file) => isBlob(file) && !kept.has(file.path) && old(file)),
     temps: [
       ...stored.filter((file) => TEMP.test(file.path) && old(file)),
-      ...(await storedFiles(await deadScratch()).catch(() => [])),
+      ...(await oldSteps.storedFiles(await deadScratch()).catch(() => [])),
     ],
     notes: await notesOf(steps),
   };
 };
 
-const notesOf = async (steps: readonly OldStep[]): Promise<readonly RevertedNotes[]> => {
+const notesOf = async (steps: readonly oldSteps.OldStep[]): Promise<readonly RevertedNotes[]> => {
   const of = new Map<string, Set<string>>();
   for (const { stepKey, workspaces } of steps)
     for (const workspace of workspaces) of.set(workspace, (of.get(workspace) ?? new Set()).add(stepKey));
@@ -108,16 +103,16 @@ export interface Removed {
 }
 /** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
 export const removeUnused = async ({ steps, blobs, temps, notes }: Unused): Promise<Removed> => {
-  const removed: StoredFile[] = [];
+  const removed: oldSteps.StoredFile[] = [];
   // First: the steps' own files say where they are.
   let dropped = 0;
   for (const each of notes) dropped += await dropReverted(each);
   for (const step of steps)
     for (const place of step.places)
-      if (await removePlace(place, step.files))
+      if (await oldSteps.removePlace(place, step.files))
         removed.push(...step.files.filter(({ path }) => path === place || path.startsWith(`${place}/`)));
   for (const file of temps) {
-    if ((await fileAt(file.path))?.written_ms !== file.written_ms) continue;
+    if ((await oldSteps.fileAt(file.path))?.written_ms !== file.written_ms) continue;
     await rm(file.path, { force: true });
     removed.push(file);
   }
