@@ -2,7 +2,7 @@
 import { priceBy, promptCut, estimateRequestTokens } from '../../model/tokens.js';
 import type { ZodType } from 'zod';
 import { readJsonAnswer, type BuiltRequest } from '../../model/prompts/index.js';
-import type { ModelAnswer, Role, CallKeyParts } from '../../model/ports.js';
+import type { ModelAnswer, CallKeyParts } from '../../model/ports.js';
 import { callKey } from '../../model/journal/index.js';
 import { ModelError, type ModelErrorKind } from '../../model/errors.js';
 import { BOUNDS, type Limits, type Timings } from '../../shared/limits.js';
@@ -75,20 +75,11 @@ export const downOf = (call: Call): { readonly down?: ModelDown } =>
 /** Formats whose answers are JSON. */
 const IN_JSON: ReadonlySet<string> = new Set(['structured-edit', 'json', 'paths']);
 
-export interface CallWanted {
-  readonly role: Role;
-  readonly file: string;
+export interface CallWanted extends Omit<CallKeyParts, 'stepKey' | 'instructions' | 'region'> {
   /** Lines of the file that the call is for, `401-800`; absent: all. */
   readonly region?: string;
-  readonly regeneration: number;
-  readonly bases: readonly string[];
-  readonly format: string;
-  readonly model: string;
-  readonly outputBudget_tokens: number;
   /** Beside the answer; absent or null: the model thinks as it does by itself. */
   readonly thinking?: Thinking | null;
-  readonly notes: BlobRef | null;
-  readonly refusal: BlobRef | null;
   /** Called only where the call is not recorded yet: later attempts send the stored request, whatever a deploy changed. */
   readonly build: () => Promise<BuiltRequest>;
 }
@@ -200,13 +191,13 @@ export interface JsonWanted<T> extends Omit<CallWanted, 'format' | 'refusal' | '
 }
 export type JsonAnswer<T> =
   | { readonly ok: true; readonly value: T; readonly usage: StepUsage }
-  | {
-      readonly ok: false;
-      readonly reason: PauseReason;
-      readonly message: string;
-      readonly usage: StepUsage;
-      readonly down?: ModelDown;
-    };
+  | { readonly ok: false; readonly reason: PauseReason; readonly told: Untold };
+/** Why there is no answer that can be used, and what was paid for it. */
+interface Untold {
+  readonly message: string;
+  readonly usage: StepUsage;
+  readonly down?: ModelDown;
+}
 
 const UNUSABLE = { truncated: 'truncation', unmarked: 'unmarked', invalid: 'attempts_exhausted' } as const;
 
@@ -244,16 +235,18 @@ export async function askForJson<T>(
     );
     usage = addUsage(usage, call.usage);
     if (call.outcome !== 'answered')
-      return { ok: false, reason: call.outcome, message: call.message, usage, ...downOf(call) };
+      return { ok: false, reason: call.outcome, told: { message: call.message, usage, ...downOf(call) } };
     // What is told goes into reports, documents and commits: secrets stay hidden in it.
     const { answer, written, nonce } = call;
     const reading = readJsonAnswer({ text: written, stopReason: answer.stopReason, nonce, requireMarker });
-    if (reading.outcome === 'declined') return { ok: false, reason: 'declined', message: reading.message, usage };
+    if (reading.outcome === 'declined')
+      return { ok: false, reason: 'declined', told: { message: reading.message, usage } };
     const checked =
       reading.outcome === 'complete' ? check(reading.value) : { ok: false as const, why: reading.message };
     if (checked.ok) return { ok: true, value: checked.value, usage };
     reason = reading.outcome === 'complete' ? 'attempts_exhausted' : UNUSABLE[reading.outcome];
     refusal = { why: checked.why, answer: written.replaceAll(nonce, '') };
   }
-  return { ok: false, reason, message: `no usable answer in ${calls} calls: ${refusal?.why ?? ''}`, usage };
+  const message = `no usable answer in ${calls} calls: ${refusal?.why ?? ''}`;
+  return { ok: false, reason, told: { message, usage } };
 }

@@ -115,7 +115,7 @@ export const scorePhase: Activity<'scorePhase'> = async (ports, input, scope) =>
       },
       { signal: AbortSignal.any([scope.signal, late]) },
     );
-    if (!advised.ok) return without(advised.message, advised.usage);
+    if (!advised.ok) return without(advised.told.message, advised.told.usage);
     return { ...reconcile(input.first, advised.value), message: null, usage: advised.usage };
   } catch (error) {
     // A score is no reason to wait for a model; being stopped is told on, for the next attempt to go on.
@@ -157,10 +157,7 @@ export const debugPhase: Activity<'debugPhase'> = async (ports, input, scope) =>
     },
     scope,
   );
-  if (!advised.ok) {
-    const { message, usage, down } = advised;
-    return { report: null, path: null, message, usage, ...(down === undefined ? {} : { down }) };
-  }
+  if (!advised.ok) return { report: null, path: null, ...advised.told };
   const { message: told } = await maskWords(ports, input, { message: advised.value }, scope.signal);
   const words = reportText(told);
   const name = `debug-${phase.id}-${input.regeneration}`;

@@ -81,10 +81,7 @@ export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, sco
     },
     scope,
   );
-  if (!advised.ok) {
-    const { message, usage, down } = advised;
-    return { outcome: 'failed', message, usage, ...(down === undefined ? {} : { down }) };
-  }
+  if (!advised.ok) return { outcome: 'failed', ...advised.told };
   const { action, why } = advised.value;
   const other = named.find(({ number }) => number === advised.value.phase);
   const replan = await putJson(blobs, { ...advised.value });

@@ -55,10 +55,7 @@ export const auditChange: Activity<'auditChange'> = async (ports, input, scope) 
     },
     scope,
   );
-  if (!answer.ok) {
-    const { reason, message, usage, down } = answer;
-    return { outcome: 'failed', reason, message, usage, ...(down === undefined ? {} : { down }) };
-  }
+  if (!answer.ok) return { outcome: 'failed', reason: answer.reason, ...answer.told };
   const report: AuditReport = { ...answer.value, partly: shown.partly };
   const isFailed = report.verdict.startsWith('fail');
   const told = { output: auditLines(report).join('\n'), summary: report.verdict, suggestions: [], diffs };

@@ -1,5 +1,4 @@
 /** Reads `emend.yaml`, or its absence -> `ProjectConfig` with every default filled in. docs/configuration.md describes the keys. */
-import { isRecord } from '../../shared/text.js';
 import { z } from 'zod';
 import ignore from 'ignore';
 import {
@@ -11,12 +10,11 @@ import {
   type Guard,
   type Tolerance,
 } from '../../shared/formats.js';
-import { checkKeys, findings, yamlProblems, type Findings } from '../source/check.js';
+import { readMap, type checkKeys, type Findings } from '../source/check.js';
 import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { protectedBy } from './protected-paths.js';
 import * as schema from '../source/schemas.js';
 import type { Checked, ModelEntry, ProjectConfig } from './types.js';
-import { readYaml } from '../source/yaml.js';
 
 const price = (() => {
   const what = 'US dollars per million tokens, from 0 to 100000, or null where it is not known';
@@ -125,14 +123,11 @@ export const CONFIG_KEYS = Object.keys(SHAPE);
 
 /** `source` null: there is no `emend.yaml`, all defaults. Every problem has the code `config_invalid` and starts `path:line:`. */
 export function parseConfig(source: string | null, path: string): Checked<ProjectConfig> {
-  const yaml = readYaml((source ?? '').replace(/^\uFEFF/, ''), 0);
-  if (!yaml.ok) return { ok: false, problems: yamlProblems(path, 'config_invalid', yaml.faults) };
-  const found = findings(path, 'config_invalid', yaml.lineOf);
-  const map = yaml.value ?? {};
-  if (!isRecord(map)) found.add([], 'a map of keys', map);
-  const settings = isRecord(map) ? checkKeys(map, SHAPE, found) : {};
-  explainModes(settings, found);
-  return found.problems.length > 0 ? { ok: false, problems: found.problems } : { ok: true, value: filledIn(settings) };
+  const read = readMap(source ?? '', SHAPE, { file: path, code: 'config_invalid' });
+  if (!read.ok) return read;
+  const { said, found } = read;
+  explainModes(said, found);
+  return found.problems.length > 0 ? { ok: false, problems: found.problems } : { ok: true, value: filledIn(said) };
 }
 
 /** Limits that contradict each other within the file. */

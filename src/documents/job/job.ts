@@ -1,11 +1,10 @@
 /** Reads a job file: YAML front matter and Markdown instructions -> `Job`, or every problem at once. docs/jobs.md describes the keys. */
-import { isRecord } from '../../shared/text.js';
 import { posix } from 'node:path';
 import type { z } from 'zod';
 import { problem } from '../../shared/problems.js';
 import type { LimitName } from '../../shared/limits.js';
-import { checkKeys, findings, yamlProblems, type Findings } from '../source/check.js';
-import { firstHeading, splitFrontMatter, readYaml } from '../source/yaml.js';
+import { readMap, type checkKeys, type Findings } from '../source/check.js';
+import { firstHeading, splitFrontMatter } from '../source/yaml.js';
 import * as schema from '../source/schemas.js';
 import { EFFORTS, type Checked, type Job, type JobMode } from './types.js';
 
@@ -46,14 +45,12 @@ export function parseJob(source: string, path: string): Checked<Job> {
   if (!parts.ok) return { ok: false, problems: [problem('job_invalid', `${path}:${parts.line}: ${parts.message}`)] };
   const empty = parts.body.trim() === '' ? [problem('job_invalid', `${path}:${parts.bodyLine}: ${EMPTY}`)] : [];
 
-  const yaml = readYaml(parts.yaml ?? '', 1);
-  if (!yaml.ok) return { ok: false, problems: [...yamlProblems(path, 'job_invalid', yaml.faults), ...empty] };
-  const found = findings(path, 'job_invalid', yaml.lineOf);
-  const map = yaml.value ?? {};
-  if (!isRecord(map)) found.add([], 'front matter that is a map of keys', map);
-  const front = isRecord(map) ? checkKeys(map, SHAPE, found) : {};
+  const place = { file: path, code: 'job_invalid', lineOffset: 1, what: 'front matter that is a map of keys' } as const;
+  const read = readMap(parts.yaml ?? '', SHAPE, place);
+  if (!read.ok) return { ok: false, problems: [...read.problems, ...empty] };
+  const { said: front, map, found } = read;
   const outputFiles = joinedOutputs(front, found);
-  checkTogether(front, isRecord(map) ? map : {}, found);
+  checkTogether(front, map ?? {}, found);
   checkDeleted(front, outputFiles, found);
   const limits = bothLimits(front, found);
   const problems = [...found.problems, ...empty];
@@ -64,7 +61,7 @@ export function parseJob(source: string, path: string): Checked<Job> {
       ...jobOf(path, parts.body, front),
       outputFiles,
       limits,
-      lines: linesOf(map, yaml.lineOf),
+      lines: linesOf(map ?? {}, read.lineOf),
     },
   };
 }
@@ -174,9 +171,12 @@ const saidOrNull = <K extends keyof Front>(front: Front, keys: readonly K[]) =>
   };
 
 /** Lines of every key and of every item of a list. */
-function linesOf(map: unknown, lineOf: (path: readonly PropertyKey[]) => number): Readonly<Record<string, number>> {
+function linesOf(
+  map: Readonly<Record<string, unknown>>,
+  lineOf: (path: readonly PropertyKey[]) => number,
+): Readonly<Record<string, number>> {
   const lines: Record<string, number> = {};
-  for (const [key, value] of Object.entries(isRecord(map) ? map : {})) {
+  for (const [key, value] of Object.entries(map)) {
     lines[key] = lineOf([key]);
     if (Array.isArray(value)) value.forEach((_, index) => (lines[`${key}.${index}`] = lineOf([key, index])));
   }

@@ -2,17 +2,15 @@
  * A review policy: what `emend run --policy FILE` may approve without a person. It only ever says less than a person: what lies outside
  * any of its bounds waits. Pure. docs/cli.md describes the keys.
  */
-import { isRecord } from '../../shared/text.js';
 import ignore from 'ignore';
 import { z } from 'zod';
 import { FORMATS, TOLERANCES, SEVERITIES, type Format, type Tolerance, type Severity } from '../../shared/formats.js';
 import { problem, type Problem } from '../../shared/problems.js';
 import type { LedgerRow } from '../../shared/run.js';
 import type { ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
-import { checkKeys, findings, yamlProblems } from '../source/check.js';
+import { readMap } from '../source/check.js';
 import { oneOf, text, wholeNumber } from '../source/schemas.js';
 import type { Checked } from './types.js';
-import { readYaml } from '../source/yaml.js';
 
 const CHANGES = ['edit', 'create', 'delete', 'move'] as const;
 
@@ -64,13 +62,10 @@ const NEXT = 'Mend the named line of the policy; docs/cli.md describes its keys.
 
 /** Every problem starts `path:line:`. `paths` must be said: a policy without it would approve everywhere. */
 export const parsePolicy = (source: string, path: string): Checked<Policy> => {
-  const yaml = readYaml(source.replace(/^\uFEFF/, ''), 0);
-  if (!yaml.ok) return { ok: false, problems: withNext(yamlProblems(path, 'config_invalid', yaml.faults)) };
-  const found = findings(path, 'config_invalid', yaml.lineOf);
-  const map = yaml.value ?? {};
-  if (!isRecord(map)) found.add([], 'a map of keys', map);
-  const said = isRecord(map) ? checkKeys(map, SHAPE, found) : {};
-  if (isRecord(map) && !Object.hasOwn(map, 'paths'))
+  const read = readMap(source, SHAPE, { file: path, code: 'config_invalid' });
+  if (!read.ok) return { ok: false, problems: withNext(read.problems) };
+  const { said, map, found } = read;
+  if (map !== null && !Object.hasOwn(map, 'paths'))
     found.add(['paths'], 'a list of gitignore-style patterns', undefined);
   if (found.problems.length > 0) return { ok: false, problems: withNext(found.problems) };
   const policy: Policy = {

@@ -1,8 +1,8 @@
 /** Checks a YAML map key by key and collects EVERY problem, each naming file, line, key, what was expected and what was received. */
 import type { z } from 'zod';
 import { problem, type Problem } from '../../shared/problems.js';
-import { cut } from '../../shared/text.js';
-import type { YamlFault } from './yaml.js';
+import { cut, isRecord } from '../../shared/text.js';
+import { readYaml } from './yaml.js';
 
 const JOB_VALUE_CHARS = 60; // bound: A value of a job file or `emend.yaml` in a message.
 
@@ -57,7 +57,7 @@ type Code = 'job_invalid' | 'config_invalid';
 
 const keyName = (path: readonly PropertyKey[]): string => path.map(String).join('.');
 
-export function findings(file: string, code: Code, lineOf: (path: readonly PropertyKey[]) => number): Findings {
+function findings(file: string, code: Code, lineOf: (path: readonly PropertyKey[]) => number): Findings {
   const problems: Problem[] = [];
   const where = (path: readonly PropertyKey[]): string =>
     `${file}:${lineOf(path)}: ${path.length === 0 ? '' : `${keyName(path)}: `}`;
@@ -68,9 +68,6 @@ export function findings(file: string, code: Code, lineOf: (path: readonly Prope
     say: (path, sentence, next) => problems.push(problem(code, `${where(path)}${sentence}`, next)),
   };
 }
-
-export const yamlProblems = (file: string, code: Code, faults: readonly YamlFault[]): readonly Problem[] =>
-  faults.map(({ line, column, message }) => problem(code, `${file}:${line}:${column}: bad YAML: ${message}`));
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Parsed<S extends Shape> = { readonly [K in keyof S]?: z.output<S[K]> };
@@ -102,6 +99,29 @@ export function checkKeys<S extends Shape>(
       }
   }
   return parsed as Parsed<S>;
+}
+
+interface MapPlace {
+  readonly file: string;
+  readonly code: Code;
+  /** Lines of the file above the YAML. */
+  readonly lineOffset?: number;
+  /** What the YAML should be. */
+  readonly what?: string;
+}
+/** A YAML map by the schemas of its keys; `map`: as written, null: it is none. Of bad YAML its syntax errors are all that is told. */
+export function readMap<S extends Shape>(source: string, shape: S, place: MapPlace) {
+  const { file, code, lineOffset = 0, what = 'a map of keys' } = place;
+  const yaml = readYaml(source.replace(/^\uFEFF/, ''), lineOffset);
+  if (!yaml.ok) {
+    const at = yaml.faults.map(({ line, column, message }) => `${file}:${line}:${column}: bad YAML: ${message}`);
+    return { ok: false as const, problems: at.map((message) => problem(code, message)) };
+  }
+  const found = findings(file, code, yaml.lineOf);
+  const value = yaml.value ?? {};
+  const map = isRecord(value) ? value : null;
+  if (map === null) found.add([], what, value);
+  return { ok: true as const, said: checkKeys(map ?? {}, shape, found), map, found, lineOf: yaml.lineOf };
 }
 
 function unknownKey(path: readonly PropertyKey[], known: readonly string[], found: Findings): void {
