@@ -1,96 +1,79 @@
 /** Collapses expanded phases and stages: their own bytes come back where they were. Pure: files in, files out. */
 import { anchorsOf, hasAnchorLinks, relocated } from './anchors.js';
-import {
-  counted,
-  linksOf,
-  personLines,
-  placed,
-  refused,
-  retargeted,
-  sameParts,
-  treeOf,
-  withLines,
-  type Change,
-  type Changed,
-} from './change.js';
+import * as changes from './change.js';
 import { definedIn, relink, up } from './links.js';
-import {
-  baseOf,
-  folderOf,
-  mainFile,
-  isExpanded,
-  isOverview,
-  isPlanExpanded,
-  listExpanded,
-  phaseOf,
-  stageOf,
-  type PartNode,
-  type PlanTree,
-} from './tree.js';
+import * as trees from './tree.js';
 import type { PartFile } from './parse.js';
 import { readMarkdown } from './markdown.js';
 import { outlineOf, removeMarker } from './reading.js';
 import { splice, type PartHeading, type TextSplice } from './types.js';
 
 /** Phase N: where it was the last expanded one, the plan is one file again. */
-export function collapsePhase(given: PlanTree, number: number): Change {
-  const first = phaseOf(given, number);
+export function collapsePhase(given: trees.PlanTree, number: number): changes.Change {
+  const first = trees.phaseOf(given, number);
   if (first?.file == null) return notExpanded(given.main.file, first, `Phase ${number}`);
-  const stages = listExpanded(first.stages);
+  const stages = trees.listExpanded(first.stages);
   if (stages.length > 0)
-    return refused(
+    return changes.refused(
       first.file.path,
       1,
       `expected no expanded stages, and Stage ${stages.join(', ')} of Phase ${number} are; collapse them first`,
     );
-  const unfolded = isOverview(first) ? treeOf(outOfOverview(given, first)) : given;
-  const tree = anchorsBack(unfolded, (each) => phaseOf(each, number), mainFile(unfolded.place));
-  const node = phaseOf(tree, number);
+  const unfolded = trees.isOverview(first) ? changes.treeOf(outOfOverview(given, first)) : given;
+  const tree = anchorsBack(unfolded, (each) => trees.phaseOf(each, number), trees.mainFile(unfolded.place));
+  const node = trees.phaseOf(tree, number);
   if (node?.file == null)
-    return refused(given.main.file, first.part.heading.line, 'the phase is lost where its links change');
+    return changes.refused(given.main.file, first.part.heading.line, 'the phase is lost where its links change');
   const back = bodyBack(node, node.file, tree.main.eol);
   if (!back.ok) return back;
-  const path = mainFile(tree.place);
+  const path = trees.mainFile(tree.place);
   const files = new Map(tree.files);
   files.delete(node.file.path);
-  files.set(path, splice(tree.main.source, [...back.splices, ...counted(tree.main, -1)]));
-  const kept = `${folderOf(path)}/`;
-  const inside = treeOf({ place: tree.place, files: retargeted(files, node.file.path, path, kept) });
-  return sameParts(
+  files.set(path, splice(tree.main.source, [...back.splices, ...changes.counted(tree.main, -1)]));
+  const kept = `${trees.folderOf(path)}/`;
+  const inside = changes.treeOf({ place: tree.place, files: changes.retargeted(files, node.file.path, path, kept) });
+  return changes.sameParts(
     given,
-    isPlanExpanded(inside) ? { ok: true, ...inside } : { ok: true, ...placed(inside, false, up) },
+    trees.isPlanExpanded(inside) ? { ok: true, ...inside } : { ok: true, ...changes.placed(inside, false, up) },
   );
 }
 
 /** Stage M of phase N: where it was the last, the phase is one file again. */
-export function collapseStage(given: PlanTree, phase: number, number: number): Change {
-  const whole = phaseOf(given, phase);
+export function collapseStage(given: trees.PlanTree, phase: number, number: number): changes.Change {
+  const whole = trees.phaseOf(given, phase);
   if (whole?.file == null) return notExpanded(given.main.file, whole, `Phase ${phase}`);
-  const first = stageOf(whole, number);
+  const first = trees.stageOf(whole, number);
   if (first?.file == null) return notExpanded(whole.file.path, first, `Stage ${number} of Phase ${phase}`);
-  const find = (each: PlanTree): PartNode | undefined => {
-    const of = phaseOf(each, phase);
-    return of === undefined ? undefined : stageOf(of, number);
+  const find = (each: trees.PlanTree): trees.PartNode | undefined => {
+    const of = trees.phaseOf(each, phase);
+    return of === undefined ? undefined : trees.stageOf(of, number);
   };
   const tree = anchorsBack(given, find, whole.file.path);
-  const node = phaseOf(tree, phase);
+  const node = trees.phaseOf(tree, phase);
   const stage = find(tree);
   if (node?.file == null || stage?.file == null)
-    return refused(whole.file.path, first.part.heading.line, 'the stage is lost where its links change');
+    return changes.refused(whole.file.path, first.part.heading.line, 'the stage is lost where its links change');
   const back = bodyBack(stage, stage.file, tree.main.eol);
   if (!back.ok) return back;
   const files = new Map(tree.files);
   files.delete(stage.file.path);
   files.set(node.file.path, splice(node.file.source, back.splices));
-  const kept = `${folderOf(node.file.path)}/`;
-  const inside = treeOf({ place: tree.place, files: retargeted(files, stage.file.path, node.file.path, kept) });
-  const overview = phaseOf(inside, phase);
-  const folds = overview !== undefined && isOverview(overview) && !overview.stages.some(isExpanded);
-  return sameParts(given, { ok: true, ...(folds ? outOfOverview(inside, overview) : inside) });
+  const kept = `${trees.folderOf(node.file.path)}/`;
+  const inside = changes.treeOf({
+    place: tree.place,
+    files: changes.retargeted(files, stage.file.path, node.file.path, kept),
+  });
+  const overview = trees.phaseOf(inside, phase);
+  const folds = overview !== undefined && trees.isOverview(overview) && !overview.stages.some(trees.isExpanded);
+  return changes.sameParts(given, { ok: true, ...(folds ? outOfOverview(inside, overview) : inside) });
 }
 
 /** The same tree with every `#anchor` as it is to be once the part's text is back in `holder`. */
-function anchorsBack(tree: PlanTree, find: (tree: PlanTree) => PartNode | undefined, holder: string): PlanTree {
+function anchorsBack(
+  tree: trees.PlanTree,
+  find: (tree: trees.PlanTree) => trees.PartNode | undefined,
+  holder: string,
+): trees.PlanTree {
   const node = find(tree);
   if (node?.file == null || ![...tree.files.values()].some(hasAnchorLinks)) return tree;
   const { path, source, body } = node.file;
@@ -108,30 +91,34 @@ function anchorsBack(tree: PlanTree, find: (tree: PlanTree) => PartNode | undefi
   const after = new Map([[holder, anchorsOf(text, heading.from, returned, true)]]);
   const files = relocated(tree.files, { holder, file: path, way: 'back', before, after });
   const same = [...files].every(([name, each]) => each === tree.files.get(name));
-  return same ? tree : treeOf({ place: tree.place, files });
+  return same ? tree : changes.treeOf({ place: tree.place, files });
 }
 
 const titleOf = (source: string): number => outlineOf(source).headings[0]?.from ?? -1;
 
-const notExpanded = (file: string, node: PartNode | undefined, what: string): Change =>
-  refused(file, node?.part.heading.line ?? 1, node === undefined ? `there is no ${what}` : `${what} is not expanded`);
+const notExpanded = (file: string, node: trees.PartNode | undefined, what: string): changes.Change =>
+  changes.refused(
+    file,
+    node?.part.heading.line ?? 1,
+    node === undefined ? `there is no ${what}` : `${what} is not expanded`,
+  );
 
 /** The heading without its marker, and under it the part's own text with whatever a person added to header and summary. */
 function bodyBack(
-  { part, source }: PartNode,
+  { part, source }: trees.PartNode,
   file: PartFile,
   eol: string,
-): { readonly ok: true; readonly splices: readonly TextSplice[] } | Extract<Change, { ok: false }> {
+): { readonly ok: true; readonly splices: readonly TextSplice[] } | Extract<changes.Change, { ok: false }> {
   const { heading, body } = part;
   const written = file.source.slice(file.body.from, file.body.to);
   const fitted = fittedHeadings(written, file, heading);
   if (typeof fitted !== 'string') return { ok: false, faults: [fitted] };
   const header = file.source.slice(file.header.from, file.header.to);
   const added = [
-    ...personLines(header, file, heading.name, definedIn(source)),
-    ...personLines(source.slice(body.from, body.to), file, heading.name, definedIn(file.source, file.body)),
+    ...changes.personLines(header, file, heading.name, definedIn(source)),
+    ...changes.personLines(source.slice(body.from, body.to), file, heading.name, definedIn(file.source, file.body)),
   ];
-  const text = withLines(fitted, added, eol);
+  const text = changes.withLines(fitted, added, eol);
   const ended = body.to === source.length || /[\r\n]$/.test(text) ? text : text + eol;
   return { ok: true, splices: [...removeMarker(heading, 'EXPANDED'), { ...body, text: ended }] };
 }
@@ -160,15 +147,15 @@ function fittedHeadings(text: string, file: PartFile, { level, kind, number }: P
 const STRUCTURE = /(?:\r\n|\n|\r)\*\*Structure\*\*: \d+ stages?(?=\r|\n|$)/;
 
 /** The phase's overview as its file beside the folder. */
-function outOfOverview({ place, files }: PlanTree, { file }: PartNode): Omit<Changed, 'ok'> {
+function outOfOverview({ place, files }: trees.PlanTree, { file }: trees.PartNode): Omit<changes.Changed, 'ok'> {
   if (file === null) throw new Error('Only an expanded phase has an overview.');
-  const folder = baseOf(folderOf(file.path));
-  const path = `${folderOf(folderOf(file.path))}/${folder}.md`;
-  const back = new Map(retargeted(files, file.path, path, `${folderOf(folderOf(file.path))}/`));
+  const folder = trees.baseOf(trees.folderOf(file.path));
+  const path = `${trees.folderOf(trees.folderOf(file.path))}/${folder}.md`;
+  const back = new Map(changes.retargeted(files, file.path, path, `${trees.folderOf(trees.folderOf(file.path))}/`));
   const source = back.get(file.path) ?? file.source;
   const structure = STRUCTURE.exec(source.slice(0, file.header.to));
   const text = splice(source, [
-    ...relink(linksOf(source), (target) => up(target, { folder, self: null })),
+    ...relink(changes.linksOf(source), (target) => up(target, { folder, self: null })),
     ...(structure === null ? [] : [{ from: structure.index, to: structure.index + structure[0].length, text: '' }]),
   ]);
   back.delete(file.path);
