@@ -94,30 +94,13 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   abort: 'end the run; what was applied and not committed is rolled back',
 };
 
+const BY_FILE: ReadonlySet<string> = new Set(
+  'approve skip revise select retry manual rebase regenerate take_theirs'.split(' '),
+);
 /** Answers that resolve every file of a decision at once; the others may name files. */
-export const WHOLE_ANSWERS: readonly Answer[] = [
-  'abort',
-  'keep',
-  'run',
-  'other',
-  'no_tests',
-  'wait',
-  'expand',
-  'continue',
-  'force',
-  'take_new',
-  'keep_old',
-  'resume',
-  'restart',
-  'run_once',
-  'run_without',
-  'adopt',
-  'mask',
-  'send',
-  'start',
-  'fix',
-  'known',
-];
+export const WHOLE_ANSWERS: readonly Answer[] = (Object.keys(ANSWER_MEANS) as Answer[]).filter(
+  (answer) => !BY_FILE.has(answer),
+);
 
 /** `approve` where files failed takes all that are done, which the decision does not list. */
 export const isOfTheRest = ({ reason }: Pick<DecisionPoint, 'reason'>, answer: Answer): boolean =>

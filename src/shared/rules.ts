@@ -8,17 +8,8 @@ import { BOUNDS, LIMITS, type LimitName, type LimitSpec } from './limits.js';
 
 const BOUND_NAMES = [
   ...(['reason_chars', 'note_bytes', 'selectedChanges', 'requestsKept', 'eventsKept', 'ignoredKept'] as const),
-  ...([
-    'driftsKept',
-    'shownKey_chars',
-    'leastChunks',
-    'chunks_perFile',
-    'countTotal_ms',
-    'countAttempts',
-    'idleMoves',
-    'runSignals',
-    'signalPause_ms',
-  ] as const),
+  ...(['driftsKept', 'shownKey_chars', 'leastChunks', 'chunks_perFile', 'countTotal_ms', 'countAttempts'] as const),
+  ...(['idleMoves', 'runSignals', 'signalPause_ms'] as const),
 ] as const;
 const SHOWN_NAMES = ['request_chars', 'signal_chars'] as const;
 const STORE_NAMES = ['hook_s', 'format_s', 'worktreeAdd_s'] as const;

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { testsOfPlan } from '../../src/activities/plan/plan-tests.js';
+import { testsOfPlan } from '../../src/activities/plan/read-plan.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { remember } from '../../src/activities/step/verify.js';
 import { reportOf } from '../../src/documents/plan/index.js';

@@ -1,8 +1,13 @@
 /** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
 import { putJson } from '../../stores/ports.js';
-import type { PhaseId, PhaseMarker, PhaseCategory, PhaseReading, ReadyPlan } from '../../shared/plan.js';
+import type { PhaseId, PhaseMarker, PhaseCategory, PhaseReading, PlanTests, ReadyPlan } from '../../shared/plan.js';
 import { parseConfig, resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
-import { readPlan as readFiles, type ReadPlan, pathsOfPlan } from '../../workspace/documents/index.js';
+import {
+  discoverPlanTests,
+  readPlan as readFiles,
+  type ReadPlan,
+  pathsOfPlan,
+} from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
 import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../shared/plan-activities.js';
 import { fail, ProblemsError } from '../../shared/problems.js';
@@ -19,7 +24,7 @@ import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
 import { filesOf } from './phase-job.js';
 import { checkpointOfRun, findResumePoint } from './resume.js';
-import { testsOfPlan } from './plan-tests.js';
+import { foundTests, testPlanOf } from '../step/verify.js';
 
 // bound: A mark that is gone each time the plan is read is written this often again; then a person is asked who takes it out.
 const LOST_MARKS = 3;
@@ -258,4 +263,30 @@ function fullText(node: plans.PartNode): string {
     return `#### Stage ${number}: ${name}\n\n${fullText(stage)}`;
   });
   return [own, ...stages].join('\n\n');
+}
+
+// The test commands of a plan, as they were found: which of them run, and which a person is asked about.
+
+/** `phases` with their ids in the same order. */
+export async function testsOfPlan(
+  ports: ActivityPorts,
+  { workspace, reading, planPath }: Pick<ReadPlanInput, 'workspace' | 'reading' | 'planPath'>,
+  { plan, root, config }: { plan: ReadPlan; root: string; config: Pick<ProjectConfig, 'test' | 'trustsTests'> },
+  { phases, ids }: { phases: readonly plans.PhaseReport[]; ids: readonly PhaseId[] },
+): Promise<PlanTests> {
+  if (Array.isArray(config.test)) return { commands: config.test, found: null };
+  // What a replan of this run wrote is committed by now: only the first reading looks at the base.
+  const trusts = config.trustsTests === true && reading === 1;
+  // Where they may have stood before an expansion, too.
+  const own = [...new Set([`${planPath}.md`, ...pathsOfPlan(plan, root)])];
+  let all: PlanTests = { commands: [], found: null, phases: {} };
+  for (const { phase, ...found } of await discoverPlanTests(plan, root, phases)) {
+    const paths = phase === null ? found.definedBy.map(({ path }) => path) : own;
+    const tests = await foundTests(ports, workspace, found, { trusts, paths });
+    if (phase !== null) {
+      const id = ids[phases.findIndex(({ number }) => number === phase)] ?? '';
+      all = { ...all, phases: { ...all.phases, [id]: tests } };
+    } else all = found.commands.length === 0 ? { ...all, unset: true } : { ...all, ...testPlanOf(tests) };
+  }
+  return all;
 }
