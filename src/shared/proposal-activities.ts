@@ -5,15 +5,6 @@ import type { Finding } from './formats.js';
 import type { Problem } from './problems.js';
 import type { BlobRef, StepKey } from './ids.js';
 
-export interface VerificationFailure {
-  readonly kind: string | null;
-  readonly signature: string | null;
-  readonly summary: string;
-  readonly output: BlobRef | null;
-  /** What helps with failures of that kind. */
-  readonly suggestions: readonly string[];
-}
-
 /** What every activity input has: who it works for, and the events to append to the archive. */
 export interface ActivityBase {
   readonly stepKey: StepKey;
@@ -230,6 +221,8 @@ export interface TestOutput {
   /** Names of tests that failed, as their runner prints them; empty where it names none. */
   readonly failed: readonly string[];
 }
+/** Outcomes of tests that nothing speaks against. */
+export const PASSED: readonly string[] = ['pass', 'pass_with_warnings', 'no_tests'];
 export type VerifyOutcome = VerifyResult | NoSandbox | SandboxBlocks | ChangedFiles;
 export interface VerifyResult {
   readonly outcome: 'pass' | 'pass_with_warnings' | 'fail_soft' | 'fail_hard' | 'no_tests';
@@ -246,6 +239,8 @@ export interface VerifyResult {
   /** Other files of the repository that the tests changed; absent: none. */
   readonly alsoChanged?: readonly string[];
 }
+/** What a decision about failed tests tells of them. */
+export type VerificationFailure = Pick<VerifyResult, 'kind' | 'signature' | 'summary' | 'output' | 'suggestions'>;
 
 export interface RollbackInput extends ActivityBase {
   readonly workspace: string;

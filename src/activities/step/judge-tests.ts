@@ -1,5 +1,11 @@
 /** What came of a person's commands, and which of the tests that failed did so before the change. */
-import type { TestOutput, VerifyInput, VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
+import {
+  PASSED,
+  type TestOutput,
+  type VerifyInput,
+  type VerifyOutcome,
+  type VerifyResult,
+} from '../../shared/proposal-activities.js';
 import type { BaseTests } from '../../shared/step-activities.js';
 import { getJson, putJson } from '../../stores/ports.js';
 import { classifyFailure, failedTests, failingTests, type CommandOutcome } from '../../workspace/commands/index.js';
@@ -19,9 +25,7 @@ const RAN_NOTHING = [/^No tests found/m, /no test files\]/, /collected 0 items/,
 /** A runner's own count or a compiler's line; npm's notices about itself (`npm warn …`) say nothing about the change. */
 const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
 
-const PASSED = ['pass', 'pass_with_warnings', 'no_tests'] as const;
-export const isPassed = (outcome: VerifyOutcome): outcome is VerifyResult & { outcome: (typeof PASSED)[number] } =>
-  PASSED.some((passed) => passed === outcome.outcome);
+export const isPassed = (result: VerifyOutcome): result is VerifyResult => PASSED.includes(result.outcome);
 
 /** By name: those that failed before, and those that did not; null: they cannot be told apart. */
 function apart({ exit, output }: Ran, base: BaseTests | null) {

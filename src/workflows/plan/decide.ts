@@ -106,16 +106,12 @@ function resolvePhase(state: PlanState, id: PhaseId, request: DecisionRequest, n
   if (at === 'merging') return resolveMerge(state, id, request);
   // Its worktree, or the tests before it begins: the same move again.
   if (at === 'worktrees' && request.answer === 'retry') return state;
+  const jobless = withPhase(state, id, { job: null });
   switch (request.answer) {
     case 'manual':
-      return closePhase(withPhase(state, id, { job: null }), id, { as: 'completed', why: 'done by hand' }, now);
+      return closePhase(jobless, id, { as: 'completed', why: 'done by hand' }, now);
     case 'skip':
-      return closePhase(
-        withPhase(state, id, { job: null }),
-        id,
-        { as: 'skipped', why: request.note ?? 'skipped by a person' },
-        now,
-      );
+      return closePhase(jobless, id, { as: 'skipped', why: request.note ?? 'skipped by a person' }, now);
     default: {
       const { tree: made, worktree: last } = phaseOf(state, id);
       const worktree = made === null ? last : null;

@@ -20,6 +20,7 @@ import {
   type PhaseEntry,
   type PlanState,
 } from './state.js';
+import { PASSED } from '../../shared/proposal-activities.js';
 import { describeUnfinished } from '../../shared/event-text.js';
 
 export interface EndedPhase {
@@ -32,8 +33,7 @@ export interface EndedPhase {
 }
 
 /** A pass, or nothing to run. */
-const isPassed = ({ verification }: StepResult): boolean =>
-  verification === null || ['pass', 'pass_with_warnings', 'no_tests'].includes(verification);
+const isPassed = ({ verification }: StepResult): boolean => verification === null || PASSED.includes(verification);
 
 export function onPhaseEnded(
   before: PlanState,

@@ -102,13 +102,8 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
 function askResume(state: PlanState, { why, phases }: ResumePoint): PlanState {
   const committed = phases.flatMap((left) => (left.committed === null ? [] : [phaseOf(state, left.id)]));
   const done = committed.map(({ number, name }) => `Phase ${number} (${name})`);
-  const message = cut(
-    state,
-    [
-      `an earlier run of the plan left ${done.length === 0 ? 'a checkpoint' : `${done.join(', ')} committed and not marked`}`,
-      why.join('; '),
-    ].join(': '),
-  );
+  const what = done.length === 0 ? 'a checkpoint' : `${done.join(', ')} committed and not marked`;
+  const message = cut(state, `an earlier run of the plan left ${what}: ${why.join('; ')}`);
   return asking({ ...state, asked: null }, 'resume', message);
 }
 

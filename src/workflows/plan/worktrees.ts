@@ -1,7 +1,7 @@
 /** Phases that run beside each other: their worktrees, the merges into the plan's own branch, the tests of what came together. Pure. */
 import type { PhaseId } from '../../shared/plan.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
-import type { VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
+import { PASSED, type VerifyOutcome, type VerifyResult } from '../../shared/proposal-activities.js';
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
@@ -28,15 +28,12 @@ export function onWorktree(state: PlanState, id: PhaseId, name: string, result: 
   const made = names.includes(name) ? state : within(state, 'worktrees', { made: [...names, name] });
   if (result.outcome === 'ready') {
     const { workspace, base } = result;
-    return withPhase(made, id, {
-      worktree: { name, workspace },
-      tree: { name, base },
-    });
+    return withPhase(made, id, { worktree: { name, workspace }, tree: { name, base } });
   }
   return askAbout(made, id, 'engine_failed', `the worktree of Phase ${phaseOf(state, id).number}: ${result.why}`);
 }
 
-const passed = ({ outcome }: VerifyResult): boolean => ['pass', 'pass_with_warnings', 'no_tests'].includes(outcome);
+const passed = ({ outcome }: VerifyResult): boolean => PASSED.includes(outcome);
 
 /** Before the phases begin (`base`): where the tests fail already nothing is paid for. After the merges: do they still pass together? */
 export function onGroupVerified(state: PlanState, base: boolean, result: VerifyOutcome, now: number): PlanState {
@@ -85,17 +82,13 @@ export function resolveMerge(state: PlanState, id: PhaseId, request: DecisionReq
   const phase = phaseOf(state, id);
   const commits = state.records.commits.filter((commit) => !phase.commits.includes(commit));
   const unfinished = { commits: [], worktree: null, tree: null, merged: false, job: null, result: null };
+  const without = (change: Partial<PhaseEntry>): PlanState =>
+    within(withPhase(state, id, { ...unfinished, ...change }), 'records', { commits });
   switch (request.answer) {
     case 'regenerate':
-      return within(withPhase(state, id, { ...unfinished, status: 'pending', note: request.note ?? null }), 'records', {
-        commits,
-      });
-    case 'skip': {
-      const why = 'its merge was skipped by a person';
-      return within(withPhase(state, id, { ...unfinished, status: 'skipped', why, marked: false }), 'records', {
-        commits,
-      });
-    }
+      return without({ status: 'pending', note: request.note ?? null });
+    case 'skip':
+      return without({ status: 'skipped', why: 'its merge was skipped by a person', marked: false });
     case 'manual':
       return withPhase(state, id, { merged: true });
     default:

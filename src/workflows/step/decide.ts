@@ -84,19 +84,9 @@ function takeAnswer(state: StepState, request: DecisionRequest, now: number): St
   const effected = onward(perFile(set, open, request, files), now);
   if (!complete && !rulesOf(state).wholeAnswers.includes(request.answer))
     return { ...effected, decision: { ...open, answered }, pendingRecords: records };
-  return resolve(
-    emit(
-      {
-        ...effected,
-        ...resolvedBy(state, open, records, now),
-      },
-      now,
-      { type: 'decision_resolved', decision: open.id, reason: open.reason },
-    ),
-    { ...open, answered },
-    request,
-    now,
-  );
+  const closed = { ...effected, ...resolvedBy(state, open, records, now) };
+  const resolved = emit(closed, now, { type: 'decision_resolved', decision: open.id, reason: open.reason });
+  return resolve(resolved, { ...open, answered }, request, now);
 }
 
 /** Ends the step, whatever it does or waits for; an open decision is resolved by it. */

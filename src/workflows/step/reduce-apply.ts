@@ -3,6 +3,7 @@ import { within } from '../frame/machine.js';
 import { type Chunk, wantsAudit } from './effects.js';
 import {
   linesChanged,
+  PASSED,
   type ApplyResult,
   type CommitResult,
   type ConflictFile,
@@ -200,8 +201,7 @@ export function onVerified(before: StepState, result: VerifyOutcome, now: number
   const { alsoChanged = [] } = result;
   const message = cut(state, `the tests changed other files, too: ${alsoChanged.join(', ')}`);
   const told = alsoChanged.length === 0 ? verified : emit(verified, now, { type: 'warning', message });
-  if (result.outcome === 'pass' || result.outcome === 'pass_with_warnings' || result.outcome === 'no_tests')
-    return afterTests(told, now);
+  if (PASSED.includes(result.outcome)) return afterTests(told, now);
   if (result.transient && !(stage.at === 'verify' && stage.longer))
     return { ...told, stage: { at: 'verify', longer: true } };
   const { kind, signature, output, summary, suggestions } = result;

@@ -22,32 +22,16 @@ import { cut, knows } from '../../shared/rules.js';
 const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);
 
 /** One call a file from here on; `brief`: they agree on names beforehand. */
-export const splitByFile = (
-  state: StepState,
-  reason: string,
-  now: number,
-  briefWanted = state.edits.files.length > 1,
-): StepState =>
-  emit(
-    within(state, 'edits', {
-      combined: null,
-      split: true,
-      briefWanted,
-      files: state.edits.files.map(countedIn(state)),
-    }),
-    now,
-    {
-      type: 'edit_split_triggered',
-      reason,
-      file_count: state.edits.files.length,
-    },
+export function splitByFile(state: StepState, reason: string, now: number, brief?: boolean): StepState {
+  const { files: before, combined } = state.edits;
+  // Answers about all files were answers about each.
+  const files = before.map((file) =>
+    combined !== null && isUnfinished(file) ? { ...file, answers: file.answers + combined.answers } : file,
   );
-
-/** Answers about all files were answers about each. */
-const countedIn =
-  ({ edits: { combined } }: StepState) =>
-  (file: FileEntry): FileEntry =>
-    combined !== null && isUnfinished(file) ? { ...file, answers: file.answers + combined.answers } : file;
+  const briefWanted = brief ?? files.length > 1;
+  const split = within(state, 'edits', { combined: null, split: true, briefWanted, files });
+  return emit(split, now, { type: 'edit_split_triggered', reason, file_count: files.length });
+}
 
 // ------------------------------------------------------------------------------------------------------------------------ propose
 export const spend = (state: StepState, usage: StepUsage): StepState => ({

@@ -159,11 +159,8 @@ export function regenerateWith(state: StepState, note: string | null): StepState
   const change = { note, refusal: state.tests.output };
   const theirs = state.edits.files.filter((file) => file.manual && file.status === 'done').map((file) => file.path);
   const again = regenerateAll(state, change);
-  if (theirs.length === 0) return again;
-  return lookAgain(
-    withFiles(again, theirs, (file) => askAgain(file, change)),
-    theirs,
-  );
+  const asked = withFiles(again, theirs, (file) => askAgain(file, change));
+  return theirs.length === 0 ? again : lookAgain(asked, theirs);
 }
 
 /** What was asked for is on disk: verify, commit, or end. */
