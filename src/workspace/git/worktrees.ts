@@ -15,18 +15,7 @@ import type { SandboxSettings } from '../../documents/job/index.js';
 import type { Box } from '../commands/index.js';
 import type { WorkspaceLock, Result } from '../ports.js';
 import type { Attempt, RemovedWorktree, Worktree, Worktrees, WorktreeWanted } from '../repository.js';
-import {
-  addWorktree,
-  clear,
-  dropBranch,
-  keepUnmerged,
-  makeBranch,
-  ofAnyAttempt,
-  ofAttempt,
-  placedAt,
-  planWorktree,
-  tipOf,
-} from './worktree-git.js';
+import * as inGit from './worktree-git.js';
 
 const WORKTREE_NAME_BYTES = 4; // bound: Random part of the name of the directory that an attempt makes.
 
@@ -62,15 +51,15 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
   };
   /** As recorded, in the directory where it was made. */
   const asMade = async (recorded: Worktree): Promise<Worktree> =>
-    placedAt(recorded, (await madeAt(recorded)) ?? recorded.path);
+    inGit.placedAt(recorded, (await madeAt(recorded)) ?? recorded.path);
 
   /** The record of that name, written where there is none. */
   const record = async (wanted: WorktreeWanted): Promise<Worktree> => {
     const { plan, name } = wanted;
     const place = join(worktreesDir(home), checked(plan), directoryName(plan, name));
-    const planned = await planWorktree(place, wanted);
+    const planned = await inGit.planWorktree(place, wanted);
     // Looked for before the record is: once that is there, another attempt may make the branch at any moment.
-    const isTaken = (await tipOf(planned)) !== null;
+    const isTaken = (await inGit.tipOf(planned)) !== null;
     const before = await read(plan, name);
     if (before !== null) return before;
     if (isTaken && wanted.again !== true)
@@ -90,24 +79,24 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     const worktree = await record(wanted);
     const there = await madeAt(worktree);
     if (there !== null) {
-      if (await isThere(join(there, '.git'))) return placedAt(worktree, there);
+      if (await isThere(join(there, '.git'))) return inGit.placedAt(worktree, there);
       // Deleted by somebody: what was committed is on the branch.
       assertCurrent();
-      await clear(sys, worktree, ofAttempt(there));
+      await inGit.clear(sys, worktree, inGit.ofAttempt(there));
       for (const what of ['.ready', '.made'] as const)
         await unlinkIfThere(sys, file(worktree.plan, worktree.name, what));
     }
     assertCurrent();
-    await makeBranch(worktree);
+    await inGit.makeBranch(worktree);
     const path = `${worktree.path}.${randomBytes(WORKTREE_NAME_BYTES).toString('hex')}`;
     await ensureDir(sys, dirname(path));
     try {
-      await addWorktree({ ...worktree, path }, signal);
+      await inGit.addWorktree({ ...worktree, path }, signal);
       assertCurrent();
       const noted = await putJsonIfAbsent(sys, file(worktree.plan, worktree.name, '.made'), { path });
-      return placedAt(worktree, noted.value.path);
+      return inGit.placedAt(worktree, noted.value.path);
     } finally {
-      if ((await madeAt(worktree)) !== path) await clear(sys, worktree, ofAttempt(path));
+      if ((await madeAt(worktree)) !== path) await inGit.clear(sys, worktree, inGit.ofAttempt(path));
     }
   };
 
@@ -131,9 +120,9 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     const holder = (await isThere(join(worktree.path, '.git'))) ? await readLock(worktree.workspace) : null;
     if (holder !== null)
       fail('busy', `Step ${holder.stepKey.slice(0, 8)} holds ${worktree.path}; its end is waited for.`);
-    const kept = await keepUnmerged(worktree);
-    await clear(sys, recorded, ofAnyAttempt(recorded));
-    await dropBranch(worktree);
+    const kept = await inGit.keepUnmerged(worktree);
+    await inGit.clear(sys, recorded, inGit.ofAnyAttempt(recorded));
+    await inGit.dropBranch(worktree);
     for (const what of ['.ready', '.made', ''] as const) await unlinkIfThere(sys, file(plan, name, what));
     await sweep(plan, name);
     return { name, branch: worktree.branch, ...kept };

@@ -130,47 +130,33 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
   const isFile = (row: Row): boolean => row.kind === 'file';
   const isHunk = (row: Row): boolean => row.kind === 'hunk';
   const isLine = (row: Row): boolean => lineOf(row) !== null;
+  const toNext = (by: 1 | -1, wanted: (row: Row) => boolean) => (): void => {
+    go(nextRow(rows, here, by, wanted));
+  };
+  const saying = (said: Verdict | null) => (): void => {
+    verdict(file?.path, said);
+  };
   const wanted = words.trim().toLowerCase();
   const findNext = (): void => {
     go(searchRows(rows, files, wanted, here));
   };
   useKeys({
-    j: () => {
-      go(nextRow(rows, here, 1, isFile));
-    },
-    k: () => {
-      go(nextRow(rows, here, -1, isFile));
-    },
-    n: () => {
-      go(nextRow(rows, here, 1, isHunk));
-    },
-    p: () => {
-      go(nextRow(rows, here, -1, isHunk));
-    },
-    J: () => {
-      go(nextRow(rows, here, 1, isLine));
-    },
-    K: () => {
-      go(nextRow(rows, here, -1, isLine));
-    },
-    a: () => {
-      verdict(file?.path, 'approve');
-    },
-    s: () => {
-      verdict(file?.path, 'skip');
-    },
-    r: () => {
-      verdict(file?.path, 'revise');
-    },
+    j: toNext(1, isFile),
+    k: toNext(-1, isFile),
+    n: toNext(1, isHunk),
+    p: toNext(-1, isHunk),
+    J: toNext(1, isLine),
+    K: toNext(-1, isLine),
+    a: saying('approve'),
+    s: saying('skip'),
+    r: saying('revise'),
     t: () => {
       hunkVerdict('take');
     },
     l: () => {
       hunkVerdict('leave');
     },
-    u: () => {
-      verdict(file?.path, null);
-    },
+    u: saying(null),
     A: () => {
       all('approve');
     },
