@@ -164,11 +164,7 @@ export class ProgressLog {
 
   async tell(run: ResolvedRun, view: RunView): Promise<void> {
     if (this.#shows !== 'progress') return;
-    if (view.note !== null && view.note !== this.#note)
-      this.say([
-        plain(view.note),
-        '  The run waits for a worker. Start one in another terminal: emend worker (or: emend dev)',
-      ]);
+    if (view.note !== this.#note) this.say([plain(view.note ?? 'A worker serves the run again.')]);
     this.#note = view.note;
     if (view.source === 'archive') return;
     const last = this.#events.at(-1)?.seq ?? 0;

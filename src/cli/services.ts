@@ -4,11 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, fail, PROBLEMS } from '../shared/problems.js';
 import { findTemporalCli } from '../temporal/cli-binary.js';
 import { startDevServer, type DevServer } from '../temporal/dev-server.js';
+import { serverSettings } from '../temporal/settings.js';
 import { homePaths } from '../stores/home.js';
 import { type Io, asides, type QuietFlag } from './io.js';
 import { openEmend } from '../client/open.js';
 import { hearInterrupt, interruptible, type Session } from './session.js';
-import type { Emend, RunGateway } from '../client/types.js';
+import { needRuns, type Emend, type RunGateway } from '../client/types.js';
 
 const HURRIED_STOP_MS = 1_000; // bound: A server that is to end at once still gets this long before it is killed.
 const WORKER_APPEARS_MS = 10_000; // bound: A worker that was just started is seen by the server within this time.
@@ -42,10 +43,17 @@ export const startServer = async (
   log: (text: string) => void,
   ui = false,
 ): Promise<DevServer> => {
+  const { address, without } = await serverSettings(env, home);
+  if (without !== null)
+    fail(
+      'usage',
+      `The configuration names a Temporal server, ${address}: commands use that one, not one that is started here.`,
+      `For a worker of that server: emend worker. For a server of your own: ${without}; emend dev`,
+    );
   const cli = await findTemporalCli({ env, log });
   const { server } = homePaths(home);
   return startDevServer({
-    ...{ home, cli, ui },
+    ...{ home, cli, ui, log },
     dbFile: join(server, 'db', 'temporal.sqlite'),
     logFile: join(server, 'log', 'server.log'),
   });
@@ -137,9 +145,8 @@ export const withRunning = <Flags extends { readonly dev?: true } & QuietFlag, T
         await emend.close();
         emend = await openEmend({ env: io.env });
       }
-      if (emend.runs === null)
-        return fail('no_server', emend.unreachable?.message ?? 'No Temporal server answers.', emend.unreachable?.next);
-      if (services?.worker === true) await untilPolled(emend.runs, emend.queues.workflow);
+      const runs = needRuns(emend);
+      if (services?.worker === true) await untilPolled(runs, emend.queues.workflow);
       return await use({ io, emend, flags }, signal);
     } finally {
       await services?.stop();

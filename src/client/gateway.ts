@@ -18,17 +18,15 @@ import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/names.js';
 import type { EditStepInput, StepResult, PlanInput } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
+import { liveWorkers } from '../temporal/connection.js';
 import { followHistory, eventsIn, hasCode } from './history.js';
 import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
 
 const LIST_PAGE_RUNS = 1_000; // bound: Runs of one page of the server's list; it gives no more.
-const POLLER_FRESH_MS = 90_000; // bound: A worker polls anew at least once a minute; one that has not for this long is gone.
+const WORKERS_AGAIN_MS = 500; // bound: Whoever looks at many runs asks for each of them who serves its queue: the server, no more often than this.
 // bound: Every call that does not wait on purpose is answered within this time, or the server counts as gone.
 export const CALL_MS = 10_000;
 const LAST_EVENTS = 20; // bound: Events of a history's end among which the failed task stands: nothing but attempts comes after it.
-
-/** `temporal.api.enums.v1.TaskQueueType`: workflow. */
-const WORKFLOW_QUEUE = 1;
 
 const key = {
   stepKey: defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'),
@@ -41,6 +39,9 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
     connection.withDeadline(Date.now() + CALL_MS, call).catch((error: unknown) => {
       throw asProblem(error);
     });
+
+  /** Who serves which queue, as it is being asked or was a moment ago. */
+  const looks = new Map<string, Promise<boolean>>();
 
   return {
     start: async (request) => {
@@ -99,18 +100,16 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       }
     },
 
-    polled: (queue) =>
-      within(async () => {
-        const answer = await connection.workflowService.describeTaskQueue({
-          namespace,
-          taskQueue: { name: queue },
-          // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum is @temporalio/proto's, no dependency of ours
-          taskQueueType: WORKFLOW_QUEUE,
-        });
-        return answer.pollers.some(
-          (poller) => Date.now() - Number(poller.lastAccessTime?.seconds ?? 0) * 1000 < POLLER_FRESH_MS,
+    polled: (queue, doubted = false) => {
+      const name = `${queue} ${doubted}`;
+      const look =
+        looks.get(name) ??
+        within(async () => (await liveWorkers({ connection, namespace, queue }, doubted)).length > 0).finally(() =>
+          setTimeout(() => looks.delete(name), WORKERS_AGAIN_MS).unref(),
         );
-      }),
+      looks.set(name, look);
+      return look;
+    },
 
     follow: (ref, after, signal, onNews) => followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
 
@@ -255,7 +254,7 @@ const asProblem = (error: unknown): unknown =>
         problem(
           'no_server',
           'The Temporal server stopped answering.',
-          'Start it again (`emend dev`), then see `emend list`: runs are where they were.',
+          'Start it again (`emend dev`, if that had started it), then see `emend list`: runs are where they were.',
         ),
       )
     : error;

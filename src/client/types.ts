@@ -1,5 +1,5 @@
 /** What the client functions work with: the stores of this machine and, where a server answers, the runs on it. */
-import { fail, type Problem } from '../shared/problems.js';
+import { problem, ProblemError, sentence, type Problem } from '../shared/problems.js';
 import { WORKFLOWS, type Queues } from '../shared/names.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
@@ -81,8 +81,8 @@ export interface RunGateway {
   update(ref: RunRef, request: DecisionRequest, accept_ms: number): Promise<UpdateOutcome>;
   /** False: the run is closed or unknown. */
   signal(ref: RunRef, name: string, payload: unknown): Promise<boolean>;
-  /** Has a workflow worker asked this task queue for work lately? No action. */
-  polled(queue: string): Promise<boolean>;
+  /** Does a live worker serve this task queue? `doubted`: one did not answer, so it must give a sign of life now. No action. */
+  polled(queue: string, doubted?: boolean): Promise<boolean>;
   /**
    * Calls `onNews` each time the run's history has grown past event `after` in a way that can change its state; `urgent`: it has
    * ended, or waits for a person. Calls may overlap. Returns when the run is closed or `signal` aborts, and what was called has ended.
@@ -118,9 +118,15 @@ export interface Emend extends ServerPlace {
   close(): Promise<void>;
 }
 
+const noServer = ({ unreachable }: Pick<Emend, 'unreachable'>): Problem =>
+  unreachable ?? problem('no_server', 'No Temporal server answers.');
+/** Why there is none, and what to type. */
+export const noServerNote = (emend: Pick<Emend, 'unreachable'>): string => sentence(noServer(emend));
 /** Throws ProblemError `no_server`, with the reason, when there is none. */
-export const needRuns = ({ runs, unreachable }: Pick<Emend, 'runs' | 'unreachable'>): RunGateway =>
-  runs ?? fail('no_server', unreachable?.message ?? 'No Temporal server answers.', unreachable?.next);
+export const needRuns = (emend: Pick<Emend, 'runs' | 'unreachable'>): RunGateway => {
+  if (emend.runs === null) throw new ProblemError(noServer(emend));
+  return emend.runs;
+};
 
 /** A visibility query for Emend's own workflows. */
 export const OUR_WORKFLOWS = `WorkflowType IN (${Object.values(WORKFLOWS)

@@ -32,6 +32,9 @@ export const queueNames = (prefix: string, hostId: string): Queues => ({
   model: `${prefix}-model`,
   host: `${prefix}-host-${hostId}`,
 });
+/** All that a worker of the host serves. */
+export const allQueues = (prefix: string, hostId: string): readonly string[] =>
+  Object.values<string>({ ...queueNames(prefix, hostId) });
 /** The home's id in the name of its queue, whose prefix a person may choose. */
 export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
 /** Prefix of the task queues (`EMEND_QUEUE`): one set of workers serves one prefix. */

@@ -74,7 +74,7 @@ export const PROBLEMS = {
   // the outside
   no_server: spec(EXIT.unavailable, 'Start one with `emend dev`, or run with `--dev`.'),
   no_cli: spec(EXIT.unavailable, '`emend doctor` says how to get the Temporal CLI.'),
-  no_worker: spec(EXIT.unavailable, 'Start a worker with `emend dev` or `emend worker`.'),
+  no_worker: spec(EXIT.unavailable, 'Start a worker: `emend worker`.'),
   worker_stuck: spec(EXIT.failed, 'Start another: it takes over what was left when its time-outs end.'),
   no_api_key: spec(EXIT.unavailable, 'Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local server.'),
   model_unavailable: spec(EXIT.unavailable, 'The model could not be reached; retry when it can.', true),
@@ -102,6 +102,9 @@ export interface Problem {
 
 export const problem = (code: ProblemCode, message: string, next?: string): Problem =>
   next === undefined ? { code, message } : { code, message, next };
+
+/** What went wrong and what to do: a decision point and a note show no more than this. */
+export const sentence = ({ message, next }: Problem): string => (next === undefined ? message : `${message} ${next}`);
 
 /**
  * Does it say what a person wrote or put there wrongly? That is an answer, the same at each try. Whatever else went wrong (git, a disk, a

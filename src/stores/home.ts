@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { fail, unknownVersion, VERSION } from '../shared/problems.js';
+import { fail, problem, ProblemError, unknownVersion, VERSION, type Problem } from '../shared/problems.js';
 import { orNull, putFileIfAbsent, ensureDir } from '../system/durable.js';
 import { errnoOf, realSys, type Sys } from '../system/sys.js';
 import { type Environment, shellWord } from '../system/environment.js';
@@ -98,22 +98,27 @@ export const idIn = (bytes: Uint8Array, what: string, variable: string): string 
 };
 
 /**
- * For whoever only looks or answers: a home that holds nothing is not made, as it is more likely not mounted than new. Throws
- * ProblemError `home_unusable`. With an `EMEND_STORE` there may be runs to see from a home that is new.
+ * For whoever only looks or answers: a home that holds nothing is not made, as it may also be one that is not mounted. Null: it holds
+ * something, or there may be runs to see from a home that is new, as there is an `EMEND_STORE`. Throws ProblemError `home_unusable`.
  */
-export const requireHome = async (env: Environment, sys: Sys = realSys): Promise<void> => {
-  if ((env.EMEND_STORE ?? '') !== '') return;
+export const absentHome = async (env: Environment, sys: Sys = realSys): Promise<Problem | null> => {
+  if ((env.EMEND_STORE ?? '') !== '') return null;
   const home = homeLocation(env);
-  const mark = homePaths(home).hostId;
-  const state = await sys.stat(mark).then(() => null, errnoOf);
-  if (state === null) return;
+  const state = await sys.stat(homePaths(home).hostId).then(() => null, errnoOf);
+  if (state === null) return null;
   // What else may be wrong with it is said better than that it holds nothing.
   if (state !== 'ENOENT' || (await orNull(sys.stat(home), ['ENOENT', 'ENOTDIR'])) !== null) await resolveHome(env, sys);
-  unusable(
-    home,
-    `there is no home (no ${mark})`,
-    'Set EMEND_HOME to where it is, mount it or put it back; `emend run` and `emend dev` make a new one.',
+  return problem(
+    'home_unusable',
+    `No runs yet: ${home} does not exist or holds nothing of Emend's.`,
+    'Start one with: emend run JOB.md. If there should be runs, set EMEND_HOME to where they are, mount it or put it back.',
   );
+};
+
+/** Throws ProblemError `home_unusable` where it is absent. */
+export const requireHome = async (env: Environment, sys: Sys = realSys): Promise<void> => {
+  const absent = await absentHome(env, sys);
+  if (absent !== null) throw new ProblemError(absent);
 };
 
 /** Where what lies in a home, apart from what homes may share (`storePaths`). All but `hostId` are made when first needed. */

@@ -14,6 +14,8 @@ export interface DevServerRecord {
   /** `starting`: `process` is the one that starts the server; `serving`: it is the server itself. */
   readonly state: 'starting' | 'serving';
   readonly process: ProcessIdentity;
+  /** Who started it, and ends it: a server whose owner was killed is left behind. Absent: nobody knows, so it is nobody's to end. */
+  readonly owner?: ProcessIdentity;
   readonly address: string;
   /** Where its Temporal UI listens: for the review page's server, not for people. Null: nowhere. */
   readonly hiddenUi: string | null;
@@ -31,7 +33,7 @@ export const recordPath = (home: string): string => join(home, 'dev-server.json'
  * The record, whoever it belongs to; null when there is none or it cannot be read as one. Throws ProblemError `version_unknown` for one
  * of a newer Emend: its server may be alive on the same database.
  */
-const readRecord = async (home: string): Promise<DevServerRecord | null> => {
+export const readRecord = async (home: string): Promise<DevServerRecord | null> => {
   const value = await parsed(recordPath(home));
   if (typeof versionOf(value) === 'number') checkVersion(value, `The dev server's record ${recordPath(home)}`);
   return isRecord(value) ? value : null;
@@ -103,6 +105,18 @@ const removeDead = async (home: string): Promise<void> => {
   if (isRecord(taken) && (await isAlive(realSys, taken.process))) await link(aside, path).catch(() => undefined);
   await rm(aside, { force: true });
 };
+
+/** Why no second one is started: message and what to type. */
+export const alreadyRunning = (home: string, holder: DevServerRecord): [message: string, next: string] =>
+  holder.state === 'serving'
+    ? [
+        `A dev server of this home (${home}) runs already: pid ${holder.process.pid}, ${holder.address}.`,
+        `Use that one, or end it first: kill ${(holder.owner ?? holder.process).pid}`,
+      ]
+    : [
+        `Another process (pid ${holder.process.pid}) is just starting a dev server for this home (${home}).`,
+        `Wait a moment and try again; if it hangs: kill ${holder.process.pid} (its claim is ${recordPath(home)})`,
+      ];
 
 const serialise = (record: DevServerRecord): string => `${JSON.stringify(record, null, 2)}\n`;
 

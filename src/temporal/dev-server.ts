@@ -8,10 +8,17 @@ import { Connection } from '@temporalio/client';
 import { createServer } from 'node:net';
 import { fail, VERSION } from '../shared/problems.js';
 import type { TemporalCli } from './cli-binary.js';
-import { ownProcess, processOf, type ProcessIdentity, endProcess } from '../system/process.js';
+import { isAlive, ownProcess, processOf, type ProcessIdentity, endProcess } from '../system/process.js';
 import { childEnvironment } from '../system/environment.js';
 import { realSys } from '../system/sys.js';
-import { claimRecord, recordPath, removeRecord, replaceRecord, type DevServerRecord } from './dev-record.js';
+import {
+  claimRecord,
+  readRecord,
+  alreadyRunning,
+  removeRecord,
+  replaceRecord,
+  type DevServerRecord,
+} from './dev-record.js';
 
 const DEV_READY_MS = 60_000; // bound: A dev server serves within this time,
 const DEV_STOP_MS = 10_000; // bound: and stops within this before it is killed.
@@ -97,7 +104,7 @@ export interface DevServerOptions {
   /** EMEND_HOME, absolute: one server a home. */
   readonly home: string;
   readonly cli: TemporalCli;
-  /** A fixed port; 0: any free one; without it 7233, or a free one where that is taken. */
+  /** A fixed port; 0: any free one; without it that of the server that was left behind, else 7233; a free one where it is taken. */
   readonly port?: number;
   /** Serve the Temporal UI even where it cannot be hidden from web pages (see `uiHost`). */
   readonly ui?: boolean;
@@ -106,6 +113,8 @@ export interface DevServerOptions {
   readonly dbFile: string | null;
   /** The server's output is appended here. */
   readonly logFile: string;
+  /** Is told of a server that was left behind and ended. */
+  readonly log?: (text: string) => void;
 }
 
 export interface DevServer {
@@ -141,6 +150,7 @@ export const startDevServer = async (options: DevServerOptions): Promise<DevServ
     v: VERSION,
     state: 'starting',
     process: self,
+    owner: self,
     address: '',
     hiddenUi: null,
     uiUrl: null,
@@ -148,22 +158,42 @@ export const startDevServer = async (options: DevServerOptions): Promise<DevServ
     logFile: options.logFile,
     cliVersion: options.cli.version,
   };
+  const left = await endLeftBehind(options);
   const holder = await claimRecord(options.home, claim);
   if (holder) return fail('usage', ...alreadyRunning(options.home, holder));
   try {
     if (options.dbFile !== null) await checkDatabase(options.dbFile, options.cli);
-    return await startUnderClaim(options, claim);
+    return await startUnderClaim(options, claim, left);
   } catch (error) {
     await removeRecord(options.home, self);
     throw error;
   }
 };
 
+/**
+ * Ends the server of this home whose starter was killed; its port, so that whoever speaks to it finds the next one there. Two that start at
+ * once both end it, and the claim is one's.
+ */
+const endLeftBehind = async ({ home, log }: DevServerOptions): Promise<number> => {
+  const record = await readRecord(home);
+  if (record?.owner === undefined || (await isAlive(realSys, record.owner))) return DEFAULT_PORT;
+  if (!(await isAlive(realSys, record.process))) return DEFAULT_PORT;
+  await stopDevServer(home, record.process);
+  log?.(
+    `Ended the Temporal server (pid ${record.process.pid}) that a killed \`emend dev\` left behind; the new one goes on with its runs.`,
+  );
+  return Number(record.address.split(':')[1] ?? DEFAULT_PORT);
+};
+
 type UiPlace = { readonly host: string; readonly port: string } | null;
 const isOurChoice = (wanted: number | undefined): wanted is 0 | undefined => wanted === undefined || wanted === 0;
-const startUnderClaim = async (options: DevServerOptions, claim: DevServerRecord): Promise<DevServer> => {
+const startUnderClaim = async (
+  options: DevServerOptions,
+  claim: DevServerRecord,
+  usualPort: number,
+): Promise<DevServer> => {
   for (let attempt = 1; ; attempt++) {
-    const port = isOurChoice(options.port) ? await freePort(options.port ?? DEFAULT_PORT) : options.port;
+    const port = isOurChoice(options.port) ? await freePort(options.port ?? usualPort) : options.port;
     const host = uiHost(options.ui);
     const ui = host === null ? null : { host, port: String(await freePort(0, host)) };
     const address = `${LOOPBACK}:${port}`;
@@ -258,17 +288,6 @@ const ready = async (address: string, child: ChildProcess): Promise<boolean> => 
     await connection.close();
   }
 };
-
-const alreadyRunning = (home: string, holder: DevServerRecord): [message: string, next: string] =>
-  holder.state === 'serving'
-    ? [
-        `A dev server of this home (${home}) runs already: pid ${holder.process.pid}, ${holder.address}.`,
-        `Use that one, or end it first: kill ${holder.process.pid}`,
-      ]
-    : [
-        `Another process (pid ${holder.process.pid}) is just starting a dev server for this home (${home}).`,
-        `Wait a moment and try again; if it hangs: kill ${holder.process.pid} (its claim is ${recordPath(home)})`,
-      ];
 
 const sizeOf = async (path: string): Promise<number> => (await readFile(path).catch(() => Buffer.alloc(0))).byteLength;
 

@@ -14,6 +14,8 @@ export interface ServerSettings {
   readonly namespace: string;
   /** Who said so, for messages: shown to people. */
   readonly from: 'configuration' | 'dev server' | 'default';
+  /** What to type so that the configuration names no server; null: it names none. */
+  readonly without: string | null;
   /** Address of the Temporal UI, where known. */
   readonly uiUrl: string | null;
   readonly connection: ClientConnectConfig['connectionOptions'];
@@ -33,14 +35,21 @@ export const serverSettings = async (env: Environment, home: string): Promise<Se
     address,
     namespace: config.namespace ?? 'default',
     from,
+    without: configured === undefined ? null : withoutConfiguration(env),
     uiUrl: env.EMEND_TEMPORAL_UI ?? (dev?.address === address ? dev.uiUrl : isCloud(address) ? CLOUD_UI : null),
     // The dev server speaks neither TLS nor keys, and a key meant for another server stays away from it.
     connection: from === 'dev server' ? { address } : { ...config.connectionOptions, address },
   };
 };
 
+/** No file of that name is no error; `unset` would lead to the file at its usual place. */
+const NO_FILE = 'unset TEMPORAL_PROFILE; export TEMPORAL_CONFIG_FILE=none';
+const isSet = (value: string | undefined): value is string => value !== undefined && value !== '';
+const withoutConfiguration = ({ TEMPORAL_ADDRESS: address }: Environment): string =>
+  isSet(address) ? 'unset TEMPORAL_ADDRESS' : NO_FILE;
+
 const loadConfiguration = (env: Environment): ClientConnectConfig => {
-  const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const given = Object.entries(env).filter((entry): entry is [string, string] => isSet(entry[1]));
   try {
     return toClientOptions(loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(given) }));
   } catch (error) {
@@ -50,7 +59,7 @@ const loadConfiguration = (env: Environment): ClientConnectConfig => {
     return fail(
       'config_invalid',
       `Temporal's client configuration (${file}, TEMPORAL_* variables) cannot be used: ${why}`,
-      'Mend the file or variable, or unset TEMPORAL_PROFILE and TEMPORAL_CONFIG_FILE.',
+      `Correct the file or variable, or do without the file: ${NO_FILE}`,
     );
   }
 };

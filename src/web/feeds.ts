@@ -169,7 +169,7 @@ export const runFeed =
     const mark = Date.now().toString(36);
     let version = 0;
     let events: readonly StepEvent[] = [];
-    const look = async (): Promise<RunView> => {
+    const look = async (): Promise<void> => {
       const run = await resolveRun(emend, stepKey);
       const view = await showRun(emend, run);
       // A reset takes the run back: its events begin again at an earlier number.
@@ -181,7 +181,6 @@ export const runFeed =
         if (view.source === 'archive' || (events.at(-1)?.seq ?? 0) >= view.status.lastSeq) break;
       }
       if (!signal.aborted) tell(stateOf(`${mark}.${(version += 1)}.${events.at(-1)?.seq ?? 0}`, view, events));
-      return view;
     };
     for (;;) {
       const run = await resolveRun(emend, stepKey);
@@ -189,34 +188,13 @@ export const runFeed =
         await look();
         return;
       }
-      const again = new AbortController();
-      let waiting = false;
-      await watchRun(
-        emend,
-        run,
-        async () => {
-          const { note } = await look();
-          if (note === null || waiting) return;
-          waiting = true;
-          void untilWorker(emend, run.live?.queue ?? '', AbortSignal.any([signal, again.signal]), again);
-        },
-        { signal: AbortSignal.any([signal, again.signal]) },
-      );
+      const changed = async (): Promise<undefined> => {
+        await look();
+      };
+      await watchRun(emend, run, changed, { signal });
       if (signal.aborted) return;
-      again.abort();
     }
   };
-
-/** Where no worker answers, the run itself changes nothing when one comes. Asking who polls a queue costs no action. */
-const untilWorker = async (emend: Emend, queue: string, signal: AbortSignal, again: AbortController): Promise<void> => {
-  const over = (): boolean => signal.aborted;
-  while (!over()) {
-    await sleep(BOUNDS.webAgain_ms, undefined, { signal }).catch(() => undefined);
-    if (over()) return;
-    const there = await emend.runs?.polled(queue).catch(() => false);
-    if (there === true) again.abort();
-  }
-};
 
 const stateOf = (id: string, view: RunView, events: readonly StepEvent[]): FeedState => ({
   id,

@@ -20,7 +20,7 @@ import { realSys } from '../system/sys.js';
 import { version } from '../system/version.js';
 import { boundFailures } from '../temporal/failures.js';
 import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
-import { byDefault, workerIdentity } from '../temporal/connection.js';
+import { byDefault, WORKER_BEAT_MS, workerIdentity } from '../temporal/connection.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
 import { connectWorker, runWorkers } from './run-workers.js';
@@ -74,7 +74,8 @@ function installRuntime(): void {
   if (runtimeInstalled) return;
   runtimeInstalled = true;
   setFlagsFromString(`--heap-growing-percent=${BOUNDS.heapGrowing_percent}`);
-  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR') });
+  const logger = new DefaultLogger('ERROR');
+  Runtime.install({ shutdownSignals: [], logger, workerHeartbeatInterval: WORKER_BEAT_MS });
 }
 
 /** A home that is not mounted looks like one that was never used: whoever starts a worker in it should know. */

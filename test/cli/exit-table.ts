@@ -94,8 +94,8 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('bad_job', 'plan check plan.md', end(usage, 'names file and line', 'plan.md:')),
   same('bad_job', 'plan run plan.md', end(usage, 'names file and line', 'plan.md:')),
 
-  same('no_home', 'list', end(failed, 'says so, and makes none', 'there is no home')),
-  same('no_home', 'show abcd', end(failed, 'says so, and makes none', 'there is no home')),
+  same('no_home', 'list', end(done, 'says so, and makes none', 'No runs yet')),
+  same('no_home', 'show abcd', end(failed, 'says so, and makes none', 'No runs yet')),
   same('no_home', 'patch answer.txt --check', end(done, 'prints the diff, and makes none', 'Would apply')),
 
   same('home', 'run job.md', end(unavailable, 'says what to look at', 'No Temporal server')),

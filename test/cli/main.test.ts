@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -98,8 +98,14 @@ describe('the command line', () => {
     const env = await nowhere();
     const io = fakeIo({ env });
     const early = fakeIo({ env });
-    expect(await main(['list'], early)).toBe(1);
-    expect(early.printed.err).toContain('there is no home');
+    expect(await main(['list'], early)).toBe(0);
+    expect(early.printed.out).toMatch(/^No runs yet: .* Start one with: emend run JOB\.md/);
+    const data = fakeIo({ env });
+    expect(await main(['list', '--json'], data)).toBe(0);
+    expect(JSON.parse(data.printed.out)).toMatchObject({ runs: [], note: expect.stringMatching(/^No runs yet/) });
+    expect(await main(['show', 'abcd'], early)).toBe(1);
+    expect(early.printed.err).toContain('No runs yet');
+    await expect(access(env.EMEND_HOME)).rejects.toThrow('ENOENT');
     await hostId(await resolveHome(env));
     expect(await main(['list', '--json'], io)).toBe(0);
     expect(JSON.parse(io.printed.out)).toMatchObject({ runs: [] });

@@ -63,9 +63,9 @@ export const QUIET_TABLE: readonly QuietRow[] = [
   },
   {
     command: 'list',
-    leavesOut: 'how to start a server, or a first run',
+    leavesOut: 'how to start a first run',
     cases: [
-      { situation: 'home', line: 'list', loses: 'emend dev', keeps: 'No Temporal server' },
+      { situation: 'no_home', line: 'list', loses: 'emend run', keeps: 'No runs yet' },
       { situation: 'none_waits', line: 'list', loses: 'emend run', keeps: 'No runs yet' },
     ],
   },

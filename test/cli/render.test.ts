@@ -207,11 +207,11 @@ describe('a run on one screen', () => {
 
   test('says where it has its knowledge from when nobody answers', () => {
     const text = viewLines(
-      { ...view, source: 'archive', note: 'No worker polls the task queue emend.' },
+      { ...view, source: 'archive', note: 'No worker serves the task queue emend.' },
       'abcd1234',
       100,
     ).join('\n');
-    expect(text).toContain('No worker polls the task queue emend.');
+    expect(text).toContain('No worker serves the task queue emend.');
     expect(text).toContain('it may lag behind');
   });
 

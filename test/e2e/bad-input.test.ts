@@ -378,7 +378,7 @@ const MACHINE: Record<string, Bad> = {
     exit: 7,
     problems: 0,
     make: withJob('target_files: [a.js]'),
-    says: [/No worker (polls the task queue|answers)/, /emend worker/],
+    says: [/No worker (serves the task queue|answers)/, /emend worker/],
   },
   'unknown run': { args: ['show', 'ffffffffffff'], exit: 2, says: [/No run starts with "ffffffffffff"/, /emend list/] },
   'unknown workflow id': {

@@ -7,7 +7,7 @@ import { Connection } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { ProblemError } from '../../src/shared/problems.js';
 import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
-import { byDefault, connectClient, reach, type ClientConnection } from '../../src/temporal/connection.js';
+import { byDefault, connectClient, noWorker, reach, type ClientConnection } from '../../src/temporal/connection.js';
 import { liveDevServer, recordPath, replaceRecord } from '../../src/temporal/dev-record.js';
 import { freePort, startDevServer, uiHost, type DevServer } from '../../src/temporal/dev-server.js';
 import { openEmend } from '../../src/client/open.js';
@@ -82,7 +82,8 @@ describe('the dev server', () => {
 
     const second = await problemOf(startDevServer(options));
     expect(second.message).toContain(`pid ${server.pid}, ${server.address}`);
-    expect(second.next).toContain(`kill ${server.pid}`);
+    // Whoever started it ends it in good order.
+    expect(second.next).toContain(`kill ${process.pid}`);
     expect(alive(server.pid)).toBe(true);
 
     await server.stop();
@@ -181,7 +182,9 @@ describe('what needs a server', () => {
     expect(ui.code).toBe('no_server');
     const namespace = await connect({ TEMPORAL_NAMESPACE: 'nowhere' });
     expect(namespace.message).toContain('no namespace "nowhere"');
-    expect(namespace.next).toContain('temporal operator namespace create -n nowhere');
+    expect(namespace.next).toContain(
+      `temporal operator namespace create --address ${server.address} --namespace nowhere`,
+    );
     const profile = await connect({ TEMPORAL_PROFILE: 'absent' });
     expect(profile.code).toBe('config_invalid');
   });
@@ -189,7 +192,7 @@ describe('what needs a server', () => {
   test('a server that nobody named is used only where it has our search attributes; else what answers is told, and what to type', async () => {
     const server = await keep(startServer(place.home, 'memory'));
     const connection = { address: server.address };
-    const settings = { ...connection, namespace: 'default', uiUrl: null, connection };
+    const settings = { ...connection, namespace: 'default', uiUrl: null, without: null, connection };
     const open = (from: ServerSettings['from']): Promise<Connection> =>
       reach({ ...settings, from }, 10_000, () => Connection.connect(connection));
     const refused = await problemOf(open('default'));
@@ -197,7 +200,9 @@ describe('what needs a server', () => {
     expect(refused.message).toMatch(
       /A Temporal server 1\.\S+ answers at 127.* but its namespace "default" has no search/,
     );
-    expect(refused.next).toBe(`To use it: TEMPORAL_ADDRESS=${server.address}. For a server of your own: emend dev`);
+    expect(refused.next).toBe(
+      `To use it, start a worker there: TEMPORAL_ADDRESS=${server.address} emend worker. For a server of your own: emend dev`,
+    );
     // Named, it is used, and a worker prepares it; from then on it is known.
     const named = await open('configuration');
     expect(await ensureSearchAttributes(named, 'default')).toBe(true);
@@ -229,8 +234,8 @@ describe('what needs a server', () => {
       const found = (await examine(env)).find(({ name }) => name === 'Temporal server');
       expect(found).toMatchObject({ ok: true, found: expect.stringContaining('(TEMPORAL_ADDRESS is not set)') });
       const used = await openEmend({ env });
-      expect(`No worker polls x${byDefault(used)}.`).toMatch(
-        /^No worker polls x at localhost:7233, which is used as TEMPORAL_ADDRESS is not set/,
+      expect(noWorker(used, ['x']).message).toMatch(
+        /^No worker serves the task queue x at localhost:7233, which is used as TEMPORAL_ADDRESS is not set/,
       );
       expect(byDefault({ address: 'localhost:7233' })).toBe('');
       await used.close();
@@ -328,7 +333,14 @@ describe('what needs a server', () => {
       'worker',
       'model',
     ]);
-    for (const check of sick.values()) expect(check.ok).toBe(check.mend === null);
+    // A new home is nothing that is missing: it is told what to type first.
+    for (const { name, ok, mend } of sick.values()) expect(name === 'EMEND_HOME' || ok === (mend === null)).toBe(true);
+    expect(sick.get('EMEND_HOME')).toEqual({
+      name: 'EMEND_HOME',
+      ok: true,
+      found: `${place.home}: no runs yet`,
+      mend: 'Start one with: emend run JOB.md',
+    });
     expect(sick.get('Temporal CLI')?.found).toContain('/nonexistent/temporal does not exist');
 
     const server = await keep(startServer(place.home, 'memory'));
@@ -340,7 +352,7 @@ describe('what needs a server', () => {
     });
     const found = Object.fromEntries(well.map((check) => [check.name, check.found]));
     expect(found['Temporal server']).toContain(server.address);
-    expect(found.worker).toMatch(/^nobody polls emend, emend-model, emend-host-/);
+    expect(found.worker).toMatch(/^No worker serves the task queues emend, emend-model, emend-host-/);
     expect(found.model).toBe('ANTHROPIC_API_KEY is set, localhost:1');
     expect(JSON.stringify(well)).not.toContain(key);
     expect(found.EMEND_HOME).toBe(place.home);

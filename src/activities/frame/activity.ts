@@ -22,6 +22,7 @@ import {
   checkVersion,
   fail,
   versioned,
+  sentence,
 } from '../../shared/problems.js';
 import type { ActivityBase } from '../../shared/proposal-activities.js';
 import { eventEntries } from '../../stores/ports.js';
@@ -101,9 +102,6 @@ const retried = ({ code }: Problem): boolean => PROBLEMS[code].retryable || MAY_
 
 const cut = (text: string): string =>
   text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars)}…`;
-
-/** What went wrong and what to do: a decision point shows no more than this. */
-export const sentence = ({ message, next }: Problem): string => (next === undefined ? message : `${message} ${next}`);
 
 /** A failure is told also where its activity was cancelled. */
 const UNTIL_DONE = new AbortController().signal;

@@ -3,15 +3,21 @@ import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { PRICES } from '../../documents/job/index.js';
-import { queueNames, queuePrefix } from '../../shared/names.js';
-import { hostId, resolveHome } from '../../stores/home.js';
+import { allQueues, queuePrefix } from '../../shared/names.js';
+import { absentHome, hostId, resolveHome } from '../../stores/home.js';
 import { resolveStore } from '../../stores/location.js';
 import { findBubblewrap } from '../../workspace/commands/index.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
 import { isAtLeast } from '../../system/version.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
-import { connectClient, type ClientConnection, ofOtherStores } from '../../temporal/connection.js';
+import {
+  connectClient,
+  type ClientConnection,
+  liveWorkers,
+  noWorker,
+  ofOtherStores,
+} from '../../temporal/connection.js';
 import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
 
@@ -20,11 +26,10 @@ const good = (found: string): Finding => ({ ok: true, found, mend: null });
 const bad = (found: string, mend: string): Finding => ({ ok: false, found, mend });
 
 const MINIMUM_NODE = '20.3';
-/** Temporal's numbers for the two kinds of task queue (`temporal.api.enums.v1.TaskQueueType`). */
-const QUEUE_TYPE = { workflow: 1, activity: 2 } as const;
 
 /** Runs every check, whatever the others found; changes nothing but creating an absent EMEND_HOME and fetching bubblewrap. Never throws. */
 export const examine = async (env: Environment): Promise<readonly Check[]> => {
+  const absent = await absentHome(env).catch(() => null);
   const home = await resolveHome(env).catch((error: unknown) => error);
   const server = typeof home === 'string' ? await connect(env, home).catch((error: unknown) => error) : home;
   const connection = isConnection(server) ? server : null;
@@ -32,11 +37,11 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
     const working =
       connection && typeof home === 'string'
         ? workers(connection, env, home).catch(explained)
-        : Promise.resolve(noServer());
+        : Promise.resolve({ ...explained(server), found: 'not asked: no server' });
     const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
       ['Node.js', nodeVersion],
       ['git', () => gitVersion(env)],
-      ['EMEND_HOME', () => (typeof home === 'string' ? good(home) : explained(home))],
+      ['EMEND_HOME', () => (typeof home === 'string' ? homeFinding(home, absent === null) : explained(home))],
       ['EMEND_STORE', () => (typeof home === 'string' ? store(env, home) : explained(home))],
       ['settings', () => good(`${Object.keys(resolveTimings(env)).length} timings, all within bounds`)],
       ['Temporal CLI', () => temporalCli(env)],
@@ -68,6 +73,9 @@ const gitVersion = async (env: Environment): Promise<Finding> => {
     ? good(asked.value)
     : bad('not found on PATH', 'Install git, for example: apt-get install git, or: brew install git');
 };
+
+const homeFinding = (home: string, isUsed: boolean): Finding =>
+  isUsed ? good(home) : { ...good(`${home}: no runs yet`), mend: 'Start one with: emend run JOB.md' };
 
 /** Workers and clients that belong together show the same id here. */
 const store = async (env: Environment, home: string): Promise<Finding> => {
@@ -103,41 +111,18 @@ const reached = ({ address, assumed, namespace, uiUrl }: ClientConnection): Find
     `${address}${assumed === true ? ' (TEMPORAL_ADDRESS is not set)' : ''}, namespace ${namespace}${uiUrl === null ? '' : `, UI ${uiUrl}`}`,
   );
 
-const noServer = (): Finding => bad('not asked: no server', 'emend dev');
-
 /** Every run needs somebody at all three queues. */
-const workers = async (
-  { connection, namespace }: ClientConnection,
-  env: Environment,
-  home: string,
-): Promise<Finding> => {
+const workers = async (at: ClientConnection, env: Environment, home: string): Promise<Finding> => {
   const { id } = await resolveStore(env, home);
-  const { workflow, model: modelCalls, host } = queueNames(queuePrefix(env), await hostId(home));
-  const queues = [
-    { name: workflow, taskQueueType: QUEUE_TYPE.workflow },
-    { name: modelCalls, taskQueueType: QUEUE_TYPE.activity },
-    { name: host, taskQueueType: QUEUE_TYPE.activity },
-  ];
-  const polled = await Promise.all(
-    queues.map(async ({ name, taskQueueType }) => {
-      const request = { namespace, taskQueue: { name }, taskQueueType };
-      // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum lies in a package that we do not depend on
-      const { pollers } = await connection.workflowService.describeTaskQueue(request);
-      const others = ofOtherStores(
-        pollers.map(({ identity }) => identity ?? ''),
-        id,
-      );
-      return { name, polled: pollers.length > 0, others };
-    }),
-  );
-  const silent = polled.filter((queue) => !queue.polled).map((queue) => queue.name);
-  if (silent.length > 0)
-    return bad(`nobody polls ${silent.join(', ')}`, 'emend dev (server and worker), or: emend worker');
-  const [stranger] = polled.flatMap((queue) => queue.others);
+  const queues = allQueues(queuePrefix(env), await hostId(home));
+  const serving = await Promise.all(queues.map((queue) => liveWorkers({ ...at, queue })));
+  const silent = queues.filter((_, index) => serving[index]?.length === 0);
+  if (silent.length > 0) return explained(new ProblemError(noWorker(at, silent)));
+  const [stranger] = ofOtherStores(serving.flat(), id);
   return stranger === undefined
-    ? good(`polls ${queues.map((queue) => queue.name).join(', ')}`)
+    ? good(`serves ${queues.join(', ')}`)
     : bad(
-        `${stranger} polls too, but works with another store than ${id.slice(0, 8)}`,
+        `${stranger} serves them too, but works with another store than ${id.slice(0, 8)}`,
         'Give all workers of these queues the same EMEND_STORE, or this group an EMEND_QUEUE of its own.',
       );
 };

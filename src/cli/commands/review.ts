@@ -31,8 +31,9 @@ const onlyWaiting = async (emend: Emend): Promise<string> => {
   const waiting = runs.filter((run) => run.decision !== null);
   const [first] = waiting;
   // Where no worker answers for an open run, nobody can say that none waits.
-  if (first === undefined)
-    return note === null ? fail('run_unknown', 'No run waits for you.', 'See `emend list`.') : fail('no_worker', note);
+  if (first === undefined && runs.some(({ open, state }) => open && state === 'unknown'))
+    return fail('no_worker', note ?? 'No worker answers.', 'Then again: emend review');
+  if (first === undefined) return fail('run_unknown', 'No run waits for you.', 'See `emend list`.');
   if (waiting.length === 1) return first.stepKey;
   const names = waiting.map((run) => `${shownKey(run.stepKey)} (${run.jobPath})`).join(', ');
   return fail('run_ambiguous', `${waiting.length} runs wait for you: ${names}.`, 'Name one: emend review RUN');
@@ -40,7 +41,7 @@ const onlyWaiting = async (emend: Emend): Promise<string> => {
 
 const waitingFor = (view: RunView, shown: string): NonNullable<RunView['status']['decision']> => {
   if (view.source !== 'run')
-    return fail('no_worker', view.note ?? 'No worker answers.', 'Start one with `emend worker` or `emend dev`.');
+    return fail('no_worker', view.note ?? 'No worker answers.', `Then again: emend review ${shown}`);
   return (
     view.status.decision ??
     fail(

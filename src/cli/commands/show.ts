@@ -2,7 +2,8 @@ import { shownKey } from '../../shared/ids.js';
 import { reading } from '../../client/open.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { runDiff, showWithPhases, testRuns } from '../../client/runs/show.js';
-import { EXIT, type ExitCode } from '../../shared/problems.js';
+import { EXIT, sentence, type ExitCode } from '../../shared/problems.js';
+import { absentHome } from '../../stores/home.js';
 import { type Io, type JsonFlag, asides, type QuietFlag, foldOf } from '../io.js';
 import { printJson } from '../json.js';
 import { findingText } from '../../shared/event-text.js';
@@ -55,7 +56,18 @@ export const diff = (io: Io, run: string, options: JsonFlag): Promise<ExitCode> 
     return EXIT.done;
   });
 
-export const list = (io: Io, options: JsonFlag & QuietFlag): Promise<ExitCode> =>
+export const list = async (io: Io, options: JsonFlag & QuietFlag): Promise<ExitCode> => {
+  // A new home is no mistake: it has no runs.
+  const absent = await absentHome(io.env);
+  if (absent === null) return listOf(io, options);
+  const note = sentence(absent);
+  if (options.json === true)
+    printJson(io, 'list', { runs: [], left_off: 0, note, transactions: [], locks: [], released: [] });
+  else io.out(options.quiet === true ? absent.message : note);
+  return EXIT.done;
+};
+
+const listOf = (io: Io, options: JsonFlag & QuietFlag): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.
     const kept = await emend.archive.list();
@@ -70,11 +82,8 @@ export const list = (io: Io, options: JsonFlag & QuietFlag): Promise<ExitCode> =
     for (const text of transactionLines(transactions)) io.err(text);
     for (const text of holds.released.flatMap(releasedLines)) io.err(text);
     const aside = asides(io, options);
-    // That open runs are missing or unknown is no hint: the list is less than it seems.
-    if (found.note !== null)
-      io.err(
-        `${found.note} Open runs may show as unknown${aside.after('; `emend dev` starts a server and a worker')}.`,
-      );
+    // No hint: the list is less than it seems.
+    if (found.note !== null) io.err(found.note);
     if (found.runs.length === 0) io.out(`No runs yet.${aside.after(' Start one with: emend run JOB.md')}`);
     else
       for (const text of table([['run', 'state', 'started', 'job', ''], ...found.runs.map(rowOf)]))

@@ -75,7 +75,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number, fold = I
       : [
           '',
           `  ${plain(view.note)}`,
-          '  Shown is what this machine has in its archive; it may lag behind. `emend dev` or `emend worker` brings the run back.',
+          ...(view.source === 'run' ? [] : ['  Shown is what this machine has in its archive; it may lag behind.']),
         ]),
     ...ledgerLines(view.ledger, width),
     ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, width, view.phasesWaiting)]),

@@ -21,7 +21,7 @@ import type { Proposal } from '../../workspace/proposal.js';
 import { archivedRun, proposalRef, type RecoveryData } from '../archive/run.js';
 import { foundApplied, noteClosed } from '../runs/close.js';
 import { withLive, type ResolvedRun } from '../runs/resolve.js';
-import type { Emend, ClosedRun } from '../types.js';
+import { noServerNote, type Emend, type ClosedRun } from '../types.js';
 import { hostOfQueue } from '../../shared/names.js';
 
 // Whether the run that holds a workspace is still open, as far as the server (or, where it forgot, the archive) can say.
@@ -116,7 +116,7 @@ export const releaseStaleLocks = async (
 ): Promise<LocksOfEnded> => {
   const held: StaleLock[] = [];
   const released: ReleasedLock[] = [];
-  const note = emend.runs === null ? (emend.unreachable?.message ?? 'No Temporal server answers.') : null;
+  const note = emend.runs === null ? noServerNote(emend) : null;
   if (note !== null) return { held, released, note };
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
   for (const workspace of await knownWorkspaces(emend, archives, kept)) {

@@ -132,7 +132,7 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
       // The update is not withdrawn, so the run may get the same request twice: its requestId makes it count once.
       if (!(await runs.signal(ref, SIGNALS.decide, request))) return ended();
       const message =
-        'No worker has answered yet. The answer is kept by the server and counts as soon as a worker is there: `emend worker` or `emend dev`.';
+        'No worker has answered yet. The answer is kept by the server and counts as soon as a worker is there: `emend worker`.';
       return { outcome: 'sent', decision, via: 'signal', message };
     }
   }
@@ -186,8 +186,8 @@ export const openDecision = async (
     );
   return fail(
     'no_worker',
-    `${view.note ?? 'No worker answers.'} So nobody can say which decision of run ${shown} is open.`,
-    `Start a worker with \`emend worker\` or \`emend dev\`, or name the decision: emend decide ${shown} ${answer} --decision ID`,
+    `Nobody can say which decision of run ${shown} is open. ${view.note ?? 'No worker answers.'}`,
+    `Then answer again, or name the decision: emend decide ${shown} ${answer} --decision ID`,
   );
 };
 

@@ -1,12 +1,12 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
 import { QUERIES } from '../../shared/names.js';
 import type { RunState, StepStatus } from '../../shared/run.js';
-import { ProblemError, isKnown } from '../../shared/problems.js';
+import { ProblemError, isKnown, sentence } from '../../shared/problems.js';
 import { archivedRun } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
-import { byDefault } from '../../temporal/connection.js';
+import { noWorker } from '../../temporal/connection.js';
 import { noteClosed } from './close.js';
-import { OUR_WORKFLOWS, type DescribedRun, type Emend, type RunGateway } from '../types.js';
+import { noServerNote, OUR_WORKFLOWS, type DescribedRun, type Emend, type RunGateway } from '../types.js';
 import { withLive } from './resolve.js';
 
 const LISTED_OPEN_RUNS = 100; // bound: Runs asked for their state (one action each) and shown; more are counted.
@@ -32,32 +32,32 @@ export interface RunList {
   readonly runs: readonly ListedRun[];
   /** Runs that were not listed: bounds keep a long list short. */
   readonly left_off: number;
-  /** Why nothing was asked of a server or worker; null: all were. */
+  /** Why nothing was asked of a server or worker, and what to type; null: all were. */
   readonly note: string | null;
 }
 
 /** `known`: the archives, where they were listed already. */
 export const listRuns = async (emend: Emend, known?: readonly string[]): Promise<RunList> => {
   const ours = (await openOnServer(emend)).filter((run) => run.memo !== null);
-  const polled = new Map<string, boolean>();
-  for (const queue of new Set(ours.map((run) => run.queue)))
-    polled.set(queue, (await emend.runs?.polled(queue)) ?? false);
-  const listed = await Promise.all(ours.map((run) => openRun(emend, run, polled.get(run.queue) ?? false)));
+  const seen = await listNote(emend);
+  const listed = await Promise.all(ours.map((run) => openRun(emend, run, seen === null)));
   const openKeys = new Set(listed.map((run) => run.stepKey));
   const kept = (known ?? (await emend.archive.list())).filter((stepKey) => !openKeys.has(stepKey));
   const archived: ListedRun[] = [];
   for (const stepKey of kept.slice(0, LISTED_ARCHIVED_RUNS)) archived.push(await archivedRunOf(emend, stepKey));
-  const unpolled = [...polled].filter(([, answered]) => !answered).map(([queue]) => queue);
   return {
     runs: [...listed, ...archived],
     left_off: Math.max(0, kept.length - LISTED_ARCHIVED_RUNS),
-    note:
-      emend.runs === null
-        ? (emend.unreachable?.message ?? 'No Temporal server answers.')
-        : unpolled.length > 0
-          ? `No worker polls ${unpolled.join(', ')}${byDefault(emend)}.`
-          : null,
+    // Who does not answer may have died a moment ago.
+    note: seen === null && listed.some(({ state }) => state === 'unknown') ? await listNote(emend, true) : seen,
   };
+};
+
+/** That no server answers, or that nobody serves the queue of our workflows. No action. */
+export const listNote = async (emend: Emend, doubted = false): Promise<string | null> => {
+  const { workflow } = emend.queues;
+  if (emend.runs === null) return noServerNote(emend);
+  return (await emend.runs.polled(workflow, doubted)) ? null : sentence(noWorker(emend, [workflow]));
 };
 
 /** A server may hold the runs of others: ours are those that our workers' queue takes. No action. */

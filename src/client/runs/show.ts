@@ -4,17 +4,17 @@ import { stripVTControlCharacters } from 'node:util';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { StepKey } from '../../shared/ids.js';
 import { type ResolvedRun, withLive } from './resolve.js';
-import type { Emend, RunGateway, RunRef } from '../types.js';
-import { ProblemError, checkVersion } from '../../shared/problems.js';
+import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway, type RunRef } from '../types.js';
+import { ProblemError, checkVersion, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
-import { QUERIES } from '../../shared/names.js';
+import { allQueues, hostOfQueue, QUERIES } from '../../shared/names.js';
 import type { EventsQuery, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
 import { getJson } from '../../stores/ports.js';
 import { testsOf, type ReportVerification } from '../archive/report.js';
 import type { ArchivedRun } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
-import { byDefault } from '../../temporal/connection.js';
+import { noWorker } from '../../temporal/connection.js';
 import { noteClosed } from './close.js';
 import { withRecordedUsage } from '../archive/stats.js';
 
@@ -32,7 +32,7 @@ export interface RunView {
   readonly link: string | null;
   /** `run`: asked of the run itself; `archive`: what this machine has on disk, which may lag behind. */
   readonly source: 'run' | 'archive';
-  /** Why it is not asked of the run; null otherwise. */
+  /** Why it is not asked of the run, or that nobody serves a queue that the run needs, and what to type; null otherwise. */
   readonly note: string | null;
   readonly status: StepStatus;
   readonly ledger: readonly LedgerRow[];
@@ -75,7 +75,7 @@ export const showRun = async (
       run.live?.open === false
         ? await withRecordedUsage(emend, cutOff(asked.value.status, archived))
         : asked.value.status;
-    return { ...place, source: 'run', note: null, ...asked.value, status };
+    return { ...place, source: 'run', note: asked.note, ...asked.value, status };
   }
   const status = { ...archivedStatus(archived), ...memoOver(run) };
   return {
@@ -150,7 +150,27 @@ export const testRuns = (
   );
 
 type Ask = <T>(name: string, ...args: readonly unknown[]) => Promise<T>;
-type Asked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
+type Asked<T> =
+  { readonly ok: true; readonly value: T; readonly note: string | null } | { readonly ok: false; readonly why: string };
+
+/** The task queues that an open run needs, one that has ended to tell of itself, and that no live worker serves. No action. */
+export const unserved = async (
+  runs: RunGateway,
+  { queue, memo, open }: DescribedRun,
+  doubted = false,
+): Promise<readonly string[]> => {
+  const queues = open && memo !== null ? allQueues(queue, memo.host) : [queue];
+  const served = await Promise.all(queues.map((each) => runs.polled(each, doubted)));
+  return queues.filter((_, index) => served[index] !== true);
+};
+
+/** Null: all are served. */
+const unservedNote = (emend: Emend, { queue, memo }: DescribedRun, silent: readonly string[]): string | null => {
+  if (silent.length === 0) return null;
+  const isHere = memo === null || memo.host === hostOfQueue(emend.queues.host);
+  const command = queue === emend.queues.workflow ? 'emend worker' : `EMEND_QUEUE=${queue} emend worker`;
+  return sentence(noWorker(emend, silent, `\`${command}\`${isHere ? '' : ', on the host that has the workspace'}`));
+};
 
 /**
  * Asks the run itself, where a worker answers. Looking for the worker first costs no action and no 30 s. With `patience_ms`, a call that
@@ -162,33 +182,41 @@ const askRun = async <T>(
   of: (ask: Ask) => Promise<T>,
   patience_ms?: number,
 ): Promise<Asked<T>> => {
-  const { runs, unreachable } = emend;
+  const { runs } = emend;
+  const { live } = run;
   const ref = refOf(run);
-  if (runs === null) return { ok: false, why: unreachable?.message ?? 'No Temporal server answers.' };
-  if (ref === null || run.live === null) return { ok: false, why: 'The server does not know this run (any more).' };
+  if (runs === null) return { ok: false, why: noServerNote(emend) };
+  if (ref === null || live === null) return { ok: false, why: 'The server does not know this run (any more).' };
   const until_ms = performance.now() + (patience_ms ?? 0);
   for (;;) {
     const left_ms = until_ms - performance.now();
     try {
-      if (!(await runs.polled(run.live.queue)))
-        return { ok: false, why: `No worker polls the task queue ${run.live.queue}${byDefault(emend)}.` };
+      const silent = await unserved(runs, live);
+      const note = unservedNote(emend, live, silent);
+      if (note !== null && silent.includes(live.queue)) return { ok: false, why: note };
       const timeout_ms = Math.max(SHOW_QUERY_MS, left_ms);
-      return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, timeout_ms)) };
+      return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, timeout_ms)), note };
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
-      const { code, message, next } = error.problem;
-      if (code === 'version_unknown') return { ok: false, why: next === undefined ? message : `${message} ${next}` };
-      const stuck = code === 'no_worker' ? await stuckOn(runs, ref) : null;
-      if (stuck !== null || left_ms < ASK_AGAIN_MS) return { ok: false, why: stuck ?? message };
+      const { code, message } = error.problem;
+      if (code === 'version_unknown') return { ok: false, why: sentence(error.problem) };
+      const why = code === 'no_worker' ? await whyUnanswered(emend, live) : null;
+      if (why !== null || left_ms < ASK_AGAIN_MS) return { ok: false, why: why ?? message };
       await sleep(ASK_AGAIN_MS);
     }
   }
 };
 
-/** A worker is there and cannot go on: what its workflow task fails of (a stored value that is lost, an unknown version). */
-const stuckOn = async (runs: RunGateway, ref: RunRef): Promise<string | null> => {
-  const failure = await runs.taskFailure(ref).catch(() => null);
-  return failure && `Its worker cannot go on and tries again: ${failure}`;
+/**
+ * A worker that is there may be unable to go on: what its workflow task fails of (a stored value that is lost, an unknown version). Or it
+ * died a moment ago. Null: it is there, and busy.
+ */
+const whyUnanswered = async (emend: Emend, live: DescribedRun): Promise<string | null> => {
+  const runs = needRuns(emend);
+  const failure = await runs.taskFailure(live).catch(() => null);
+  if (failure !== null) return `Its worker cannot go on and tries again: ${failure}`;
+  const silent = await unserved(runs, live, true);
+  return silent.includes(live.queue) ? unservedNote(emend, live, silent) : null;
 };
 
 /** The memo is there even when the archive is not (a run started from another machine). */

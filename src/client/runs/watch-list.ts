@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProblemError, type Problem } from '../../shared/problems.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
-import { listRuns, openOnServer, type ListedRun, type RunList } from './list.js';
+import { listNote, listRuns, openOnServer, type ListedRun, type RunList } from './list.js';
 import { findRun, resolveRun, type ResolvedRun } from './resolve.js';
 import { showRun, type RunView } from './show.js';
 import type { Emend } from '../types.js';
@@ -67,9 +67,11 @@ class ListWatch {
   private failed: Error | null = null;
 
   private readonly given: Watched;
+  private note: string | null;
 
   constructor(watched: Watched) {
     this.given = watched;
+    this.note = watched.list.note;
     const { list, options } = watched;
     this.rows = new Map(list.runs.map((run) => [run.stepKey, run]));
     this.until = AbortSignal.any([options.signal, this.failing.signal]);
@@ -97,10 +99,20 @@ class ListWatch {
 
   private put(view: RunView, run: ResolvedRun): void {
     this.rows.set(run.stepKey, rowOf(view, run));
-    if (!this.until.aborted) this.given.onChange({ ...this.given.list, runs: [...this.rows.values()] });
+    this.tell();
+  }
+
+  private tell(): void {
+    const list: RunList = { ...this.given.list, runs: [...this.rows.values()], note: this.note };
+    if (!this.until.aborted) this.given.onChange(list);
   }
 
   private async look(): Promise<void> {
+    const note = await listNote(this.given.emend).catch(() => this.note);
+    if (note !== this.note) {
+      this.note = note;
+      this.tell();
+    }
     const found = await this.given.archive.news();
     const onServer = this.given.options.onServer === true ? await openRuns(this.given.emend) : [];
     for (const stepKey of [...found, ...onServer])
@@ -162,13 +174,13 @@ class ListWatch {
 const openRuns = async (emend: Emend): Promise<readonly StepKey[]> =>
   (await openOnServer(emend)).flatMap(({ memo }) => (memo === null ? [] : [memo.stepKey]));
 
-const rowOf = ({ status, workflowId, note }: RunView, { stepKey, live, archived }: ResolvedRun): ListedRun => ({
+const rowOf = ({ status, workflowId, source }: RunView, { stepKey, live, archived }: ResolvedRun): ListedRun => ({
   stepKey,
   workflowId,
   title: status.title,
   jobPath: status.jobPath,
   workspace: status.workspace,
-  state: note === null || live?.open === false ? status.state : 'unknown',
+  state: source === 'run' || live?.open === false ? status.state : 'unknown',
   doing: status.doing,
   decision: status.decision && { id: status.decision.id, reason: status.decision.reason },
   startedAt: live?.startedAt.toISOString() ?? archived.firstAt,

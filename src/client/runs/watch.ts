@@ -2,11 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepResult, StepStatus } from '../../shared/run.js';
 import { noteClosed } from './close.js';
-import { needRuns, type ClosedRun, type Emend } from '../types.js';
+import { needRuns, type ClosedRun, type DescribedRun, type Emend, type RunGateway } from '../types.js';
 import { withLive, type ResolvedRun } from './resolve.js';
-import { refOf, showRun, type RunView, type ShowOptions } from './show.js';
+import { refOf, showRun, unserved, type RunView, type ShowOptions } from './show.js';
 
 const WATCH_BETWEEN_MS = 300; // bound: A run that works hard is asked no more often than this.
+const WATCH_WORKERS_MS = 1_000; // bound: Who serves its queues is looked at this often.
 
 export interface WatchOptions extends Pick<ShowOptions, 'patience_ms'> {
   readonly signal?: AbortSignal;
@@ -42,9 +43,22 @@ export const watchRun = async (
         shown = seen;
         if ((await onChange(view)) === 'stop') stop.abort();
       });
-      await look(true);
-      // Where the history stood before the first look: what comes later is news.
-      if (!over()) await runs.follow(ref, current.live.historyLength, until, look);
+      const ended = new AbortController();
+      const watching = AbortSignal.any([until, ended.signal]);
+      const { live } = current;
+      const changes = async (): Promise<void> => {
+        await look(true);
+        // Where the history stood before the first look: what comes later is news.
+        if (!over()) await runs.follow(ref, live.historyLength, watching, look);
+      };
+      const both = [changes(), watchWorkers(runs, live, watching, look)];
+      await Promise.all(
+        both.map((each) =>
+          each.finally(() => {
+            ended.abort();
+          }),
+        ),
+      );
       if (over()) return null;
     }
     const newest = await runs.describe({ workflowId: ref.workflowId, runId: null });
@@ -54,6 +68,25 @@ export const watchRun = async (
     else return (await noteClosed(emend, await withLive(emend, current.stepKey, await runs.describe(ref)))).closed;
   }
   return null;
+};
+
+/** A run's history does not tell that its last worker died, or that one came. */
+const watchWorkers = async (
+  runs: RunGateway,
+  run: DescribedRun,
+  until: AbortSignal,
+  look: (urgent: boolean) => Promise<void>,
+): Promise<void> => {
+  const over = (): boolean => until.aborted;
+  // A server that does not answer is the history's to tell.
+  const silent = (): Promise<string | null> => unserved(runs, run).then(String, () => null);
+  for (let before = await silent(); !over();) {
+    await sleep(WATCH_WORKERS_MS, undefined, { signal: until }).catch(() => undefined);
+    const now = over() ? null : await silent();
+    if (now === null || now === before) continue;
+    before = now;
+    await look(true);
+  }
 };
 
 /**

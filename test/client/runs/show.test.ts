@@ -107,7 +107,7 @@ describe('with a server', () => {
     const view = await showRun(emend, await resolveRun(emend, KEY));
     expect(view).toMatchObject({
       source: 'archive',
-      note: 'No worker polls the task queue emend.',
+      note: expect.stringContaining('No worker serves the task queues emend, emend-model, emend-host-h. Start one: `'),
       status: { state: 'waiting', title: 'A job' },
     });
     expect(server.queries).toEqual([]);

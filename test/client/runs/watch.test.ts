@@ -51,6 +51,42 @@ describe('watching a run', () => {
     expect(archivedRun(KEY, await emend.archive.read(KEY)).closed).toEqual(closed);
   });
 
+  test('its last worker dies, and another comes: told without any news of the run', async () => {
+    const { server, run, emend, resolved } = await watched();
+    server.follow = (_ref, _after, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          resolve();
+        });
+      });
+    const seen: (string | null)[] = [];
+    await watchRun(emend, resolved, ({ source, note }) => {
+      seen.push(source, note);
+      if (seen.length === 6) return 'stop';
+      server.workers = !server.workers;
+      return undefined;
+    });
+    const nobody = expect.stringMatching(/^No worker serves the task queues emend, emend-model, .* Start one: `emend/);
+    expect(seen).toEqual(['run', null, 'archive', nobody, 'run', null]);
+    expect(run.described.open).toBe(true);
+  });
+
+  test('what goes wrong beside the history ends the watch, too', async () => {
+    const { server, emend, resolved } = await watched();
+    server.follow = (_ref, _after, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          resolve();
+        });
+      });
+    const watching = watchRun(emend, resolved, ({ source }) => {
+      if (source === 'archive') throw new Error('no more');
+      server.workers = false;
+      return undefined;
+    });
+    await expect(watching).rejects.toThrow('no more');
+  });
+
   test('news that come while it waits or asks are one look together', async () => {
     const { server, run, emend, resolved } = await watched();
     server.follow = async (_ref, _after, _signal, onNews) => {

@@ -1,0 +1,101 @@
+/**
+ * `emend dev` is killed: its server stays and its worker is gone. Everything that people look at says within 10 s that nobody serves the
+ * queue, which one, and what starts a worker; `emend dev` again ends the server that was left and goes on on its database.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { alive } from '../support/alive.js';
+import { inBrowser, launch, openPage, servePage } from './page-support.js';
+import { scene, whole, type Scene } from './support.js';
+import { serverOf, terminals } from './terminals.js';
+
+jest.setTimeout(180_000);
+
+const TOLD_MS = 10_000;
+const JOB = '---\ntarget_files: [a.js]\ncommit: true\n---\n# Grow\n\nRaise it.\n';
+const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'let a = 2;\n' }) }];
+
+let open: Scene | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+test('emend dev is killed: run, doctor, list and show say so within 10 s; started again it ends its old server and goes on', async () => {
+  const s = await terminals({ 'a.js': 'let a = 1;\n' }, RULES);
+  open = s;
+  writeFileSync(join(s.repo, 'job.md'), JOB);
+  const dev = s.type('emend dev --no-web');
+  await dev.says(/Ctrl-C ends/);
+  const left = serverOf(s);
+  const run = s.type('emend run job.md --wait');
+  await run.says(/waits for you: approval/);
+  const approve = /emend (approve \S+ --decision \S+)/.exec(run.said())?.[1] ?? '';
+  const shown = approve.split(' ')[1] ?? '';
+  expect((await s.done('emend doctor')).said).toMatch(/^ok +worker/m);
+
+  const heard = run.said().length;
+  await dev.kill('SIGKILL');
+  expect(alive(left.pid)).toBe(true);
+  const killed = performance.now();
+  const queue = s.env.EMEND_QUEUE ?? '';
+  const told = new RegExp(`No worker serves the task queues? ${queue}\\b[^]*emend worker`);
+  const [, , list, show] = await Promise.all([
+    run.says(told, TOLD_MS, heard),
+    (async () => {
+      for (;;) {
+        const { code, said } = await s.done('emend doctor');
+        if (code === 7 && told.test(said)) return;
+        expect(performance.now() - killed).toBeLessThan(TOLD_MS);
+      }
+    })(),
+    // Typed at once: they cannot know yet from the list of workers, but nobody answers them.
+    s.done('emend list'),
+    s.done(`emend show ${shown}`),
+  ]);
+  expect(performance.now() - killed).toBeLessThan(TOLD_MS);
+  for (const typed of [list, show]) expect(typed).toMatchObject({ code: 0, said: expect.stringMatching(told) });
+  expect(list.said).toContain('unknown');
+
+  const again = s.type('emend dev --no-web');
+  await again.says(/Ctrl-C ends/);
+  expect(again.said()).toContain(`Ended the Temporal server (pid ${left.pid}) that a killed \`emend dev\` left behind`);
+  expect([alive(left.pid), serverOf(s).address]).toEqual([false, left.address]);
+  await run.says(/A worker serves the run again/, TOLD_MS);
+  expect(await s.done(`emend ${approve}`)).toMatchObject({ code: 0 });
+  await run.says(/committed 1 file/);
+  // Beside one that lives there is no second.
+  const second = await s.done('emend dev');
+  expect(second).toMatchObject({ code: 2, said: expect.stringContaining(`kill ${again.pid}`) });
+  const { pid } = serverOf(s);
+  await again.kill('SIGTERM');
+  expect(alive(pid)).toBe(false);
+});
+
+inBrowser()('the page', () => {
+  test('says within 10 s that nobody serves the queue, in the list and on the run; and no more once somebody does', async () => {
+    const s = (open = await scene({ 'a.js': 'let a = 1;\n' }, RULES));
+    const worker = await s.worker();
+    const run = await s.start('job.md', JOB);
+    await s.settle(run);
+    const served = await servePage(s.emend);
+    const browser = await launch();
+    try {
+      const list = (await openPage(await browser.newContext(), served)).page;
+      const one = (await openPage(await browser.newContext(), served)).page;
+      await one.getByRole('link', { name: /Grow/ }).click();
+      await one.getByRole('button', { name: 'Approve all' }).waitFor();
+      const note = (page: typeof list) => page.getByText(/No worker serves the task queues? t-.*emend worker/);
+      expect([await note(list).count(), await note(one).count()]).toEqual([0, 0]);
+      await worker.kill();
+      await Promise.all([list, one].map((page) => note(page).waitFor({ timeout: TOLD_MS })));
+      await s.worker();
+      await Promise.all([list, one].map((page) => note(page).waitFor({ state: 'detached', timeout: TOLD_MS })));
+    } finally {
+      await browser.close();
+      await served.close();
+    }
+    expect(served.errors).toEqual([]);
+  });
+});
