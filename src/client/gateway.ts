@@ -18,7 +18,7 @@ import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/names.js';
 import type { EditStepInput, StepResult, PlanInput } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
-import { liveWorkers } from '../temporal/connection.js';
+import { liveWorkers } from '../temporal/live-workers.js';
 import { followHistory, eventsIn, hasCode } from './history.js';
 import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
 

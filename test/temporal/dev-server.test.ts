@@ -7,7 +7,8 @@ import { Connection } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { ProblemError } from '../../src/shared/problems.js';
 import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
-import { byDefault, connectClient, noWorker, reach, type ClientConnection } from '../../src/temporal/connection.js';
+import { byDefault, connectClient, reach, type ClientConnection } from '../../src/temporal/connection.js';
+import { noWorker } from '../../src/temporal/live-workers.js';
 import { liveDevServer, recordPath, replaceRecord } from '../../src/temporal/dev-record.js';
 import { freePort, startDevServer, uiHost, type DevServer } from '../../src/temporal/dev-server.js';
 import { openEmend } from '../../src/client/open.js';
@@ -355,6 +356,6 @@ describe('what needs a server', () => {
     expect(found.worker).toMatch(/^No worker serves the task queues emend, emend-model, emend-host-/);
     expect(found.model).toBe('ANTHROPIC_API_KEY is set, localhost:1');
     expect(JSON.stringify(well)).not.toContain(key);
-    expect(found.EMEND_HOME).toBe(place.home);
+    expect(found.EMEND_HOME).toBe(`${place.home}: no runs yet`);
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
-import { liveWorkers, WORKER_BEAT_MS } from '../../src/temporal/connection.js';
+import { liveWorkers, WORKER_BEAT_MS } from '../../src/temporal/live-workers.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
 import { newHome, serverOptions } from './support/server.js';
 

@@ -11,13 +11,8 @@ import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
 import { isAtLeast } from '../../system/version.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
-import {
-  connectClient,
-  type ClientConnection,
-  liveWorkers,
-  noWorker,
-  ofOtherStores,
-} from '../../temporal/connection.js';
+import { connectClient, type ClientConnection } from '../../temporal/connection.js';
+import { liveWorkers, noWorker, ofOtherStores } from '../../temporal/live-workers.js';
 import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
 

@@ -4,7 +4,7 @@ import type { RunState, StepStatus } from '../../shared/run.js';
 import { ProblemError, isKnown, sentence } from '../../shared/problems.js';
 import { archivedRun } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
-import { noWorker } from '../../temporal/connection.js';
+import { noWorker } from '../../temporal/live-workers.js';
 import { noteClosed } from './close.js';
 import { noServerNote, OUR_WORKFLOWS, type DescribedRun, type Emend, type RunGateway } from '../types.js';
 import { withLive } from './resolve.js';

@@ -14,7 +14,7 @@ import { getJson } from '../../stores/ports.js';
 import { testsOf, type ReportVerification } from '../archive/report.js';
 import type { ArchivedRun } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
-import { noWorker } from '../../temporal/connection.js';
+import { noWorker } from '../../temporal/live-workers.js';
 import { noteClosed } from './close.js';
 import { withRecordedUsage } from '../archive/stats.js';
 

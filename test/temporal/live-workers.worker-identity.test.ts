@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { ofOtherStores, workerIdentity } from '../../src/temporal/connection.js';
+import { ofOtherStores, workerIdentity } from '../../src/temporal/live-workers.js';
 
 test('workers of another store are told apart; those that do not say are not accused', () => {
   const [ours, theirs] = ['a'.repeat(32), 'b'.repeat(32)];
