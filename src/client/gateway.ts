@@ -42,6 +42,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
   /** Who serves which queue, as it is being asked or was a moment ago. */
   const looks = new Map<string, Promise<boolean>>();
+  const last = new Map<string, number>();
 
   return {
     start: async (request) => {
@@ -104,8 +105,8 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       const name = `${queue} ${doubted}`;
       const look =
         looks.get(name) ??
-        within(async () => (await liveWorkers({ connection, namespace, queue }, doubted)).length > 0).finally(() =>
-          setTimeout(() => looks.delete(name), WORKERS_AGAIN_MS).unref(),
+        within(async () => (await liveWorkers({ connection, namespace, queue, last }, doubted)).length > 0).finally(
+          () => setTimeout(() => looks.delete(name), WORKERS_AGAIN_MS).unref(),
         );
       looks.set(name, look);
       return look;

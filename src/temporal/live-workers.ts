@@ -20,6 +20,8 @@ interface QueueAt {
   readonly connection: ConnectionLike;
   readonly namespace: string;
   readonly queue: string;
+  /** Beats after which another was waited for in vain, by identity: for whoever looks again and again, which waits once. */
+  readonly last?: Map<string, number>;
 }
 /** When a worker was heard last, by its own or the server's clock (0: it said that it ends), and how long it may be silent. */
 interface Sign {
@@ -72,11 +74,14 @@ export const liveWorkers = async (at: QueueAt, doubted = false): Promise<readonl
       Date.now() - sign.at_ms < sign.silence_ms && !(doubted && isQuick(sign)) ? [identity] : [],
     );
   const alive = heard(beats).length > 0 ? heard(beats) : heard(await withPolls(at, beats));
-  if (alive.length > 0 || ![...beats.values()].some((sign) => sign.at_ms > 0 && isQuick(sign))) return alive;
-  await sleep(WORKER_LOOK_AGAIN_MS);
-  return [...(await beatsAt(at))].flatMap(([identity, { at_ms }]) =>
-    at_ms > (beats.get(identity)?.at_ms ?? 0) ? [identity] : [],
+  const mayBeat = [...beats].some(
+    ([identity, sign]) => sign.at_ms > 0 && isQuick(sign) && at.last?.get(identity) !== sign.at_ms,
   );
+  if (alive.length > 0 || !mayBeat) return alive;
+  await sleep(WORKER_LOOK_AGAIN_MS);
+  const again = await beatsAt(at);
+  for (const [identity, { at_ms }] of beats) if (again.get(identity)?.at_ms === at_ms) at.last?.set(identity, at_ms);
+  return [...again].flatMap(([identity, { at_ms }]) => (at_ms > (beats.get(identity)?.at_ms ?? 0) ? [identity] : []));
 };
 
 /** What to say of task queues that nobody serves. `start`: how a worker of another environment than ours starts. */

@@ -66,6 +66,13 @@ test('at once while it lives, busy or not; within 10 s no more when it was kille
   expect(await Promise.all([live('SIGKILL', true), live('SIGSTOP', true)])).toEqual([[], []]);
   const end = performance.now() + TOLD_MS;
   while ((await all()) !== ',,,busy,slow') expect(performance.now()).toBeLessThan(end);
+  // Whoever looks again waits for no beat a second time.
+  const last = new Map<string, number>();
+  const look = () => liveWorkers({ connection, namespace: 'default', queue: 'SIGKILL', last });
+  expect(await look()).toEqual([]);
+  const began = performance.now();
+  expect(await look()).toEqual([]);
+  expect(performance.now() - began).toBeLessThan(2_000);
   // A machine that slept: while we wait for its beat it comes.
   const again = live('SIGSTOP');
   started[1]?.kill('SIGCONT');
