@@ -38,6 +38,7 @@ export const docCommands = (): readonly DocCommand[] =>
   );
 
 const TUTORIAL: Runner = { by: 'test/e2e/doc-commands.test.ts' };
+const PACKED: Runner = { by: 'test/e2e/package.test.ts' };
 const FILL_IN: Runner = { not: 'sets a key of yours' };
 const NO_DOCKER: Runner = { not: 'no Docker engine here; test/temporal/operations.test.ts reads the file' };
 const NO_OLLAMA: Runner = { not: 'no Ollama here' };
@@ -50,6 +51,10 @@ const DOCTOR_MODEL: Runner = { by: 'test/cli/doctor-model.test.ts' };
 const RUNNERS: Readonly<Record<string, Runner>> = {
   'npm ci': { by: '.ci/run' },
   'npm test': { by: '.ci/run' },
+  'npm ci && npm pack': PACKED,
+  'npm pack': PACKED,
+  'npm install --global ./emend-0.1.0.tgz': PACKED,
+  'time npm install --global --prefix "$(mktemp -d)" ./emend-0.1.0.tgz': PACKED,
   'npm run demo': { by: 'test/e2e/demo.test.ts' },
   'npm run demo:plan': { by: 'test/e2e/demo-plan.test.ts' },
   'npm run chaos -- --kills 10 --seed 7': { by: 'scripts/test.js' },
