@@ -19,7 +19,7 @@ const terminal = async (repo) => {
   const words = [process.execPath, join(root, 'dist', 'client.js'), ...line.split(' ').slice(1)];
   const steps = JSON.stringify([
     ['quit: leave it waiting', ''],
-    ['> ', 'a\r'],
+    ['> ', 'a'],
   ]);
   const driver = join(root, 'test', 'support', 'terminal.py');
   const { stdout } = await promisify(execFile)('python3', [driver, String(COLUMNS), steps, ...words], {

@@ -65,7 +65,9 @@ const menu = (decision: DecisionPoint): readonly string[] => [
   ...decision.accepts.map((answer) => `  [${LETTER[answer]}] ${answer}: ${ANSWER_MEANS[answer]}`),
   ...(decision.proposalId === null ? [] : ['  [d] diff: show the change']),
   '  [q] quit: leave it waiting',
-  ...(decision.files.length > 1 ? ['  Paths after the letter answer for these files only: s src/a.ts'] : []),
+  ...(decision.files.length > 1
+    ? ['  Type : for a line with paths, which answers for these files only: s src/a.ts']
+    : []),
 ];
 
 /** All that may be typed, in one line. */
@@ -109,6 +111,9 @@ export const askDecision = async (
   const { io, emend } = session;
   const { proposal, status } = await showRun(emend, run);
   const { workspace } = status;
+  // A pager may take the screen, so what is asked stands below the change.
+  if (proposal !== null && decision.proposalId !== null)
+    await printDiff(io, await diffText(emend, proposal), workspace);
   for (const text of ['', ...decisionHead(decision, { width: io.columns, proposal }), '']) io.out(text);
   const menu = menuLines(decision, io.columns);
   for (const text of menu) io.out(text);
@@ -124,7 +129,8 @@ export const askDecision = async (
   const until = AbortSignal.any([signal, changed.signal]);
   try {
     for (;;) {
-      const typed = await io.ask('> ', until);
+      const key = await io.key('> ', until);
+      const typed = key?.trim() === ':' ? await io.ask(': ', until) : key;
       if (typed === null) {
         if (changed.signal.aborted) io.out('\nIt was answered elsewhere.');
         return changed.signal.aborted ? 'changed' : 'left';

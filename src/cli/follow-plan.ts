@@ -14,7 +14,7 @@ import {
   watchOptions,
   type Followed,
 } from './follow-run.js';
-import { asides, type JsonFlag, type QuietFlag, foldOf } from './io.js';
+import { asides, type JsonFlag, type QuietFlag } from './io.js';
 import { resultLines } from './render/run.js';
 import { line, plain } from './render/text.js';
 import type { Session } from './session.js';
@@ -39,14 +39,17 @@ export const followPlan = async (
   options: FollowOptions,
 ): Promise<FollowedPlan> => {
   const { emend } = session;
-  const progress = new ProgressLog(session, options.shows);
+  const progress = new ProgressLog(session, options);
   const handled = new Set<string>();
   const seen = new Set<string>();
   for (let run = started; ; run = await refreshRun(emend, run)) {
     const watched = await watchPlan(session, run, options, { progress, handled, seen });
     progress.clear();
     if (watched === null) return { kind: 'interrupted' };
-    if (!('kind' in watched)) return { kind: 'closed', closed: watched };
+    if (!('kind' in watched)) {
+      await progress.end(run);
+      return { kind: 'closed', closed: watched };
+    }
     const stop = watched;
     if (stop.kind === 'no_worker' || stop.kind === 'paused') return stop;
     if (stop.kind === 'child') {
@@ -94,9 +97,7 @@ const watchPlan = async (
       const child = status.plan?.phases.find((phase) => phase.status === 'running' && !seen.has(phase.run ?? ''));
       if (status.decision !== null && !handled.has(status.decision.id)) {
         if (options.wait && !options.interactive) {
-          progress.sayWaiting(
-            decisionLines(shownKey(run.stepKey), status.decision, { width: io.columns, fold: foldOf(io) }),
-          );
+          progress.sayWaiting(decisionLines(shownKey(run.stepKey), status.decision, { width: io.columns }));
           handled.add(status.decision.id);
           return undefined;
         }

@@ -1,7 +1,7 @@
 /** Shows what a run does until it ends, waits for somebody, or the person goes away. */
 import { ledgerOfEvents } from '../client/archive/status.js';
 import { decide, loginName } from '../client/runs/decide.js';
-import { shownKey } from '../shared/ids.js';
+import { shownKey, type StepKey } from '../shared/ids.js';
 import { refreshRun, type ResolvedRun } from '../client/runs/resolve.js';
 import { runEvents, type RunView } from '../client/runs/show.js';
 import type { ClosedRun, Emend } from '../client/types.js';
@@ -10,7 +10,7 @@ import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { StepStatus } from '../shared/run.js';
 import { askDecision } from './ask-decision.js';
-import { foldOf, type Io } from './io.js';
+import type { Io } from './io.js';
 import type { Session } from './session.js';
 import { showLiveText, LiveBlock, progressLines } from './live.js';
 import { decisionLines } from './render/decision.js';
@@ -36,6 +36,8 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Answers an `approval` or `secret_found`, or says why a person must look (not empty); absent: nothing is approved by a policy. */
   readonly policy?: (run: ResolvedRun, decision: DecisionPoint) => Promise<readonly string[]>;
+  /** Told of each event in its order, of a plan's phases too. */
+  readonly onEvent?: ((run: StepKey, event: StepEvent) => void) | undefined;
   /** Told of each decision point that nothing has answered yet. */
   readonly onWaiting?: (status: StepStatus, decision: DecisionPoint) => Promise<void>;
 }
@@ -52,7 +54,7 @@ export type Followed =
   | { readonly kind: 'interrupted' };
 
 export const followRun = async (session: Session, started: ResolvedRun, options: FollowOptions): Promise<Followed> => {
-  const progress = new ProgressLog(session, options.shows);
+  const progress = new ProgressLog(session, options);
   const print = (lines: readonly string[]): void => {
     progress.say(lines);
   };
@@ -101,7 +103,7 @@ const follow = async (
           await options.onWaiting?.(view.status, decision);
         }
         if (options.wait && !options.interactive && !isOurs) {
-          progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, { width: io.columns, fold: foldOf(io) }));
+          progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, { width: io.columns }));
           handled.add(decision.id);
           return undefined;
         }
@@ -111,7 +113,10 @@ const follow = async (
       watchOptions(options),
     );
     progress.clear();
-    if (closed !== null) return { kind: 'closed', closed };
+    if (closed !== null) {
+      await progress.end(run);
+      return { kind: 'closed', closed };
+    }
     const { stopped, status } = seen;
     if (gone() || stopped === null || status === null) return { kind: 'interrupted' };
     if ('kind' in stopped) return stopped;
@@ -150,35 +155,49 @@ export class ProgressLog {
   readonly #io: Io;
   readonly #emend: Emend;
   readonly #shows: Shows;
+  readonly #onEvent: FollowOptions['onEvent'];
   readonly #block: LiveBlock;
   #events: readonly StepEvent[] = [];
   #note: string | null = null;
   #doing = '';
 
-  constructor({ io, emend }: Session, shows: Shows) {
+  constructor({ io, emend }: Session, { shows, onEvent }: Pick<FollowOptions, 'shows' | 'onEvent'>) {
     this.#io = io;
     this.#emend = emend;
     this.#shows = shows;
+    this.#onEvent = onEvent;
     this.#block = new LiveBlock(io);
   }
 
   async tell(run: ResolvedRun, view: RunView): Promise<void> {
-    if (this.#shows !== 'progress') return;
+    if (this.#shows !== 'progress' && this.#onEvent === undefined) return;
     if (view.note !== this.#note) this.say([plain(view.note ?? 'A worker serves the run again.')]);
     this.#note = view.note;
     if (view.source === 'archive') return;
-    const last = this.#events.at(-1)?.seq ?? 0;
-    if (view.status.lastSeq > last) {
-      const fresh = await runEvents(this.#emend, run, last);
-      this.#events = [...this.#events, ...fresh];
-      this.say(fresh.filter(isWorthALine).map((event) => eventText(event)));
-    }
+    if (view.status.lastSeq > (this.#events.at(-1)?.seq ?? 0)) await this.#news(run);
+    if (this.#shows !== 'progress') return;
     const ledger = ledgerOfEvents(this.#events);
     const { doing, state } = view.status;
     if (state === 'running') this.#block.regeneration(progressLines(view.status, ledger, this.#io.columns));
     // Without a terminal there is no block to draw over: each change of what it does is a line.
     if (!this.#io.outIsTty && state === 'running' && doing !== this.#doing) this.#io.out(plain(doing));
     this.#doing = doing;
+  }
+
+  /** Tells a page of what came since; false: nothing did. */
+  async #news(run: ResolvedRun): Promise<boolean> {
+    const fresh = await runEvents(this.#emend, run, this.#events.at(-1)?.seq ?? 0);
+    this.#events = [...this.#events, ...fresh];
+    for (const event of fresh) this.#onEvent?.(run.stepKey, event);
+    this.say(fresh.filter(isWorthALine).map((event) => eventText(event)));
+    return fresh.length > 0;
+  }
+
+  /** The run has ended: whoever is told of events is told of all. */
+  async end(run: ResolvedRun): Promise<void> {
+    if (this.#onEvent === undefined) return;
+    const ended = await refreshRun(this.#emend, run);
+    while (await this.#news(ended));
   }
 
   say(lines: readonly string[]): void {

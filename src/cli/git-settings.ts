@@ -22,8 +22,9 @@ export const gitEditor = async (io: Io, dir: string): Promise<string | null> =>
   (await askGit(io, dir, ['var', 'GIT_EDITOR'])) ?? io.env.VISUAL ?? io.env.EDITOR ?? null;
 
 /** Colour as a function of text; identity where it is off. */
-type Paint = (text: string) => string;
+export type Paint = (text: string) => string;
 export interface DiffColors {
+  readonly isOn: boolean;
   readonly meta: Paint;
   readonly frag: Paint;
   readonly new: Paint;
@@ -36,7 +37,7 @@ const none: Paint = (text) => text;
 
 /** `color.diff`, `color.ui` and the colours of `color.diff.*`; NO_COLOR beats them all. */
 export const gitColors = async (io: Io, dir: string): Promise<DiffColors> => {
-  const off: DiffColors = { meta: none, frag: none, new: none, old: none, context: none };
+  const off: DiffColors = { isOn: false, meta: none, frag: none, new: none, old: none, context: none };
   if (!wantsColor(io.env, io.outIsTty)) return off;
   if ((await askGit(io, dir, ['config', '--get-colorbool', 'color.diff', String(io.outIsTty)])) === 'false') return off;
   const paint = async (slot: keyof typeof SLOTS): Promise<Paint> => {
@@ -50,7 +51,7 @@ export const gitColors = async (io: Io, dir: string): Promise<DiffColors> => {
     paint('old'),
     paint('context'),
   ]);
-  return { meta, frag, new: added, old: removed, context };
+  return { isOn: true, meta, frag, new: added, old: removed, context };
 };
 
 /** As git does it: less passes colours, ends where all fits on one screen, and leaves the screen as it was. */

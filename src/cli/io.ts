@@ -1,9 +1,14 @@
 /** The one place for streams, terminal, colour and questions. */
 import { spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
+import { setImmediate } from 'node:timers/promises';
 import pc from 'picocolors';
 import type { ExitCode } from '../shared/problems.js';
+import { visible } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
+
+const DISCARD_TURNS = 3; // bound: Turns of the event loop, each of which reads what the terminal holds.
 
 export interface Io {
   readonly env: Environment;
@@ -11,6 +16,7 @@ export interface Io {
   /** A person can read and answer here: stdin and stdout are terminals. */
   readonly isTty: boolean;
   readonly outIsTty: boolean;
+  /** Of the terminal; Infinity where stdout is none, so that nothing is cut or broken in a pipe. */
   readonly columns: number;
   readonly colors: ReturnType<typeof pc.createColors>;
   /** Raw text to stdout. */
@@ -22,6 +28,8 @@ export interface Io {
   readAll(most_bytes: number): Promise<Uint8Array | null>;
   /** The answer, or null at the end of input or when `signal` aborts. */
   ask(question: string, signal: AbortSignal): Promise<string | null>;
+  /** The same of one key, which needs no Enter. What was typed before the question was drawn was not typed at it, and is thrown away. */
+  key(question: string, signal: AbortSignal): Promise<string | null>;
   /**
    * Runs a person's own program (a pager, an editor) by the shell on this terminal: `text` is its stdin, else the terminal is. The exit
    * code; null where it could not be run.
@@ -32,10 +40,6 @@ export interface Io {
   /** Ends the process at once; for a second Ctrl-C only. */
   exitNow(code: ExitCode): void;
 }
-
-/** Where lines of commands are broken for a person: never for a pipe, which has no columns. */
-export const foldOf = ({ outIsTty, columns }: Pick<Io, 'outIsTty' | 'columns'>): number =>
-  outIsTty ? columns : Infinity;
 
 /** `NO_COLOR` (https://no-color.org) beats `FORCE_COLOR`, which beats what the terminal can do. */
 export const wantsColor = (env: Environment, isTty: boolean): boolean => {
@@ -54,6 +58,34 @@ export const readUpTo = async (most_bytes: number, stream: AsyncIterable<Buffer>
     parts.push(part);
   }
   return Buffer.concat(parts);
+};
+
+const CTRL_C = '\u0003';
+const CTRL_D = '\u0004';
+
+/** `interrupt`: in raw mode Ctrl-C is a key like others. */
+const readKey = async (question: string, signal: AbortSignal, interrupt: () => void): Promise<string | null> => {
+  const { stdin, stdout } = process;
+  const typed = new EventEmitter();
+  const onData = (bytes: Buffer): void => {
+    if (bytes.includes(CTRL_C)) interrupt();
+    typed.emit('keys', bytes.includes(CTRL_C) || bytes.includes(CTRL_D) ? null : bytes.toString());
+  };
+  const onEnd = (): void => void typed.emit('keys', null);
+  stdin.setRawMode(true).on('data', onData).once('end', onEnd).resume();
+  try {
+    // All that the terminal holds by now arrives in the first of these turns; nobody listens.
+    for (let turn = 0; turn < DISCARD_TURNS; turn += 1) await setImmediate();
+    if (signal.aborted) return null;
+    stdout.write(question);
+    const [keys] = (await once(typed, 'keys', { signal })) as [string | null];
+    stdout.write(`${visible(keys?.trim() ?? '')}\n`);
+    return keys;
+  } catch {
+    return null;
+  } finally {
+    stdin.setRawMode(false).off('data', onData).off('end', onEnd).pause();
+  }
 };
 
 const runTool: Io['runTool'] = (command, args, text, env = {}) =>
@@ -94,7 +126,7 @@ export const processIo = (): Io => {
     cwd: process.cwd(),
     isTty: stdin.isTTY && stdout.isTTY,
     outIsTty: stdout.isTTY,
-    columns: stdout.columns || 80,
+    columns: stdout.isTTY ? stdout.columns || 80 : Infinity,
     colors: pc.createColors(wantsColor(env, stdout.isTTY)),
     write: (text) => void stdout.write(text),
     out: (text) => void stdout.write(`${text}\n`),
@@ -115,6 +147,7 @@ export const processIo = (): Io => {
         lines.close();
       }
     },
+    key: (question, signal) => readKey(question, signal, interrupt),
     runTool,
     onInterrupt: (handler) => {
       if (interrupts.size === 0) for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, interrupt);

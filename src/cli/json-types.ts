@@ -113,6 +113,8 @@ export interface JsonOutputs {
     readonly exit: ExitCode;
   };
   readonly run: Begun & RunOutcome;
+  /** One a line, before the line of the end. `plan run --wait` too, where `stepKey` is the plan's run or a phase's. */
+  readonly 'run --wait': { readonly stepKey: StepKey; readonly event: StepEvent };
   /** Of a plan, too. */
   readonly 'run --estimate': Estimated & { readonly v: 1; readonly path: string; readonly exit: ExitCode };
   readonly list: RunList & Recovered;
@@ -191,6 +193,7 @@ export type JsonCommand = keyof JsonOutputs;
 /** The commands that print one object a line, or one that others read line by line. */
 export const IN_A_LINE: readonly JsonCommand[] = [
   'run',
+  'run --wait',
   'plan run',
   'events',
   'watch',

@@ -1,4 +1,6 @@
 /** The one way out of what `--json` prints. */
+import type { StepEvent } from '../shared/events.js';
+import type { StepKey } from '../shared/ids.js';
 import type { Io } from './io.js';
 import { type JsonCommand, type JsonOutputs, IN_A_LINE } from './json-types.js';
 
@@ -8,3 +10,11 @@ export const jsonText = <C extends JsonCommand>(command: C, value: JsonOutputs[C
 export const printJson = <C extends JsonCommand>(io: Pick<Io, 'out'>, command: C, value: JsonOutputs[C]): void => {
   io.out(jsonText(command, value));
 };
+
+/** What `--wait --json` prints while a run goes on; undefined: it was not asked for. */
+export const eventPrinter = (io: Pick<Io, 'out'>, { json, wait }: { readonly json?: true; readonly wait?: true }) =>
+  json === true && wait === true
+    ? (stepKey: StepKey, event: StepEvent): void => {
+        printJson(io, 'run --wait', { stepKey, event });
+      }
+    : undefined;

@@ -36,6 +36,8 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
       writeErr: (text) => {
         io.err(text.trimEnd());
       },
+      getOutHelpWidth: () => io.columns,
+      getErrHelpWidth: () => io.columns,
     })
     .addHelpText('after', EXIT_HELP)
     .addHelpText('beforeAll', refuseUnknown);

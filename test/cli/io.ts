@@ -2,19 +2,21 @@
 import type { Io } from '../../src/cli/io.js';
 import pc from 'picocolors';
 
-export interface FakeIo extends Omit<Io, 'ask'> {
+export interface FakeIo extends Omit<Io, 'ask' | 'key'> {
   readonly printed: { out: string; err: string };
   readonly asked: string[];
   /** Pagers and editors that were run, with what they got. */
   readonly tools: { command: string; args: readonly string[]; text: string | null }[];
   /** Replaceable, for a person who does not answer. */
   ask: Io['ask'];
+  key: Io['key'];
   interrupt(): void;
 }
 
 export const fakeIo = (
   more: {
     isTty?: boolean;
+    columns?: number;
     env?: Io['env'];
     cwd?: string;
     typed?: (string | null)[];
@@ -28,6 +30,10 @@ export const fakeIo = (
   const typed = [...(more.typed ?? [])];
   const handlers = new Set<() => void>();
   const isTty = more.isTty ?? false;
+  const ask: Io['ask'] = async (question) => {
+    asked.push(question);
+    return typed.shift() ?? null;
+  };
   return {
     printed,
     asked,
@@ -40,7 +46,7 @@ export const fakeIo = (
     cwd: more.cwd ?? '/',
     isTty,
     outIsTty: isTty,
-    columns: 100,
+    columns: more.columns ?? (isTty ? 100 : Infinity),
     colors: pc.createColors(false),
     write: (text) => {
       printed.out += text;
@@ -55,10 +61,8 @@ export const fakeIo = (
       const bytes = more.stdin ?? new Uint8Array(0);
       return bytes.length > most_bytes ? null : bytes;
     },
-    ask: async (question) => {
-      asked.push(question);
-      return typed.shift() ?? null;
-    },
+    ask,
+    key: ask,
     onInterrupt: (handler) => {
       handlers.add(handler);
       return () => handlers.delete(handler);

@@ -42,6 +42,22 @@ describe('the command line', () => {
     expect(io.printed.err).not.toMatch(/\n\s+at /);
   });
 
+  test('help is broken for a terminal, and for nothing else', async () => {
+    const helpOf = async (isTty: boolean, columns?: number): Promise<readonly string[]> => {
+      const io = fakeIo({ isTty, ...(columns === undefined ? {} : { columns }) });
+      expect(await main(['help', 'run'], io)).toBe(0);
+      return io.printed.out.split('\n');
+    };
+    const flags = (lines: readonly string[]): number => lines.filter((text) => /^ {2}-/.test(text)).length;
+    const [piped, narrow, wide] = [await helpOf(false), await helpOf(true, 80), await helpOf(true, 200)];
+    expect(flags(piped)).toBe(flags(narrow));
+    expect(piped.filter((text) => /^ {10,}\S/.test(text))).toEqual([]);
+    expect(narrow.filter((text) => /^ {10,}\S/.test(text)).length).toBeGreaterThan(3);
+    const options = (lines: readonly string[]) => lines.filter((text) => /^ {2}-|^ {10}/.test(text));
+    expect(Math.max(...options(narrow).map((text) => text.length))).toBeLessThanOrEqual(80);
+    expect(options(wide)).toEqual(options(piped));
+  });
+
   test("the version is the package's", async () => {
     const io = fakeIo();
     await main(['--version'], io);

@@ -9,6 +9,8 @@ import { ANSWERS_BY_REASON, type DecisionPoint } from '../../src/shared/decision
 import type { LedgerRow, StepResult } from '../../src/shared/run.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { statusOf } from '../client/fake.js';
+import pc from 'picocolors';
+import { combinedDiff } from '../../src/edits/index.js';
 import { fakeIo } from './io.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
@@ -118,12 +120,12 @@ describe('a decision', () => {
   });
 
   test('on a narrow terminal what a command means stands below it', () => {
-    const lines = decisionLines('abcd1234', decision(), { fold: 72 });
+    const lines = decisionLines('abcd1234', decision(), { width: 72 });
     expect(lines).toContain('  emend approve abcd1234 --decision 1-abcd1234-99999999');
     expect(lines).toContain('      apply the proposed change');
     expect(lines).toContain('      end the run; what was applied and not committed is rolled back');
     expect(Math.max(...lines.map((text) => text.length))).toBeLessThanOrEqual(72);
-    expect(decisionLines('abcd1234', decision(), { fold: 200 })).toEqual(decisionLines('abcd1234', decision()));
+    expect(decisionLines('abcd1234', decision(), { width: 200 })).toEqual(decisionLines('abcd1234', decision()));
   });
 
   test.each(Object.keys(ANSWERS_BY_REASON) as (keyof typeof ANSWERS_BY_REASON)[])(
@@ -203,6 +205,16 @@ describe('a run on one screen', () => {
     expect(text).toMatch(/so far +.*; 7 edit calls left/);
     expect(text).toContain('approve: too late');
     expect(text).toContain('emend approve abcd1234 --decision 1-abcd1234-99999999');
+  });
+
+  test('a pipe has no columns: nothing is cut', () => {
+    const long = `src/${'deep/'.repeat(30)}a.ts`;
+    const wide = { ...view, ledger: view.ledger.map((row) => ({ ...row, path: long, reason: 'because '.repeat(40) })) };
+    const piped = viewLines(wide, 'abcd1234', Infinity).join('\n');
+    expect(piped).toContain(`${long}  `);
+    expect(piped).toContain('because '.repeat(40).trimEnd());
+    expect(piped).not.toMatch(/…$/m);
+    expect(viewLines(wide, 'abcd1234', 80).join('\n')).not.toContain(long);
   });
 
   test('says where it has its knowledge from when nobody answers', () => {
@@ -294,5 +306,42 @@ describe('a diff', () => {
     const tty = fakeIo({ isTty: true, env: { ...process.env, GIT_PAGER: 'cat' } });
     await printDiff(tty, hostile, '/');
     expect(tty.printed.out).toContain('+\\x1b[2Jy');
+  });
+
+  const painted = async (diff: string, env: Record<string, string> = {}): Promise<string> => {
+    const io = fakeIo({ isTty: true, env: { ...process.env, TERM: 'xterm', GIT_PAGER: 'cat', ...env } });
+    await printDiff({ ...io, colors: pc.createColors(true) }, diff, '/');
+    return io.printed.out;
+  };
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  // eslint-disable-next-line no-control-regex -- colours are what is taken away
+  const bare = (text: string): string => text.replace(/\u001b\[[0-9;]*m/g, '');
+
+  test('has the colours of its language in a terminal; every character stays', async () => {
+    const file = (path: string, base: string, result: string) => ({ path, base: bytes(base), result: bytes(result) });
+    const diff = combinedDiff([
+      file('a.ts', 'const a = 1; // one\n@@ -1 +1 @@\n-- a/x\nend', 'const a = "two"; // \u202e two\n'),
+      file('notes.txt', 'const a\n', 'const b\n'),
+      file('b.py', 'def f():\n    return 1\n', 'def f():\n    return "\u{1f600}"\n'),
+      { path: 'gone.js', base: bytes('const gone = 1;\n'), result: null },
+    ]);
+    const out = await painted(diff);
+    expect(bare(out)).toBe(diff.split('\n').map(plain).join('\n'));
+    expect(out).toContain('\u001b[35mconst\u001b[39m');
+    expect(out).toContain('\u001b[33m"two"\u001b[39m');
+    expect(out).toContain('\u001b[36m1\u001b[39m');
+    expect(out).toContain('\u001b[35mdef\u001b[39m');
+    // No grammar, no words.
+    expect(out).toContain('+const b\u001b[m');
+    expect(await painted(diff, { NO_COLOR: '1' })).toBe(bare(out));
+  });
+
+  test('a diff of a million characters and more keeps the colours of its lines', async () => {
+    const long = 'const a = 1;\n'.repeat(80_000);
+    const diff = combinedDiff([{ path: 'a.ts', base: bytes('x\n'), result: bytes(long) }]);
+    expect(diff.length).toBeGreaterThan(1_000_000);
+    const out = await painted(diff);
+    expect(out).toContain('+const a = 1;\u001b[m');
+    expect(out).not.toContain('\u001b[35m');
   });
 });

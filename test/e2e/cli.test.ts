@@ -1,9 +1,11 @@
 /** The command line against a real server, a real worker process and the rehearsal: what people and scripts see. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { resolveRun } from '../../src/client/index.js';
+import type { StepEvent } from '../../src/shared/events.js';
 import { fakeIo, type FakeIo } from '../cli/io.js';
 import { printedFaults } from '../support/json-schema.js';
 import { scene, whole, type Scene } from './support.js';
@@ -30,7 +32,7 @@ const greeting = async (): Promise<Scene> => {
 };
 type Typed = { isTty?: boolean; typed?: (string | null)[] };
 const ioOf = (s: Scene, more: Typed = {}): FakeIo =>
-  fakeIo({ env: { ...s.env, GIT_PAGER: 'cat' }, cwd: s.repo, ...more });
+  fakeIo({ env: { ...s.env, GIT_PAGER: 'cat', NO_COLOR: '1' }, cwd: s.repo, ...more });
 /** Runs one command; a wrong exit code shows what was printed. */
 const emend = async (s: Scene, exit: number, args: string[], more: Typed = {}): Promise<FakeIo['printed']> => {
   const io = ioOf(s, more);
@@ -110,6 +112,32 @@ describe('without a terminal', () => {
     expect(again.stepKey).not.toBe(done.stepKey);
   });
 
+  test('--wait --json prints each event as it comes, and the end as the last line', async () => {
+    const s = await greeting();
+    await s.worker();
+    const io = ioOf(s);
+    const going = main(['run', 'job.md', '--wait', '--json'], io);
+    const lines = () =>
+      io.printed.out
+        .split('\n')
+        .filter(Boolean)
+        .map((text) => JSON.parse(text) as { stepKey: string; event: StepEvent });
+    let paused;
+    while ((paused = lines().find(({ event }) => event.type === 'edit_step_paused')) === undefined) await sleep(50);
+    const { stepKey, event } = paused;
+    expect(event).toMatchObject({ reason: 'approval' });
+    await emend(s, 0, ['approve', stepKey, '--decision', 'decision' in event ? event.decision : '']);
+    expect(await going).toBe(0);
+    expect(lines().pop()).toMatchObject({ v: 1, stepKey, state: 'closed', result: { outcome: 'committed' }, exit: 0 });
+    const events = lines().slice(0, -1);
+    const { out } = await emend(s, 0, ['events', stepKey, '--json']);
+    const all = out.trim().split('\n');
+    expect(events).toEqual(all.map((text) => ({ stepKey, event: JSON.parse(text) as StepEvent })));
+    expect(events.at(-1)?.event.type).toBe('step_finished');
+    expect(printedFaults(['run', 'job.md', '--wait', '--json'], io.printed.out)).toEqual([]);
+    expect(io.printed.err).toBe('');
+  });
+
   test('--live prints what the model writes, with its file, between the lines of the run', async () => {
     const s = await greeting();
     await s.worker();
@@ -144,9 +172,14 @@ describe('in a terminal', () => {
   test('the person reads the diff and answers there', async () => {
     const s = await greeting();
     await s.worker();
-    const printed = await emend(s, 0, ['run', 'job.md'], { isTty: true, typed: ['what?', 'd', 'a greet.js'] });
-    expect(printed.out).toContain('"what?" is none of');
-    expect(printed.out).toContain('+export const greet = () => "good day";');
+    const printed = await emend(s, 0, ['run', 'job.md'], { isTty: true, typed: ['z', 'd', ':', 'a greet.js'] });
+    expect(printed.out).toContain('"z" is none of');
+    // Before anything is asked, and once more for `d`.
+    const changes = [...printed.out.matchAll(/^\+export const greet = \(\) => "good day";$/gm)].map(
+      ({ index }) => index,
+    );
+    expect(changes).toHaveLength(2);
+    expect(changes[0]).toBeLessThan(printed.out.indexOf('[a] approve'));
     expect(printed.out).toMatch(/committed 1 file as/);
   });
 
@@ -166,7 +199,7 @@ describe('in a terminal', () => {
     await s.worker();
     const io = ioOf(s, { isTty: true });
     const asked = new Promise<void>((resolve) => {
-      io.ask = (_question, signal) => {
+      io.key = (_question, signal) => {
         resolve();
         return new Promise((settle) => {
           signal.addEventListener('abort', () => {

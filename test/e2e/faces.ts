@@ -64,13 +64,13 @@ const typedFor = (decision: DecisionPoint, { answer, files = [], note, set }: Gi
   const row = menuLines(decision).find((text) => text.includes(`] ${answer}:`));
   const letter = row === undefined ? null : (/\[(.)\]/.exec(row)?.[1] ?? null);
   if (letter === null || answer === 'select') return null;
-  const first = [letter, ...files].join(' ');
+  const first = files.length === 0 ? [letter] : [':', [letter, ...files].join(' ')];
   const [setting, ...others] = Object.entries(set ?? {});
-  if (answer === 'revise') return note === undefined ? null : [first, note];
-  if (answer === 'other') return set?.command === undefined ? null : [first, String(set.command)];
-  if (answer !== 'retry') return note === undefined && setting === undefined ? [first] : null;
+  if (answer === 'revise') return note === undefined ? null : [...first, note];
+  if (answer === 'other') return set?.command === undefined ? null : [...first, String(set.command)];
+  if (answer !== 'retry') return note === undefined && setting === undefined ? first : null;
   if (others.length > 0 || (setting !== undefined && note !== undefined)) return null;
-  return [first, note ?? (setting === undefined ? '' : `${setting[0]}=${String(setting[1])}`)];
+  return [...first, note ?? (setting === undefined ? '' : `${setting[0]}=${String(setting[1])}`)];
 };
 
 const byCommand = async (

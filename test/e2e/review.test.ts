@@ -1,10 +1,11 @@
 /** Reviewing hunk by hunk: part of a proposal is taken, shown again and committed; on a pseudo-terminal and without one. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { fakeIo, type FakeIo } from '../cli/io.js';
 import { scene, whole, type Scene } from './support.js';
+import { onTerminal, unpainted } from './terminal.js';
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -102,7 +103,7 @@ describe('emend review', () => {
     expect(await main(['review', run.stepKey], none)).toBe(3);
     expect(none.printed.out).toContain('d - leave this and all that follows in this file\n');
     expect(none.tools).toMatchObject([{ command: 'my-pager' }]);
-    expect(none.tools[0]?.text).toContain('+const b = 2;');
+    expect(unpainted(none.tools[0]?.text ?? '')).toContain('+const b = 2;');
 
     const io = typing(s, ['a', 'c', 'y'], editor);
     expect(await main(['review', run.stepKey], io)).toBe(0);
@@ -152,40 +153,26 @@ describe('emend review', () => {
     const { s, run, decision } = await waiting();
     const shown = run.stepKey.slice(0, 8);
     s.git('config', 'color.diff.new', 'blue');
-    const pty = async (steps: readonly (readonly [string, string])[], more: Record<string, string> = {}) => {
-      const args = [
-        'test/support/terminal.py',
-        '80',
-        JSON.stringify(steps),
-        process.execPath,
-        'dist/client.js',
-        'review',
-        shown,
-      ];
-      const env = { ...s.env, NODE_OPTIONS: '', TERM: 'xterm-256color', ...more };
-      const child = spawn('python3', args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-      let out = '';
-      for await (const part of child.stdout as AsyncIterable<Buffer>) out += part.toString();
-      return JSON.parse(out) as { out: string; exit: number; missing: string | null };
-    };
+    const pty = (steps: Parameters<typeof onTerminal>[2], env: Record<string, string> = {}) =>
+      onTerminal(s, ['review', shown], steps, { env });
     const interrupted = await pty([['Take hunk 1/3', '\u0003']]);
     expect(interrupted).toMatchObject({ exit: 130, missing: null });
     expect(interrupted.out).toContain(`Nothing was sent; ${shown} waits on.`);
     expect((await s.show(run)).status.decision?.id).toBe(decision);
 
-    const plain = await pty([['Take hunk 1/3', 'q\r']], { NO_COLOR: '1' });
+    const plain = await pty([['Take hunk 1/3', 'q']], { NO_COLOR: '1' });
     expect(plain.exit).toBe(3);
     expect(plain.out).toContain('+const shout');
     expect(plain.out).not.toContain('\u001b[34m+const shout');
 
     const done = await pty([
-      ['Take hunk 1/3', 'y\r'],
-      ['Take hunk 2/3', 'd\r'],
-      ['Take hunk 1/1', 'n\r'],
-      ['Send these answers', 'y\r'],
+      ['Take hunk 1/3', 'y'],
+      ['Take hunk 2/3', 'd'],
+      ['Take hunk 1/1', 'n'],
+      ['Send these answers', 'y'],
       ['a proposal of its own now', ''],
-      ['Take this file', 'y\r'],
-      ['Send these answers', 'y\r'],
+      ['Take this file', 'y'],
+      ['Send these answers', 'y'],
     ]);
     expect(done).toMatchObject({ exit: 0, missing: null });
     expect(done.out).toContain('\u001b[34m+const shout = () => "HEY";\u001b[m');

@@ -45,10 +45,13 @@ export const faultsOf = (command: string, value: unknown): readonly string[] => 
 /** `out`: of `emend ...args`; one document, or one a line. An error has a schema of its own. Empty: all is as documented. */
 export const printedFaults = (args: readonly string[], out: string): readonly string[] => {
   const command = commandOf(args);
-  const texts = IN_LINES.includes(command) ? out.trim().split('\n').filter(Boolean) : [out];
-  return texts.flatMap((text) => {
+  // Events while it waits, and the end as its last line.
+  const waits = args.includes('--wait');
+  const texts = IN_LINES.includes(command) || waits ? out.trim().split('\n').filter(Boolean) : [out];
+  return texts.flatMap((text, i) => {
     const value: unknown = JSON.parse(text);
     const isError = typeof value === 'object' && value !== null && 'error' in value;
-    return faultsOf(isError ? 'error' : command, value);
+    const of = waits && i < texts.length - 1 ? 'run --wait' : command;
+    return faultsOf(isError ? 'error' : of, value);
   });
 };

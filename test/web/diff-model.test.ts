@@ -1,7 +1,7 @@
 /** How the page reads a diff: against diffs that the edit engine draws. */
 import { describe, expect, test } from '@jest/globals';
 import { combinedDiff } from '../../src/edits/proposal/write-diff.js';
-import { coloured } from '../../src/web/page/diff/colours.js';
+import { coloured } from '../../src/web/page/model/tokens.js';
 import { parseDiff, type DiffFile, stretchesOf } from '../../src/web/page/model/diff.js';
 import { pairsOf, rowsOf, type Row } from '../../src/web/page/model/rows.js';
 import { searchRows } from '../../src/web/page/model/navigation.js';

@@ -75,7 +75,7 @@ const lookedAt = async (
   // What is applied was seen: not its name, the change itself.
   if (applies && shown !== null) await printDiff(io, await diffText(emend, shown), status.workspace);
   const { typed, isInterrupted } = await interruptible(io, async (signal) => ({
-    typed: await io.ask(`${answer}? [y/N] `, signal),
+    typed: await io.key(`${answer}? [y/N] `, signal),
     isInterrupted: signal.aborted,
   }));
   if (/^y(es)?$/i.test(typed?.trim() ?? '')) return decision.id;

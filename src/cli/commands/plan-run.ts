@@ -13,8 +13,8 @@ import { shownKey } from '../../shared/ids.js';
 import { begin, type BeginFlags, followPlan, tellEnd } from '../follow-plan.js';
 import { exitOfFollowed } from '../errors.js';
 import { refuseHalfDone } from './plan-files.js';
-import { type Io, type JsonFlag, type QuietFlag, foldOf, asides } from '../io.js';
-import { printJson } from '../json.js';
+import { type Io, type JsonFlag, type QuietFlag, asides } from '../io.js';
+import { eventPrinter, printJson } from '../json.js';
 import { viewLines } from '../render/run.js';
 import { tellEstimate } from './run.js';
 import { runOverrides, withEmend } from '../session.js';
@@ -65,7 +65,8 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
       plan.title,
       'This plan is running already; here it is.',
     );
-    const followed = await followPlan(session, resolved, { ...options, live: false, signal });
+    const onEvent = eventPrinter(io, flags);
+    const followed = await followPlan(session, resolved, { ...options, live: false, signal, onEvent });
     const exit = exitOfFollowed(followed);
     if (flags.json === true) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
     else tellEnd(session, shown, followed);
@@ -156,6 +157,6 @@ export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
     const plan = await planOfPath(io.cwd, path);
     const view = await reading(opened, async (emend) => showWithPhases(emend, await runOfPlan(emend, plan)));
     if (flags.json === true) printJson(io, 'plan status', view);
-    else io.out(viewLines(view, shownKey(view.stepKey), io.columns, foldOf(io)).join('\n'));
+    else io.out(viewLines(view, shownKey(view.stepKey), io.columns).join('\n'));
     return EXIT.done;
   });

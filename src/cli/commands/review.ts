@@ -82,7 +82,7 @@ const inTerminal = async (
     }
     const loaded = await loadReview(emend, decision, view.proposal, chosen);
     const lines = decisionLines(shown, decision, { width: io.columns, proposal: view.proposal });
-    for (const text of lines.slice(0, lines.length - commandLines(shown, decision).length)) io.out(text);
+    for (const text of lines.slice(0, lines.length - commandLines(shown, decision, io.columns).length)) io.out(text);
     const reviewed = await askReview(session, run, loaded, { dir: view.status.workspace, signal });
     const again = `${shown} waits on.${aside.after(` Again: emend review ${shown}`)}`;
     if (signal.aborted) {

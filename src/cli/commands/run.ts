@@ -10,7 +10,7 @@ import { begin, tellEnd, type BeginFlags } from '../follow-plan.js';
 import { exitOfFollowed, explain } from '../errors.js';
 import { followRun, type Followed } from '../follow-run.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { eventPrinter, printJson } from '../json.js';
 import type { RunOutcome } from '../json-types.js';
 import { withRunning } from '../services.js';
 import { annotationLine, ofProblem, wantsAnnotations, annotate } from '../headless/annotations.js';
@@ -77,6 +77,7 @@ const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: bool
       ...options,
       live: flags.live === true,
       signal,
+      onEvent: eventPrinter(io, flags),
       ...(policy === null ? {} : { policy: approveBy(session, policy, flags.policy ?? '', silent) }),
       ...(command === null ? {} : { onWaiting: (status, decision) => notify(io, command, status, decision) }),
     });

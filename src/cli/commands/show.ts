@@ -4,10 +4,10 @@ import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { runDiff, showWithPhases, testRuns } from '../../client/runs/show.js';
 import { EXIT, sentence, type ExitCode } from '../../shared/problems.js';
 import { absentHome } from '../../stores/home.js';
-import { type Io, type JsonFlag, asides, type QuietFlag, foldOf } from '../io.js';
+import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { findingText } from '../../shared/event-text.js';
-import { printDiff, line, plain, table } from '../render/text.js';
+import { printDiff, cell, plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
 import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
 import { listRuns, type ListedRun } from '../../client/runs/list.js';
@@ -30,7 +30,7 @@ export const show = (io: Io, run: string, options: ShowFlags): Promise<ExitCode>
     }
     const view = await reading(opened, async (emend) => showWithPhases(emend, await resolveRun(emend, run)));
     if (options.json === true) printJson(io, 'show', view);
-    else io.out(viewLines(view, shownKey(view.stepKey), io.columns, foldOf(io)).join('\n'));
+    else io.out(viewLines(view, shownKey(view.stepKey), io.columns).join('\n'));
     return EXIT.done;
   });
 
@@ -86,17 +86,20 @@ const listOf = (io: Io, options: JsonFlag & QuietFlag): Promise<ExitCode> =>
     if (found.note !== null) io.err(found.note);
     if (found.runs.length === 0) io.out(`No runs yet.${aside.after(' Start one with: emend run JOB.md')}`);
     else
-      for (const text of table([['run', 'state', 'started', 'job', ''], ...found.runs.map(rowOf)]))
+      for (const text of table([
+        ['run', 'state', 'started', 'job', ''],
+        ...found.runs.map((run) => rowOf(run, io.columns)),
+      ]))
         io.out(text.slice(0, Math.max(io.columns, 80)));
     for (const text of holds.held.flatMap(staleLockLines)) io.out(text);
     if (found.left_off > 0) io.out(`and ${found.left_off} older runs in the archive`);
     return EXIT.done;
   });
 
-const rowOf = (run: ListedRun): readonly string[] => [
+const rowOf = (run: ListedRun, columns: number): readonly string[] => [
   shownKey(run.stepKey),
   run.state,
   (run.startedAt ?? '').slice(0, 16).replace('T', ' '),
-  line(run.jobPath, 40),
-  line(run.decision === null ? run.doing : `${run.decision.reason}: emend show ${shownKey(run.stepKey)}`, 60),
+  cell(run.jobPath, 40, columns),
+  cell(run.decision === null ? run.doing : `${run.decision.reason}: emend show ${shownKey(run.stepKey)}`, 60, columns),
 ];

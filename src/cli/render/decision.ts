@@ -43,21 +43,20 @@ const fileRows = ({ files }: ProposalSummary): readonly string[] => [
 ];
 
 interface DecisionView {
+  /** A terminal's columns: longer lines are cut, and commands with what they mean that are wider stand in two lines. */
   readonly width?: number;
   readonly proposal?: ProposalSummary | null;
-  /** A terminal's columns: commands with what they mean that are wider stand in two lines. */
-  readonly fold?: number;
 }
 export const decisionLines = (run: string, decision: DecisionPoint, view: DecisionView = {}): readonly string[] => [
   ...decisionHead(decision, view),
   '',
-  ...commandLines(run, decision, view.fold),
+  ...commandLines(run, decision, view.width),
 ];
 
 /** What is asked, without the commands. */
 export const decisionHead = (
   decision: DecisionPoint,
-  { width = 100, proposal = null }: DecisionView = {},
+  { width = Infinity, proposal = null }: DecisionView = {},
 ): readonly string[] => {
   const words = decisionWords(decision, proposal);
   return [
@@ -74,7 +73,7 @@ export const decisionHead = (
   ];
 };
 
-export const commandLines = (run: string, decision: DecisionPoint, fold = Infinity): readonly string[] => {
+export const commandLines = (run: string, decision: DecisionPoint, width = Infinity): readonly string[] => {
   const parts = (decision.parts ?? []).map(({ name, accepts }) => ` --set ${name}=${accepts[0] ?? ''}`).join('');
   const rows = decision.accepts.map((answer) => [
     `  ${commandFor(run, decision, answer, answer === 'start' ? parts : undefined)}`,
@@ -85,8 +84,8 @@ export const commandLines = (run: string, decision: DecisionPoint, fold = Infini
   return [
     ...(decision.proposalId === null ? [] : [`  emend diff ${run}`]),
     ...(ABOUT_TESTS.includes(decision.reason) ? [`  emend show ${run} --tests`] : []),
-    ...(inColumns.some((text) => text.length > fold)
-      ? rows.flatMap(([command = '', means = '']) => [command, ...folded(`      ${means}`, fold, 6)])
+    ...(inColumns.some((text) => text.length > width)
+      ? rows.flatMap(([command = '', means = '']) => [command, ...folded(`      ${means}`, width, 6)])
       : inColumns),
     ...(perFile ? ['  --file PATH (again and again) answers for these files only'] : []),
   ];

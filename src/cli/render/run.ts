@@ -3,7 +3,7 @@ import { shownKey } from '../../shared/ids.js';
 import type { EndedLock, ReleasedLock, StaleLock } from '../../client/ended/locks.js';
 import type { EndedWorktree } from '../../client/ended/runs.js';
 import { auditText } from '../../shared/audit.js';
-import { count, plain, line, table } from './text.js';
+import { cell, count, plain, line, table } from './text.js';
 import type { PlanProgress } from '../../shared/plan.js';
 import type { PhaseWaiting, ShownRun, TestRun } from '../../client/runs/show.js';
 import type { RecoveredTransaction } from '../../workspace/ports.js';
@@ -29,7 +29,7 @@ const planLines = (
     .slice(0, PHASE_ROWS)
     .map((phase) => [
       `  ${phase.number}`,
-      line(phase.name, 40),
+      cell(phase.name, 40, width),
       ...standing(phase, waiting.find(({ run }) => run === phase.run)?.reason),
       count(phase.tasks, 'task'),
       `score ${phase.score}`,
@@ -57,8 +57,7 @@ const standing = (
     : [`waits: ${reason}`, `emend review ${shownKey(run)}`];
 };
 
-/** `fold`: a terminal's columns. */
-export const viewLines = (view: ShownRun, shown: string, width: number, fold = Infinity): readonly string[] => {
+export const viewLines = (view: ShownRun, shown: string, width: number): readonly string[] => {
   const { status } = view;
   return [
     `${shown}  ${line(status.title || status.jobPath, width - shown.length - 2)}`,
@@ -89,7 +88,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number, fold = I
         ]),
     ...(status.decision === null
       ? []
-      : ['', ...decisionLines(shown, status.decision, { width, fold, proposal: view.proposal })]),
+      : ['', ...decisionLines(shown, status.decision, { width, proposal: view.proposal })]),
     ...(status.result === null ? [] : ['', ...resultLines(status.result, shown)]),
   ];
 };
@@ -107,7 +106,7 @@ const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string
   const cells = rows
     .slice(0, LEDGER_ROWS)
     .map((row) => [
-      `  ${line(row.path, 60)}`,
+      `  ${cell(row.path, 60, width)}`,
       row.verdict === null ? row.status : `${row.status}, ${row.verdict}`,
       formatText(row),
       sizeText(row),

@@ -1,5 +1,6 @@
 /** Text of others (models, files, servers) on a terminal: nothing in it may move the cursor, change colours or reorder what is read. */
-import { gitColors, gitPager, PAGER_ENV, type DiffColors } from '../git-settings.js';
+import { gitColors, gitPager, PAGER_ENV, type DiffColors, type Paint } from '../git-settings.js';
+import type { ColouredPart } from '../../web/page/model/tokens.js';
 import type { Io } from '../io.js';
 import { describeEvent } from '../../shared/event-text.js';
 import type { StepEvent } from '../../shared/events.js';
@@ -12,6 +13,10 @@ export const line = (text: string, width: number): string => {
   const flat = plain(text).replace(/[\t\n]+/g, ' ');
   return flat.length <= width ? flat : `${flat.slice(0, Math.max(0, width - 1))}…`;
 };
+
+/** A cell of a table: of at most `most` characters on a terminal, whole in a pipe. */
+export const cell = (text: string, most: number, columns: number): string =>
+  line(text, columns === Infinity ? columns : most);
 
 /** In lines of at most `width` characters, broken at blanks; those after the first are set in by `indent`. A longer word keeps its line. */
 export const folded = (text: string, width: number, indent: number): readonly string[] => {
@@ -67,9 +72,13 @@ export const printDiff = async (io: Io, diff: string, dir: string): Promise<void
     return;
   }
   const colors = await gitColors(io, dir);
+  const syntax = colors.isOn && diff.length <= SYNTAX_CHARS ? await syntaxOf(diff) : null;
   const text = diff
     .split('\n')
-    .map((line) => colored(colors, plain(line)))
+    .map((row, at) => {
+      const words = syntax?.get(at);
+      return words === undefined ? colored(colors, plain(row)) : inWords(io, colors, words);
+    })
     .join('\n');
   const pager = await gitPager(io, dir);
   const env = { ...PAGER_ENV, ...pickEnv(io) };
@@ -84,15 +93,58 @@ const pickEnv = ({ env }: Io): Record<string, string> =>
     Object.keys(PAGER_ENV).flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const])),
   );
 
+const SYNTAX_CHARS = 1_000_000; // bound: A longer diff has the colours of its lines only: nobody waits for its grammars.
+/** By the classes of the review page. What has none, names for example, has the colour of its line. */
+const SYNTAX = { 'k-keyword': 'magenta', 'k-string': 'yellow', 'k-number': 'cyan', 'k-type': 'blue' } as const;
+
+type Words = readonly Pick<ColouredPart, 'text' | 'colour'>[];
+
+/** The words of each line in a hunk, by the line's number in the diff. */
+const syntaxOf = async (diff: string): Promise<ReadonlyMap<number, Words>> => {
+  const [{ parseDiff }, { coloured, grammarOf, hunkTokens }] = await Promise.all([
+    import('../../web/page/model/diff.js'),
+    import('../../web/page/model/tokens.js'),
+  ]);
+  const found = new Map<number, Words>();
+  const rows = diff.split('\n');
+  let at = 0;
+  for (const { path, hunks } of parseDiff(diff)) {
+    const parser = hunks.length === 0 ? undefined : await grammarOf(path)?.load();
+    for (const hunk of hunks) {
+      while (rows[at]?.startsWith('@@ -') === false) at += 1;
+      const tokens = parser && hunkTokens(parser, hunk);
+      for (const line of hunk.lines) {
+        do at += 1;
+        while (rows[at]?.startsWith('\\') === true);
+        const behindSign = tokens?.get(line)?.map((token) => ({ ...token, from: token.from + 1, to: token.to + 1 }));
+        found.set(at, coloured([{ text: `${line.sign}${line.text}`, changed: false }], behindSign ?? null));
+      }
+    }
+  }
+  return found;
+};
+
+const inWords = ({ colors: own }: Io, colors: DiffColors, words: Words): string => {
+  const paint = paintOf(colors, words[0]?.text ?? '');
+  const painted = words.map(({ text, colour }) => {
+    if (colour === 'k-comment') return own.dim(paint(plain(text)));
+    const name = SYNTAX[colour as keyof typeof SYNTAX] as (typeof SYNTAX)['k-type'] | undefined;
+    return (name === undefined ? paint : own[name])(plain(text));
+  });
+  return painted.join('');
+};
+
 const colored = (colors: DiffColors, text: string): string => {
   if (text.startsWith('+++') || text.startsWith('---') || text.startsWith('diff ')) return colors.meta(text);
   return coloredLine(colors, text);
 };
 
 /** A line of a hunk: `---` is a removed line that begins with two dashes. */
-export const coloredLine = (colors: DiffColors, text: string): string => {
-  if (text.startsWith('@@')) return colors.frag(text);
-  if (text.startsWith('+')) return colors.new(text);
-  if (text.startsWith('-')) return colors.old(text);
-  return text === '' ? text : colors.context(text);
+export const coloredLine = (colors: DiffColors, text: string): string =>
+  text === '' ? text : paintOf(colors, text)(text);
+
+const paintOf = (colors: DiffColors, text: string): Paint => {
+  if (text.startsWith('@@')) return colors.frag;
+  if (text.startsWith('+')) return colors.new;
+  return text.startsWith('-') ? colors.old : colors.context;
 };

@@ -81,7 +81,7 @@ export const askReview = async (
   const waiting = review.files.length - verdicts.length;
   io.out('');
   for (const text of [...summaryLines(verdicts, waiting), ...missedLines(review, walk)]) io.out(text);
-  const sure = await io.ask('Send these answers [y,n]? ', signal);
+  const sure = await io.key('Send these answers [y,n]? ', signal);
   if (sure?.trim().toLowerCase() !== 'y') return { kind: 'left' };
   if (!(await send(session, run, review, verdicts))) return { kind: 'left' };
   return waiting === 0 ? { kind: 'answered', verdicts } : { kind: 'left' };
@@ -99,7 +99,7 @@ const goThrough = async (place: Place, review: Review): Promise<Navigation> => {
       for (const text of needLines(review, walk)) io.out(text);
       shown = piece;
     }
-    const typed = await io.ask(promptFor(piece), place.signal);
+    const typed = await io.key(promptFor(piece), place.signal);
     const key = typed === null ? 'q' : typed.trim().slice(0, 1).toLowerCase();
     if (key === 'q') return walk;
     if (key === 'p') await printDiff(io, review.diff, dir);

@@ -1,89 +1,8 @@
-/** Which grammar colours which file. Each is loaded when a file needs it; without one a file stays plain. */
+/** The syntax colours of the diff that is drawn. */
 import type { Parser } from '@lezer/common';
-import { highlightTree, tagHighlighter, tags } from '@lezer/highlight';
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import type { Stretch, DiffFile, DiffLine, Hunk } from '../model/diff.js';
-
-type Load = () => Promise<Parser>;
-
-const script =
-  (dialect: string): Load =>
-  async () =>
-    (await import('@lezer/javascript')).parser.configure({ dialect });
-const GRAMMARS: readonly (readonly [endings: string, load: Load])[] = [
-  ['js mjs cjs jsx', script('jsx')],
-  ['ts mts cts', script('ts')],
-  ['tsx', script('jsx ts')],
-  ['json', async () => (await import('@lezer/json')).parser],
-  ['py', async () => (await import('@lezer/python')).parser],
-  ['rs', async () => (await import('@lezer/rust')).parser],
-  ['go', async () => (await import('@lezer/go')).parser],
-  ['java', async () => (await import('@lezer/java')).parser],
-  ['c h cc cpp hpp', async () => (await import('@lezer/cpp')).parser],
-  ['css', async () => (await import('@lezer/css')).parser],
-  ['html htm vue', async () => (await import('@lezer/html')).parser],
-  ['yaml yml', async () => (await import('@lezer/yaml')).parser],
-];
-
-/** Null: no grammar for this file. */
-const grammarOf = (path: string): { readonly name: string; readonly load: Load } | null => {
-  const name = /\.([A-Za-z]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
-  const [, load] = GRAMMARS.find(([endings]) => endings.split(' ').includes(name)) ?? [];
-  return load === undefined ? null : { name, load };
-};
-
-// Syntax colours of the lines of a diff: each side of a hunk is parsed as a text of its own, which these grammars take (they are made
-// for text that is not whole). Only hunks that are drawn are parsed.
-
-/** A larger hunk stays plain: it would be parsed while somebody scrolls. */
-const HUNK_chars = 200_000;
-
-const COLOURS = tagHighlighter([
-  { tag: [tags.keyword, tags.modifier, tags.operatorKeyword, tags.self, tags.bool, tags.null], class: 'k-keyword' },
-  { tag: [tags.string, tags.special(tags.string), tags.regexp, tags.attributeValue], class: 'k-string' },
-  { tag: [tags.comment, tags.lineComment, tags.blockComment, tags.docComment], class: 'k-comment' },
-  { tag: [tags.number, tags.literal, tags.color, tags.unit], class: 'k-number' },
-  { tag: [tags.typeName, tags.className, tags.namespace, tags.tagName], class: 'k-type' },
-  {
-    tag: [tags.definition(tags.variableName), tags.function(tags.variableName), tags.propertyName, tags.attributeName],
-    class: 'k-name',
-  },
-]);
-
-type Lines = ReadonlyMap<DiffLine, readonly Token[]>;
-
-const sideTokens = (parser: Parser, lines: readonly DiffLine[], into: Map<DiffLine, Token[]>): void => {
-  const text = lines.map((line) => line.text).join('\n');
-  let at = 0;
-  let start = 0;
-  highlightTree(parser.parse(text), COLOURS, (from, to, colour) => {
-    // Tokens come in order; one that goes over line ends is cut at them.
-    while (at < lines.length && start + (lines[at]?.text.length ?? 0) < from)
-      start += (lines[at++]?.text.length ?? 0) + 1;
-    for (let i = at, begin = start; i < lines.length && begin < to; i++) {
-      const line = lines[i];
-      if (line === undefined) return;
-      const end = begin + line.text.length;
-      const token = { from: Math.max(0, from - begin), to: Math.min(to, end) - begin, colour };
-      if (token.to > token.from) into.set(line, [...(into.get(line) ?? []), token]);
-      begin = end + 1;
-    }
-  });
-};
-
-const hunkTokens = (parser: Parser, hunk: Hunk): Lines => {
-  const found = new Map<DiffLine, Token[]>();
-  const chars = hunk.lines.reduce((sum, line) => sum + line.text.length, 0);
-  if (chars > HUNK_chars) return found;
-  sideTokens(
-    parser,
-    hunk.lines.filter((line) => line.sign === '-'),
-    found,
-  );
-  const after = hunk.lines.filter((line) => line.sign !== '-');
-  sideTokens(parser, after, found);
-  return found;
-};
+import type { DiffFile, DiffLine, Hunk } from '../model/diff.js';
+import { grammarOf, hunkTokens, type Lines, type Token } from '../model/tokens.js';
 
 export type Tokens = (file: DiffFile, hunk: number, line: DiffLine) => readonly Token[] | null;
 
@@ -116,41 +35,4 @@ export const useTokens = (files: readonly DiffFile[]): Tokens => {
     },
     [parsers],
   );
-};
-
-// Syntax colours laid over the stretches of a line. Pure.
-
-/** `[from, to)` of the line has this colour. */
-export interface Token {
-  readonly from: number;
-  readonly to: number;
-  readonly colour: string;
-}
-export interface ColouredPart extends Stretch {
-  readonly colour: string | null;
-}
-
-/** Tokens in order and apart from each other. */
-export const coloured = (stretches: readonly Stretch[], tokens: readonly Token[] | null): readonly ColouredPart[] => {
-  if (tokens === null || tokens.length === 0) return stretches.map((stretch) => ({ ...stretch, colour: null }));
-  const parts: ColouredPart[] = [];
-  let start = 0;
-  let next = 0;
-  for (const { text, changed } of stretches) {
-    const end = start + text.length;
-    let at = start;
-    const put = (to: number, colour: string | null): void => {
-      if (to > at) parts.push({ text: text.slice(at - start, to - start), changed, colour });
-      at = Math.max(at, to);
-    };
-    for (let token = tokens[next]; token !== undefined && token.from < end; token = tokens[next]) {
-      put(Math.min(token.from, end), null);
-      put(Math.min(token.to, end), token.colour);
-      if (token.to > end) break;
-      next += 1;
-    }
-    put(end, null);
-    start = end;
-  }
-  return parts;
 };

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { type DiffLine, stretchesOf, type Stretch } from '../model/diff.js';
 import { visiblePieces } from '../../../shared/text.js';
-import { coloured, type Token } from './colours.js';
+import { coloured, type Token } from '../model/tokens.js';
 
 /** Of a longer line this much is drawn; the rest on request. */
 const LINE_chars = 2_000;

@@ -1,0 +1,107 @@
+/** `emend run` on a pseudo-terminal: the change comes before the question, and keys act at once. */
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { scene, whole, type Scene } from './support.js';
+import { longOnly as longFor, testIf } from '../support/skipped.js';
+import { onTerminal, unpainted } from './terminal.js';
+
+const longOnly = longFor('the same at 200 columns, other keys, the pager');
+let open: Scene | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+const JOB = '---\ntarget_files: [greet.js]\ncommit: true\n---\n# Greet politely\n\nSay good day.\n';
+const greeting = async (result: string): Promise<Scene> => {
+  const s = (open = await scene({ 'greet.js': 'export const greet = () => "hello"; // as before\n' }, [
+    { name: 'edit', match: { contains: 'greet.js' }, answer: whole({ 'greet.js': result }) },
+  ]));
+  writeFileSync(join(s.repo, 'job.md'), JOB);
+  await s.worker();
+  return s;
+};
+
+const atColumns = (columns: number) => async (): Promise<void> => {
+  const s = await greeting('export const greet = () => "good day"; // as before\n');
+  // x would abort, and a approve: both were typed before there was a question.
+  const left = await onTerminal(
+    s,
+    ['run', 'job.md'],
+    [
+      ['looking at the files', 'x'],
+      ['', 'a\r'],
+      ['\n> ', 'q'],
+    ],
+    { columns },
+  );
+  expect(left).toMatchObject({ exit: 3, missing: null });
+  const text = unpainted(left.out);
+  const [change, question] = [text.indexOf('\n+export const greet = () => "good day"'), text.indexOf('[a] approve')];
+  expect(change).toBeGreaterThan(0);
+  expect(question).toBeGreaterThan(change);
+  expect(text.indexOf('waits for you: approval')).toBeGreaterThan(change);
+  expect(left.out).toContain('\u001b[35mexport\u001b[39m');
+  expect(left.out).toContain('\u001b[33m"good day"\u001b[39m');
+  // The question fits the window.
+  const rows = text.slice(text.indexOf('waits for you')).split('\n');
+  expect(rows.filter((row) => row.length > columns && !row.startsWith('> '))).toEqual([]);
+
+  const done = await onTerminal(s, ['run', 'job.md'], [['\n> ', 'a']], { columns });
+  expect(done).toMatchObject({ exit: 0, missing: null });
+  expect(unpainted(done.out)).toContain('\n> a\n');
+  expect(s.git('log', '-1', '--format=%s').trim()).toBe('Greet politely');
+};
+test(
+  'the diff in colours, then the question; what was typed before it is nothing, a key needs no Enter',
+  atColumns(80),
+);
+longOnly('the same at 200 columns', atColumns(200));
+
+longOnly('a key that means nothing asks again; Ctrl-C and the end of input leave the run waiting', async () => {
+  const s = await greeting('export const greet = () => "good day"; // as before\n');
+  const steps = (key: string) =>
+    [
+      ['\n> ', '\u001b[A'],
+      ['is none of', ''],
+      ['\n> ', ':'],
+      ['\u001b[0J: ', 's nowhere.js\r'],
+      ['nowhere.js is not one of', ''],
+      ['\n> ', key],
+    ] as const;
+  const interrupted = await onTerminal(s, ['run', 'job.md'], steps('\u0003'));
+  expect(interrupted).toMatchObject({ exit: 130, missing: null });
+  const ended = await onTerminal(s, ['run', 'job.md'], steps('\u0004'));
+  expect(ended).toMatchObject({ exit: 3, missing: null });
+  expect(s.git('log', '--oneline').trim().split('\n')).toHaveLength(1);
+});
+
+const hasLess = spawnSync('less', ['--version']).status === 0;
+testIf(hasLess && longOnly === test, 'needs less, and is long')(
+  'a diff longer than the window opens in the pager, before the question',
+  async () => {
+    const long = Array.from({ length: 80 }, (_, i) => `export const line${i} = ${i};\n`).join('');
+    const s = await greeting(long);
+    const shown = await onTerminal(
+      s,
+      ['run', 'job.md'],
+      [
+        ['line0', ''],
+        ['\u001b[K', 'q'],
+        ['\n> ', 'q'],
+      ],
+    );
+    expect(shown).toMatchObject({ exit: 3, missing: null });
+    // The pager was left on its first screen.
+    expect(unpainted(shown.out)).not.toContain('line79');
+    expect(shown.out).toContain('[a] approve');
+  },
+);
+
+test('in a pipe help has no width', () => {
+  const { stdout } = spawnSync(process.execPath, ['dist/client.js', 'help', 'run'], { encoding: 'utf8' });
+  expect(Math.max(...stdout.split('\n').map((row) => row.length))).toBeGreaterThan(100);
+  expect(stdout.split('\n').filter((row) => /^ {10,}\S/.test(row))).toEqual([]);
+});
