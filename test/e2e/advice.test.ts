@@ -48,7 +48,7 @@ test('TEMPORAL_ADDRESS names a server that is not there: list, doctor, run and d
   await follow(s, `${set}${told[0]}`);
 });
 
-test('nobody serves the queue: the command that starts a worker does, with the queue of the run', async () => {
+long('nobody serves the queue: the command that starts a worker does, with the queue of the run', async () => {
   const s = await begin();
   const set = `export TEMPORAL_ADDRESS=${SERVER}; `;
   const { said } = await s.done(`${set}emend run job.md`);

@@ -309,8 +309,9 @@ const TYPED: Record<string, Bad> = {
 const MACHINE: Record<string, Bad> = {
   // Root may write anywhere, so a read-only directory refuses it nothing: /proc, where nobody can make a directory, stands for it.
   'EMEND_HOME where nothing can be written': {
-    args: ['list'],
+    args: RUN,
     exit: 1,
+    make: withJob('target_files: [a.js]'),
     env: () => ({ EMEND_HOME: '/proc/1/emend' }),
     says: [/\/proc\/1\/emend cannot be Emend's home: /, /Set EMEND_HOME/],
   },
