@@ -25,6 +25,7 @@ import type { StepEvent } from '../shared/events.js';
 import type { ExitCode, Problem } from '../shared/problems.js';
 import type { RunState, StepStatus } from '../shared/run.js';
 import type { StepUsage } from '../shared/usage.js';
+import type { FileSince } from '../shared/event-text.js';
 import type { ProposalSummary } from '../shared/proposal-activities.js';
 import type { RecoveredTransaction, ConflictFile } from '../workspace/ports.js';
 import type { Estimated } from '../worker/index.js';
@@ -121,7 +122,16 @@ export interface JsonOutputs {
   readonly show: ShownRun;
   readonly 'show --tests': readonly TestRun[];
   /** Null: the run has no proposal. */
-  readonly diff: { readonly proposal: ProposalSummary; readonly diff: string } | null;
+  readonly diff: {
+    readonly proposal: ProposalSummary;
+    /** With `--since`: from that version to this one. */
+    readonly diff: string;
+    readonly since?: {
+      readonly version: number;
+      readonly notes: readonly string[];
+      readonly files: readonly FileSince[];
+    };
+  } | null;
   readonly calls: { readonly v: 1; readonly stepKey: StepKey; readonly calls: readonly ShownCall[] };
   readonly 'calls N': { readonly v: 1 } & ShownCall & CallTexts;
   /** One a line. */

@@ -18,9 +18,6 @@ export const live = (): Option =>
 export const quiet = (): Option =>
   new Option('--quiet', 'print the result and what went wrong, no progress and no hints');
 
-/** Output of tests that is shown in part. */
-export const whole = (means: string): Option => new Option('--whole', means);
-
 const PLAN = 'a plan: its Markdown file, or the folder of that name';
 
 export const addPlan = (program: Command, runs: Runs): void => {
@@ -161,7 +158,7 @@ export const addAids = (program: Command, runs: Runs): void => {
     .description('what a run did, decided and cost: one file to read or to send')
     .addOption(new Option('--markdown', 'Markdown (default)').conflicts('html'))
     .addOption(new Option('--html', 'one HTML file that loads nothing from elsewhere'))
-    .addOption(whole('all that tests printed, not the last 200 lines'))
+    .option('--whole', 'all that tests printed, not the last 200 lines')
     .addOption(OUT())
     .addOption(quiet())
     .addOption(json())

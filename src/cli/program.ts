@@ -7,7 +7,7 @@ import { nearestWord } from '../documents/source/check.js';
 import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
 import type { Io, JsonFlag, QuietFlag } from './io.js';
 import { EVENT_KINDS } from '../shared/event-text.js';
-import { RUN, type Runs, addAids, EXAMPLES, addPlan, collect, json, live, quiet, whole } from './program-more.js';
+import { RUN, type Runs, addAids, EXAMPLES, addPlan, collect, json, live, quiet } from './program-more.js';
 import { version } from '../system/version.js';
 
 const EXIT_HELP = [
@@ -76,7 +76,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .argument('<run>', RUN)
     .description('state, files and waiting decision of a run, with the commands to type')
     .option('--tests', 'which of its tests failed, and the last 200 lines that they printed')
-    .addOption(whole('with --tests: all that they printed').implies({ tests: true }))
+    .addOption(new Option('--whole', 'with --tests: all that they printed').implies({ tests: true }))
     .addOption(json())
     .action(runs(async () => (await import('./commands/show.js')).show));
 
@@ -84,6 +84,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .command('diff')
     .argument('<run>', RUN)
     .description('the combined diff of the proposal')
+    .option('--since <n>', 'only what changed since its version N')
     .addOption(json())
     .action(runs(async () => (await import('./commands/show.js')).diff));
 

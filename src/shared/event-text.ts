@@ -59,17 +59,7 @@ export const CHANGE_WORDS: Readonly<Record<ProposalFileSummary['change'], string
   ...{ edit: '', create: 'new', delete: 'deleted', move: 'moved' },
 };
 
-export interface DecisionWords {
-  readonly title: string;
-  readonly said: readonly string[];
-  /** Files without an answer; `said` '': what the decision itself says. */
-  readonly files: readonly { readonly path: string; readonly said: string }[];
-  /** What the proposal is, and what to look at in it; null: there is none. */
-  readonly proposal: { readonly title: string; readonly said: readonly string[] } | null;
-  readonly last: readonly string[];
-}
-
-export const decisionWords = (decision: DecisionPoint, proposal: ProposalSummary | null): DecisionWords => {
+export const decisionWords = (decision: DecisionPoint, proposal: ProposalSummary | null) => {
   const { message, parts = [], subject, files, mustSign = false } = decision;
   const open = files.filter(({ path }) => !Object.hasOwn(decision.answered, path));
   const answered = files.length - open.length;
@@ -80,7 +70,7 @@ export const decisionWords = (decision: DecisionPoint, proposal: ProposalSummary
       ...(message === '' ? [] : [message]),
       ...parts.map(partText),
     ],
-    // Those of an approval are the proposal's.
+    // Without an answer; `said` '': what the decision itself says. Those of an approval are the proposal's.
     files:
       proposal !== null && decision.reason === 'approval'
         ? []
@@ -93,7 +83,8 @@ export const decisionWords = (decision: DecisionPoint, proposal: ProposalSummary
   };
 };
 
-export const proposalWords = (proposal: ProposalSummary): NonNullable<DecisionWords['proposal']> => {
+/** What it is, and what to look at in it. */
+export const proposalWords = (proposal: ProposalSummary) => {
   const { id, files, mustAsk, findings, tolerances } = proposal;
   const { added, removed } = linesChanged(proposal);
   return {
@@ -105,6 +96,16 @@ export const proposalWords = (proposal: ProposalSummary): NonNullable<DecisionWo
     ],
   };
 };
+
+/** A file of a proposal beside an earlier version of it. `gone`: it was changed, and is not any more. */
+export const SINCE_WORDS = { changed: 'changed', same: 'as you saw it', new: 'new', gone: 'changed no more' } as const;
+/** Then that is part of what is shown. */
+export const BASE_MOVED = 'the file itself changed in between';
+export interface FileSince {
+  readonly path: string;
+  readonly is: keyof typeof SINCE_WORDS;
+  readonly baseMoved: boolean;
+}
 
 /** That a phase, or each stage of an expanded one, should be expanded: why, and the command that does it. */
 export const expandText = (plan: string, { number, name, expanded }: PhaseReading, why: string): string =>

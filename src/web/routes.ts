@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { decide, type DecideOptions } from '../client/runs/decide.js';
 import { listRuns } from '../client/runs/list.js';
-import { proposalNeeds, proposalTexts } from '../client/runs/proposal.js';
+import { proposalNeeds, proposalSince, proposalTexts } from '../client/runs/proposal.js';
 import { resolveRun, type ResolvedRun } from '../client/runs/resolve.js';
-import { diffText, showRun, testRuns } from '../client/runs/show.js';
+import { diffText, showRun, testRuns, versionsTo } from '../client/runs/show.js';
 import type { Emend } from '../client/types.js';
 import { readDiff } from '../edits/index.js';
 import { ANSWER_MEANS, type Answer } from '../shared/decisions.js';
@@ -48,12 +48,13 @@ const runOf = async (emend: Emend, text: string | undefined): Promise<ResolvedRu
   return run.stepKey === key ? run : fail('run_unknown', 'No run has this key.');
 };
 
-/** Only the proposal that the run has now: an older one is no more to be decided on. */
+/** Of this run only: the proposal that it has now, or an earlier one, which can be looked at. */
 const proposalOf = async (emend: Emend, run: ResolvedRun, id: string | undefined): Promise<ProposalSummary> => {
-  const { proposal } = await showRun(emend, run);
-  return proposal !== null && proposal.id === id
-    ? proposal
-    : fail('answer_not_accepted', 'The run has another proposal by now.', 'Look at the run again.');
+  const versions = versionsTo(run, (await showRun(emend, run)).proposal);
+  return (
+    versions.findLast(({ proposal }) => proposal.id === id)?.proposal ??
+    fail('answer_not_accepted', 'The run has another proposal by now.', 'Look at the run again.')
+  );
 };
 
 const decideRoute: Route = async ({ request, response, person, signs, source }, [key]) => {
@@ -130,6 +131,16 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[]
     async ({ response, source, url }, [key]) => {
       const emend = await source();
       sendJson(response, await testRuns(emend, await runOf(emend, key), { whole: url.searchParams.has('whole') }));
+    },
+  ],
+  [
+    'GET',
+    /^\/api\/runs\/([^/]+)\/since\/([0-9a-f]{64})\/([0-9a-f]{64})$/,
+    async ({ response, source }, [key, earlier, later]) => {
+      const emend = await source();
+      const run = await runOf(emend, key);
+      const [from, to] = [await proposalOf(emend, run, earlier), await proposalOf(emend, run, later)];
+      sendJson(response, await proposalSince(emend, from, to));
     },
   ],
   ['POST', /^\/api\/runs\/([^/]+)\/decide$/, decideRoute],

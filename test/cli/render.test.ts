@@ -166,6 +166,7 @@ describe('a run on one screen', () => {
   const view: ShownRun = {
     v: 1,
     phasesWaiting: [],
+    versions: [],
     stepKey: KEY,
     workflowId: 'emend-1',
     runId: 'r',

@@ -1,12 +1,15 @@
 import { shownKey } from '../../shared/ids.js';
 import { reading } from '../../client/open.js';
+import type { ProposalVersion } from '../../client/archive/run.js';
+import { proposalSince } from '../../client/runs/proposal.js';
+import type { Emend } from '../../client/types.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
-import { runDiff, showWithPhases, testRuns } from '../../client/runs/show.js';
-import { EXIT, sentence, type ExitCode } from '../../shared/problems.js';
+import { runDiff, showWithPhases, testRuns, versionsTo } from '../../client/runs/show.js';
+import { EXIT, fail, sentence, type ExitCode } from '../../shared/problems.js';
 import { absentHome } from '../../stores/home.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { printJson } from '../json.js';
-import { findingText } from '../../shared/event-text.js';
+import { BASE_MOVED, findingText, SINCE_WORDS } from '../../shared/event-text.js';
 import { printDiff, cell, plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
 import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
@@ -37,18 +40,44 @@ export const show = (io: Io, run: string, options: ShowFlags): Promise<ExitCode>
 const workspaceOf = ({ live, archived }: ResolvedRun, otherwise: string): string =>
   live?.memo?.workspace ?? archived.started?.workspace ?? otherwise;
 
-export const diff = (io: Io, run: string, options: JsonFlag): Promise<ExitCode> =>
+/** Throws ProblemError `usage` where there is no such earlier version. */
+const sinceVersion = async (emend: Emend, versions: readonly ProposalVersion[], wanted: string) => {
+  const version = Number(wanted);
+  const [earlier, later] = [versions[version - 1], versions.at(-1)];
+  if (!/^\d+$/.test(wanted) || earlier === undefined || later === undefined || earlier === later) {
+    const known = versions.length < 2 ? 'and there is none' : `1 to ${versions.length - 1}`;
+    return fail('usage', `--since ${wanted}: expected the number of an earlier version, ${known}.`);
+  }
+  const { files, diff: text } = await proposalSince(emend, earlier.proposal, later.proposal);
+  return { diff: text, since: { version, notes: versions.slice(version).flatMap(({ notes }) => notes), files } };
+};
+
+export const diff = (io: Io, run: string, options: JsonFlag & { readonly since?: string }): Promise<ExitCode> =>
   withEmend(io, async (opened) => {
     const { resolved, found } = await reading(opened, async (emend) => {
       const it = await resolveRun(emend, run);
       return { resolved: it, found: await runDiff(emend, it) };
     });
-    if (options.json === true) printJson(io, 'diff', found);
+    const versions = versionsTo(resolved, found?.proposal ?? null);
+    const since = options.since === undefined ? null : await sinceVersion(opened, versions, options.since);
+    if (options.json === true) printJson(io, 'diff', found && { ...found, ...since });
     else if (found === null)
       io.err(
         `Run ${shownKey(resolved.stepKey)} has no proposal to show; see \`emend show ${shownKey(resolved.stepKey)}\`.`,
       );
-    else {
+    else if (since !== null) {
+      const { version, notes, files } = since.since;
+      io.err(`version ${versions.length}, what changed since version ${version}`);
+      for (const note of notes) io.err(plain(`  note: ${note}`));
+      for (const { path, is, baseMoved } of files)
+        io.err(plain(`  ${path}: ${SINCE_WORDS[is]}${baseMoved ? `; ${BASE_MOVED}` : ''}`));
+      await printDiff(io, since.diff, workspaceOf(resolved, io.cwd));
+    } else {
+      const before = versions.findLastIndex(({ answered }, index) => answered && index < versions.length - 1) + 1;
+      if (before > 0)
+        io.err(
+          `version ${versions.length}; since version ${before}: emend diff ${shownKey(resolved.stepKey)} --since ${before}`,
+        );
       // Beside the diff, which goes out byte for byte.
       for (const finding of found.proposal.findings) io.err(plain(findingText(finding)));
       await printDiff(io, found.diff, workspaceOf(resolved, io.cwd));

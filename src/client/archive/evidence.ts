@@ -9,7 +9,6 @@ import { z } from 'zod';
 import { signedStatement, SIGNATURES, type DecisionRequest } from '../../shared/decisions.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
-import { isRecord } from '../../shared/text.js';
 import { parseConfig } from '../../documents/job/index.js';
 import { createArchive } from '../../stores/index.js';
 import { storePaths } from '../../stores/location.js';
@@ -103,10 +102,8 @@ const filesOf = async (dir: string): Promise<Readonly<Record<string, unknown>>> 
 };
 
 /** Signed answers, each with the whole hash of the proposal that its decision names by the first digits. */
-const signedOf = ({ requests, activities }: ArchivedRun) => {
-  const ids = activities.flatMap(({ result }) =>
-    isRecord(result) && isRecord(result.proposal) && typeof result.proposal.id === 'string' ? [result.proposal.id] : [],
-  );
+const signedOf = ({ requests, versions }: ArchivedRun) => {
+  const ids = versions.map(({ proposal }) => proposal.id);
   return requests.flatMap((request) => {
     const start = request.decision.split('-')[2];
     const proposal = start === undefined ? null : (ids.find((id) => id.startsWith(start)) ?? null);

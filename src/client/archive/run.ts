@@ -38,7 +38,9 @@ export interface ArchivedRun {
   readonly activities: readonly ArchivedActivity[];
   /** Answers as they were sent from this machine, in order. */
   readonly requests: readonly DecisionRequest[];
-  /** The last one; of a very large one only the references are kept, no list of files. */
+  /** Proposals in the order in which they were made; of a very large one only the references are kept, no list of files. */
+  readonly versions: readonly ProposalVersion[];
+  /** The last one. */
   readonly proposal: ProposalSummary | null;
   /** Of the activities that ended. */
   readonly usage: StepUsage;
@@ -48,6 +50,14 @@ export interface ArchivedRun {
   readonly newer: number;
   /** A person said of an ended run's files: keep them (`emend recover --keep`). */
   readonly kept: boolean;
+}
+
+export interface ProposalVersion {
+  readonly proposal: ProposalSummary;
+  /** Of the answers that led to it, where one of our faces sent them. */
+  readonly notes: readonly string[];
+  /** Somebody answered while it was the last one. */
+  readonly answered: boolean;
 }
 
 /**
@@ -86,6 +96,7 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
   const activities = entries.flatMap(({ kind, at, data }) =>
     kind === 'activity' && isActivity(data) ? [{ ...data, at }] : [],
   );
+  const versions = versionsOf(entries);
   return {
     stepKey,
     started: of('started').find(isStarted) ?? null,
@@ -98,11 +109,32 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
     requests: of('decision').flatMap((data) =>
       isRecord(data) && isRecord(data.request) ? [data.request as unknown as DecisionRequest] : [],
     ),
-    proposal: activities.map(({ result }) => proposalOf(result)).findLast((proposal) => proposal !== null) ?? null,
+    versions,
+    proposal: versions.at(-1)?.proposal ?? null,
     usage: usageOf(activities),
     newer: (all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined)?.entries ?? 0,
     ...appliedOf(entries),
   };
+};
+
+const versionsOf = (entries: readonly ArchiveEntry[]): readonly ProposalVersion[] => {
+  const versions: ProposalVersion[] = [];
+  let notes: string[] = [];
+  for (const { kind, data } of entries) {
+    const last = versions.at(-1);
+    if (kind === 'event' && isEvent(data) && data.type === 'decided' && last !== undefined)
+      versions[versions.length - 1] = { ...last, answered: true };
+    if (kind === 'decision' && isRecord(data) && ['resolved', 'recorded', 'sent'].includes(outcomeOf(data.result))) {
+      const { note } = data.request as DecisionRequest;
+      if (note !== undefined) notes.push(note);
+    }
+    const proposal = kind === 'activity' && isActivity(data) ? proposalOf(data.result) : null;
+    // A retry, or a replay after a reset, makes the same one again.
+    if (proposal === null || proposal.id === last?.proposal.id) continue;
+    versions.push({ proposal, notes, answered: false });
+    notes = [];
+  }
+  return versions;
 };
 
 /** As the reducer counts: a tally is the sum of all calls so far, and results after the first add nothing. */
@@ -140,8 +172,8 @@ const pathsOf = (result: unknown): readonly string[] =>
   isRecord(result) && Array.isArray(result.files) ? result.files.filter((path) => typeof path === 'string') : [];
 
 /** Where the bytes of a proposal are kept, by its id. */
-export const proposalRef = ({ activities }: ArchivedRun, proposalId: string): BlobRef | null =>
-  activities.map(({ result }) => proposalOf(result)).find((proposal) => proposal?.id === proposalId)?.ref ?? null;
+export const proposalRef = ({ versions }: ArchivedRun, proposalId: string): BlobRef | null =>
+  versions.find(({ proposal }) => proposal.id === proposalId)?.proposal.ref ?? null;
 
 export interface ArchivedActivity {
   /** ISO time of its end. */

@@ -1,8 +1,9 @@
 /** Which changes of a proposal use names that other changes of it bring: for faces that let people take a part of it. */
 import { getJson } from '../../stores/ports.js';
-import { changeNeeds, wordsOf, type ChangeNeed, type DiffSection } from '../../edits/index.js';
+import { changeNeeds, combinedDiff, wordsOf, type ChangeNeed, type DiffSection } from '../../edits/index.js';
+import type { FileSince } from '../../shared/event-text.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
-import type { Proposal } from '../../workspace/proposal.js';
+import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 import type { Emend } from '../types.js';
 import { fail } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
@@ -54,3 +55,49 @@ export const proposalTexts = async (
   };
   return { before: await text(base?.ref), after: await text(file.result?.ref) };
 };
+
+// What changed from one proposal of a run to a later one: not of the files on disk, but of what they would become.
+
+export interface ProposalSince {
+  readonly files: readonly FileSince[];
+  /** From the files as the earlier one has them to those as the later one has them; those that are the same are left out. */
+  readonly diff: string;
+}
+
+/** Throws ProblemError `blob_lost`, `version_unknown`. */
+export const proposalSince = async (
+  { blobs }: Pick<Emend, 'blobs'>,
+  earlier: Pick<ProposalSummary, 'ref'>,
+  later: Pick<ProposalSummary, 'ref'>,
+): Promise<ProposalSince> => {
+  const [before, after] = await Promise.all(
+    [earlier, later].map(async ({ ref }) => {
+      const { files } = await getJson<Proposal>(blobs, ref, 'proposal');
+      return new Map(files.map((file) => [file.path, file]));
+    }),
+  );
+  const files = [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].sort().map((path) => {
+    const [was, now] = [before?.get(path), after?.get(path)];
+    const isSame = was !== undefined && now !== undefined && sideKey(was.result) === sideKey(now.result);
+    const is = isSame ? 'same' : was === undefined ? 'new' : now === undefined ? 'gone' : 'changed';
+    const baseMoved = was !== undefined && now !== undefined && sideKey(was.base) !== sideKey(now.base);
+    return {
+      path,
+      is,
+      baseMoved,
+      from: was === undefined ? now?.base : was.result,
+      to: now === undefined ? was?.base : now.result,
+    } as const;
+  });
+  const bytes = async (side: ProposalFile['base'] | undefined) => (side == null ? null : blobs.get(side.ref));
+  const inputs = files
+    .filter(({ is }) => is !== 'same')
+    .map(async ({ path, from, to }) => ({
+      ...{ path, base: await bytes(from), result: await bytes(to) },
+      ...{ baseMode: from?.mode, resultMode: to?.mode },
+    }));
+  const diff = combinedDiff(await Promise.all(inputs));
+  return { files: files.map(({ path, is, baseMoved }) => ({ path, is, baseMoved })), diff };
+};
+
+const sideKey = (side: ProposalFile['base']): string => (side === null ? '' : `${side.ref} ${side.mode}`);

@@ -12,7 +12,7 @@ import type { EventsQuery, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
 import { getJson } from '../../stores/ports.js';
 import { testsOf, type ReportVerification } from '../archive/report.js';
-import type { ArchivedRun } from '../archive/run.js';
+import type { ArchivedRun, ProposalVersion } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
 import { noWorker } from '../../temporal/live-workers.js';
 import { noteClosed } from './close.js';
@@ -37,6 +37,8 @@ export interface RunView {
   readonly status: StepStatus;
   readonly ledger: readonly LedgerRow[];
   readonly proposal: ProposalSummary | null;
+  /** Its proposals by number from 1, the last of them `proposal`. */
+  readonly versions: readonly ProposalVersion[];
 }
 
 export const refOf = ({ live }: ResolvedRun): RunRef | null =>
@@ -75,7 +77,8 @@ export const showRun = async (
       run.live?.open === false
         ? await withRecordedUsage(emend, cutOff(asked.value.status, archived))
         : asked.value.status;
-    return { ...place, source: 'run', note: asked.note, ...asked.value, status };
+    const versions = versionsTo(run, asked.value.proposal);
+    return { ...place, source: 'run', note: asked.note, ...asked.value, status, versions };
   }
   const status = { ...archivedStatus(archived), ...memoOver(run) };
   return {
@@ -85,7 +88,15 @@ export const showRun = async (
     status: archived.closed === null ? status : await withRecordedUsage(emend, status),
     ledger: ledgerOfEvents(archived.events),
     proposal: archived.proposal,
+    versions: archived.versions,
   };
+};
+
+/** The run's proposals up to this one, which the archive may not have (yet). */
+export const versionsTo = ({ archived }: ResolvedRun, proposal: ProposalSummary | null): readonly ProposalVersion[] => {
+  if (proposal === null) return [];
+  const at = archived.versions.findLastIndex((version) => version.proposal.id === proposal.id);
+  return at < 0 ? [...archived.versions, { proposal, notes: [], answered: false }] : archived.versions.slice(0, at + 1);
 };
 
 const noteOf = ({ closed, newer }: ArchivedRun, why: string): string | null => {

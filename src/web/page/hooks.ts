@@ -1,6 +1,6 @@
 /** What several views share: where we are, what is live, which keys do what. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { openStream, type Link } from './api.js';
+import { openStream, Refused, type Link } from './api.js';
 
 export type Place = { readonly page: 'runs' } | { readonly page: 'run' | 'review'; readonly stepKey: string };
 
@@ -48,6 +48,26 @@ export const useStream = (path: string, onChange: (data: unknown) => void): Live
     [path],
   );
   return { link, trouble };
+};
+
+/** What the server answers at an address, asked anew as that changes; both null: nothing yet. */
+export const useAnswer = <T>(at: string | null, ask: (at: string) => Promise<T>) => {
+  const [got, setGot] = useState<{ at: string | null; value: T | null; problem: string | null } | null>(null);
+  useEffect(() => {
+    if (at === null) return;
+    let gone = false;
+    const answer = ask(at).then(
+      (value) => ({ at, value, problem: null }),
+      (error: unknown) => ({ at, value: null, problem: error instanceof Refused ? error.message : String(error) }),
+    );
+    void answer.then((told) => {
+      if (!gone) setGot(told);
+    });
+    return () => {
+      gone = true;
+    };
+  }, [at]);
+  return got?.at === at ? got : { value: null, problem: null };
 };
 
 export type Keys = Readonly<Record<string, () => void>>;

@@ -2,20 +2,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
 import type { Spot, Row } from '../model/rows.js';
+import { BASE_MOVED, SINCE_WORDS, type FileSince } from '../../../shared/event-text.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { DiffFile } from '../model/diff.js';
-import type { HunkNeed, HunkVerdict, Said, Verdict } from '../model/verdicts.js';
+import { VERDICTS, type HunkNeed, type HunkVerdict, type Said, type Verdict } from '../model/verdicts.js';
 import type { Tokens } from './colours.js';
-
-const VERDICTS: readonly (readonly [Exclude<Verdict, 'select'>, string])[] = [
-  ['approve', 'Approve'],
-  ['skip', 'Skip'],
-  ['revise', 'Revise'],
-];
 
 type FileHeadProps = Pick<
   DiffViewProps,
-  'proposal' | 'parts' | 'verdicts' | 'answered' | 'canAnswer' | 'folded' | 'onFold' | 'onVerdict' | 'onSpot'
+  'proposal' | 'since' | 'parts' | 'verdicts' | 'answered' | 'canAnswer' | 'folded' | 'onFold' | 'onVerdict' | 'onSpot'
 > & { readonly file: DiffFile };
 
 export const FileHead = ({ file, ...props }: FileHeadProps) => {
@@ -38,7 +33,7 @@ export const FileHead = ({ file, ...props }: FileHeadProps) => {
         )}
         <bdi>{file.path}</bdi>
       </button>
-      <Change file={file} />
+      <Change file={file} since={props.since.get(file.path)} />
       {summary !== undefined && (
         <span class="sums">
           <span class="plus">+{summary.added}</span> <span class="minus">-{summary.removed}</span>
@@ -47,13 +42,15 @@ export const FileHead = ({ file, ...props }: FileHeadProps) => {
       {summary?.by === 'person' && <span class="tag">changed by hand</span>}
       {verdict === 'select' && (
         <span class="tag select">
-          {[...(props.parts(file) ?? new Map()).values()].filter((word) => word === 'take').length} of{' '}
-          {file.hunks.length} hunks
+          {props.parts(file) === null
+            ? 'some'
+            : [...(props.parts(file) ?? new Map()).values()].filter((word) => word === 'take').length}{' '}
+          of {file.hunks.length} hunks
         </span>
       )}
       <span class="spring" />
       {answered !== undefined && <span class="tag">{answered} recorded</span>}
-      {answered === undefined && props.canAnswer && (
+      {answered === undefined && props.canAnswer(file.path) && (
         <span class="verdicts" role="group" aria-label={`Verdict on ${file.path}`}>
           {VERDICTS.map(([each, word]) => (
             <button
@@ -81,8 +78,10 @@ export const FileHead = ({ file, ...props }: FileHeadProps) => {
   );
 };
 
-const Change = ({ file }: { readonly file: DiffFile }) => {
+const Change = ({ file, since }: { readonly file: DiffFile; readonly since: FileSince | undefined }) => {
   const words = [
+    since === undefined ? '' : SINCE_WORDS[since.is],
+    since?.baseMoved === true ? BASE_MOVED : '',
     file.isNew ? 'new' : '',
     file.isDeleted ? 'deleted' : '',
     file.movedFrom === null ? '' : 'moved',
@@ -115,7 +114,7 @@ type HunkHeadProps = Pick<DiffViewProps, 'parts' | 'needs' | 'onHunk' | 'answere
 };
 
 export const HunkHead = ({ file, hunk, text, ...props }: HunkHeadProps) => {
-  const said = props.canAnswer && !Object.hasOwn(props.answered, file.path) ? props.parts(file) : null;
+  const said = props.canAnswer(file.path) && !Object.hasOwn(props.answered, file.path) ? props.parts(file) : null;
   const mine = props.needs.filter((need) => need.path === file.path && need.hunk === hunk);
   return (
     <div class="hunk">
@@ -191,6 +190,9 @@ export const CommentBox = ({ spot, text, editing, onComment, onSpot }: CommentBo
         </button>
       </div>
     );
+  const cancel = (): void => {
+    onComment(spot, text === '' ? null : text);
+  };
   const keep = (): void => {
     onComment(spot, typed.trim() === '' ? null : typed.trim());
   };
@@ -207,20 +209,14 @@ export const CommentBox = ({ spot, text, editing, onComment, onSpot }: CommentBo
           }}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) keep();
-            if (event.key === 'Escape') onComment(spot, text === '' ? null : text);
+            if (event.key === 'Escape') cancel();
           }}
         />
       </label>
       <button class="main" onClick={keep}>
         Keep
       </button>
-      <button
-        onClick={() => {
-          onComment(spot, text === '' ? null : text);
-        }}
-      >
-        Cancel
-      </button>
+      <button onClick={cancel}>Cancel</button>
     </div>
   );
 };
@@ -234,6 +230,8 @@ export interface DiffViewProps {
   readonly rows: readonly Row[];
   readonly files: readonly DiffFile[];
   readonly proposal: ProposalSummary;
+  /** By path, beside an earlier version; else empty. */
+  readonly since: ReadonlyMap<string, FileSince>;
   readonly handle: RefObject<DiffHandle | null>;
   /** Row with the line cursor. */
   readonly cursor: string | null;
@@ -242,7 +240,7 @@ export interface DiffViewProps {
   readonly verdicts: ReadonlyMap<string, Verdict>;
   /** Answers that the run has already. */
   readonly answered: Readonly<Record<string, string>>;
-  readonly canAnswer: boolean;
+  readonly canAnswer: (path: string) => boolean;
   /** What was said of the hunks of a file; null: it is taken whole or not at all. */
   readonly parts: (file: DiffFile) => Said | null;
   readonly needs: readonly HunkNeed[];

@@ -1,6 +1,7 @@
 /** The combined diff as the page shows it: files, hunks, numbered lines. The edit engine reads it; here its lines get their numbers. Pure. */
 import { diffWordsWithSpace } from 'diff';
 import { readName, readDiff, type DiffHunk, type DiffSection } from '../../../edits/proposal/index.js';
+import type { FileSince } from '../../../shared/event-text.js';
 import { sameEnds } from '../../../shared/text.js';
 
 export type Sign = ' ' | '+' | '-';
@@ -37,6 +38,15 @@ export interface DiffFile {
 }
 
 export const parseDiff = (diff: string): readonly DiffFile[] => readDiff(diff).map(fileOf);
+
+/** Beside an earlier version: what changed since, and whole what is the same. */
+export const filesSince = (
+  whole: readonly DiffFile[],
+  { files, diff }: { readonly files: readonly FileSince[]; readonly diff: string },
+): readonly DiffFile[] => {
+  const [all, changed] = [whole, parseDiff(diff)].map((each) => new Map(each.map((file) => [file.path, file])));
+  return files.flatMap(({ path, is }) => (is === 'same' ? undefined : changed?.get(path)) ?? all?.get(path) ?? []);
+};
 
 const fileOf = ({ path, header, hunks }: DiffSection): DiffFile => {
   const after = (words: string): string | null =>

@@ -80,6 +80,12 @@ export const missedNeeds = (needs: readonly HunkNeed[], said: (path: string) => 
 
 /** `select`: some of its hunks, by their own verdicts. */
 export type Verdict = 'approve' | 'skip' | 'revise' | 'select';
+/** Those on whole files, with the words of their buttons. */
+export const VERDICTS: readonly (readonly [Exclude<Verdict, 'select'>, string])[] = [
+  ['approve', 'Approve'],
+  ['skip', 'Skip'],
+  ['revise', 'Revise'],
+];
 export interface Comment {
   readonly spot: Spot;
   /** The line that it is about, as shown. */

@@ -1,12 +1,13 @@
 /** The diff with its tools: files beside it, keys, verdicts, comments, and what is to be sent below. */
 import { useMemo, useRef, useState } from 'preact/hooks';
+import type { ProposalSince } from '../../../client/runs/proposal.js';
 import type { RunView } from '../../../client/runs/show.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { DiffView } from '../diff/diff-view.js';
 import type { DiffHandle } from '../diff/heads.js';
 import { useTokens } from '../diff/colours.js';
 import { useKeys } from '../hooks.js';
-import type { DiffFile } from '../model/diff.js';
+import { filesSince, type DiffFile } from '../model/diff.js';
 import { type HunkVerdict, openPaths, type Verdict } from '../model/verdicts.js';
 import { lineOf, nextRow, searchRows, spoken } from '../model/navigation.js';
 import { rowsOf, spotKey, type Layout, type Row, type Spot } from '../model/rows.js';
@@ -17,23 +18,37 @@ import { useParts, useReview, useUnfolded } from './use-review.js';
 interface ChangesProps {
   readonly view: RunView;
   readonly proposal: ProposalSummary;
-  readonly files: readonly DiffFile[];
+  readonly whole: readonly DiffFile[];
+  /** Beside an earlier version; null: all of the change. */
+  readonly since: ProposalSince | null;
 }
 const LAYOUT = 'emend-layout';
 const WIDE_px = 1_100;
-const NOTHING_ANSWERED = {};
 
-export const Changes = ({ view, proposal, files }: ChangesProps) => {
+export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   const decision = view.status.decision?.proposalId === proposal.id ? view.status.decision : null;
   const approval = decision?.reason === 'approval' ? decision : null;
-  const answered = decision?.answered ?? NOTHING_ANSWERED;
   const review = useReview(proposal.id);
-  const parts = useParts({ stepKey: view.stepKey, proposal }, files, approval, review);
+  const parts = useParts({ stepKey: view.stepKey, proposal }, whole, approval, review);
   const { texts, unfolded, unfold } = useUnfolded(view.stepKey, proposal.id);
   const [layout, setLayout] = useState<Layout>(() =>
     (localStorage.getItem(LAYOUT) ?? (innerWidth > WIDE_px ? 'split' : 'unified')) === 'split' ? 'split' : 'unified',
   );
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  const files = useMemo(() => (since === null ? whole : filesSince(whole, since)), [whole, since]);
+  const sinceOf = useMemo(() => new Map(since?.files.map((each) => [each.path, each])), [since]);
+  const open = approval === null ? [] : openPaths(approval);
+  // Of an earlier round, too.
+  const settled = view.ledger.flatMap(({ path, verdict: word }) =>
+    word === null || approval === null || open.includes(path) ? [] : [[path, word] as const],
+  );
+  const answered = { ...Object.fromEntries(settled), ...decision?.answered };
+  // Beside an earlier version what was seen or decided is put away.
+  const [folded, setFolded] = useState<ReadonlySet<string>>(
+    () =>
+      new Set(
+        [...sinceOf.values()].filter(({ is, path }) => is === 'same' || !open.includes(path)).map(({ path }) => path),
+      ),
+  );
   const [editing, setEditing] = useState<{ readonly spot: Spot; readonly quoted: string } | null>(null);
   const [cursor, setCursor] = useState<string | null>(null);
   const [at, setAt] = useState(0);
@@ -41,8 +56,13 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
   const [sending, setSending] = useState(false);
   const handle = useRef<DiffHandle>(null);
   const search = useRef<HTMLInputElement>(null);
+  // Hunks are numbered in the whole change.
+  const partsOf = (file: DiffFile) => (since === null ? parts.of(file) : null);
   const tokens = useTokens(files);
-  const linesBefore = useMemo(() => new Map(view.ledger.map((row) => [row.path, row.lines])), [view.ledger]);
+  const linesBefore = useMemo(
+    () => new Map(since === null ? view.ledger.map((row) => [row.path, row.lines]) : []),
+    [view.ledger, since],
+  );
   const narrow = innerWidth < 700;
   const spots = useMemo(
     () => [
@@ -65,7 +85,6 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
       }),
     [files, layout, narrow, proposal, spots, folded, texts, linesBefore, unfolded],
   );
-  const open = approval === null ? [] : openPaths(approval);
   const cursorAt = cursor === null ? -1 : rows.findIndex((row) => row.key === cursor);
   const here = cursorAt === -1 ? at : cursorAt;
   const file = files[rows[here]?.file ?? 0];
@@ -82,10 +101,10 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
   const verdict = (path: string | undefined, wanted: Verdict | null): void => {
     if (path !== undefined && open.includes(path)) review.setVerdict([path], wanted);
   };
-  const hunkVerdict = (word: HunkVerdict): void => {
+  const hunkVerdict = (word: HunkVerdict) => (): void => {
     const row = rows[here];
     const hunk = row === undefined || !('hunk' in row) ? 0 : row.hunk;
-    if (file === undefined || hunk < 0 || !open.includes(file.path) || parts.of(file) === null) return;
+    if (file === undefined || hunk < 0 || !open.includes(file.path) || partsOf(file) === null) return;
     review.setHunk(file, hunk, word);
     go(nextRow(rows, here, 1, isHunk));
   };
@@ -104,7 +123,9 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
     setEditing(null);
   };
   const spot = (place: Spot, quoted: string): void => {
-    if (approval !== null) setEditing({ spot: place, quoted });
+    // A line of an earlier version has no number that the model knows.
+    const known = since === null || place.side === 'after' ? place : { ...place, side: 'after' as const, line: 0 };
+    if (approval !== null) setEditing({ spot: known, quoted });
   };
   const fold = (path: string): void => {
     const next = new Set(folded);
@@ -140,6 +161,9 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
   const findNext = (): void => {
     go(searchRows(rows, files, wanted, here));
   };
+  const ask = (isOpen: boolean) => () => {
+    setSending(isOpen);
+  };
   useKeys({
     j: toNext(1, isFile),
     k: toNext(-1, isFile),
@@ -150,12 +174,8 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
     a: saying('approve'),
     s: saying('skip'),
     r: saying('revise'),
-    t: () => {
-      hunkVerdict('take');
-    },
-    l: () => {
-      hunkVerdict('leave');
-    },
+    t: hunkVerdict('take'),
+    l: hunkVerdict('leave'),
     u: saying(null),
     A: () => {
       all('approve');
@@ -166,13 +186,7 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
     },
     v: turn,
     '/': () => search.current?.focus(),
-    ...(approval !== null
-      ? {
-          Enter: () => {
-            setSending(true);
-          },
-        }
-      : {}),
+    ...(approval !== null && { Enter: ask(true) }),
   });
   return (
     <section aria-label="Review" class="review">
@@ -213,6 +227,7 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
         <FileList
           files={files}
           proposal={proposal}
+          since={sinceOf}
           at={rows[at]?.file ?? 0}
           verdicts={review.verdicts}
           answered={answered}
@@ -228,9 +243,10 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
           folded={folded}
           verdicts={review.verdicts}
           answered={answered}
-          canAnswer={approval !== null}
-          parts={parts.of}
-          needs={parts.needs}
+          canAnswer={(path) => open.includes(path)}
+          since={sinceOf}
+          parts={partsOf}
+          needs={since === null ? parts.needs : []}
           onHunk={review.setHunk}
           comments={review.texts}
           editing={editing === null ? null : spotKey(editing.spot)}
@@ -246,16 +262,7 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
           }}
         />
       </div>
-      {approval !== null && (
-        <SendBar
-          open={open}
-          verdicts={review.verdicts}
-          onAll={all}
-          onSend={() => {
-            setSending(true);
-          }}
-        />
-      )}
+      {approval !== null && <SendBar open={open} verdicts={review.verdicts} onAll={all} onSend={ask(true)} />}
       {approval !== null && sending && (
         <SendDialog
           stepKey={view.stepKey}
@@ -263,12 +270,7 @@ export const Changes = ({ view, proposal, files }: ChangesProps) => {
           verdicts={review.verdicts}
           comments={review.comments}
           parts={parts}
-          onClose={() => {
-            setSending(false);
-          }}
-          onSent={() => {
-            setSending(false);
-          }}
+          onClose={ask(false)}
         />
       )}
     </section>

@@ -1,6 +1,6 @@
 /** The files of a proposal, with verdicts and findings; a click leads there. */
 import { useState } from 'preact/hooks';
-import { CHANGE_WORDS } from '../../../shared/event-text.js';
+import { CHANGE_WORDS, SINCE_WORDS, type FileSince } from '../../../shared/event-text.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { DiffFile } from '../model/diff.js';
 import type { Verdict } from '../model/verdicts.js';
@@ -8,6 +8,7 @@ import type { Verdict } from '../model/verdicts.js';
 interface FileListProps {
   readonly files: readonly DiffFile[];
   readonly proposal: ProposalSummary;
+  readonly since: ReadonlyMap<string, FileSince>;
   readonly at: number;
   readonly verdicts: ReadonlyMap<string, Verdict>;
   readonly answered: Readonly<Record<string, string>>;
@@ -16,7 +17,7 @@ interface FileListProps {
 /** More are found by the search above them. */
 const SHOWN = 300;
 
-export const FileList = ({ files, proposal, at, verdicts, answered, onFile }: FileListProps) => {
+export const FileList = ({ files, proposal, since, at, verdicts, answered, onFile }: FileListProps) => {
   const [words, setWords] = useState('');
   const wanted = words.toLowerCase();
   const found = files
@@ -57,6 +58,7 @@ export const FileList = ({ files, proposal, at, verdicts, answered, onFile }: Fi
               >
                 <bdi class="file-name">{file.path}</bdi>
                 {findings > 0 && <span class="tag warn">{findings} to look at</span>}
+                {since.has(file.path) && <span class="quiet">{SINCE_WORDS[since.get(file.path)?.is ?? 'same']}</span>}
                 {said !== undefined && <span class={`tag ${said}`}>{said}</span>}
                 {summary !== undefined && (
                   <span class="sums">

@@ -1,5 +1,5 @@
 /** Pieces that several views show: events, what a decision says, marks. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { TestRun } from '../../../client/runs/show.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
 import { decisionWords, describeEvent, proposalWords, testsText } from '../../../shared/event-text.js';
@@ -8,7 +8,7 @@ import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { RunState } from '../../../shared/run.js';
 import { count } from '../../../shared/text.js';
 import { getJson } from '../api.js';
-import type { Live } from '../hooks.js';
+import { useAnswer, type Live } from '../hooks.js';
 
 interface EventListProps {
   readonly events: readonly StepEvent[];
@@ -88,12 +88,9 @@ export const ProposalSaid = ({ proposal }: { readonly proposal: ProposalSummary 
 /** Which tests failed, and what was printed; asked for anew as tests end. */
 export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; readonly events: readonly StepEvent[] }) => {
   const [whole, setWhole] = useState(false);
-  const [runs, setRuns] = useState<readonly TestRun[]>([]);
   const ended = events.filter(({ type }) => ['tests_tried', 'verified', 'merged_tested'].includes(type)).length;
-  useEffect(() => {
-    if (ended > 0)
-      getJson<readonly TestRun[]>(`/api/runs/${stepKey}/tests${whole ? '?whole' : ''}`).then(setRuns, () => undefined);
-  }, [stepKey, ended, whole]);
+  const at = `/api/runs/${stepKey}/tests?ended=${ended}${whole ? '&whole' : ''}`;
+  const runs = useAnswer<readonly TestRun[]>(ended === 0 ? null : at, getJson).value ?? [];
   if (runs.length === 0) return null;
   return (
     <section aria-label="Tests">
@@ -119,7 +116,7 @@ export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; reado
               Show the {count(run.leftOut, 'line')} before
             </button>
           )}
-          <pre tabIndex={0} aria-label="Output of the tests">
+          <pre class="said" tabIndex={0} aria-label="Output of the tests">
             {run.text ?? 'Its output is not in reach.'}
           </pre>
         </details>
@@ -127,6 +124,31 @@ export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; reado
     </section>
   );
 };
+
+interface SelectProps<T extends string | number> {
+  readonly label: string;
+  readonly value: T;
+  readonly options: readonly (readonly [T, string])[];
+  readonly onChoice: (chosen: T) => void;
+}
+export const Select = <T extends string | number>({ label, value, options, onChoice }: SelectProps<T>) => (
+  <label>
+    {label}{' '}
+    <select
+      value={value}
+      onChange={({ currentTarget }) => {
+        const chosen = options[currentTarget.selectedIndex];
+        if (chosen !== undefined) onChoice(chosen[0]);
+      }}
+    >
+      {options.map(([each, text]) => (
+        <option key={each} value={each}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+);
 
 // Small pieces of text and marks that several pages show.
 

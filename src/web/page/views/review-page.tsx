@@ -1,12 +1,14 @@
 /** The review: the combined diff, what was found in it, and verdicts by file. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
-import { getText, Refused } from '../api.js';
+import type { ProposalSince } from '../../../client/runs/proposal.js';
+import { getJson, getText } from '../api.js';
+import { useAnswer } from '../hooks.js';
 import { parseDiff } from '../model/diff.js';
 import { Changes } from './changes.js';
-import { count, DecisionSaid, ProposalSaid, shownKey, StateMark, TestsSaid } from './parts.js';
+import { count, DecisionSaid, ProposalSaid, Select, shownKey, StateMark, TestsSaid } from './parts.js';
 
 interface ReviewPageProps {
   readonly view: RunView;
@@ -14,34 +16,8 @@ interface ReviewPageProps {
   readonly mark: ComponentChildren;
 }
 
-/** The diff of one proposal; null: not there yet. */
-const useDiff = (
-  stepKey: string,
-  id: string | null,
-): { readonly diff: string | null; readonly problem: string | null } => {
-  const [got, setGot] = useState<{ id: string; diff: string | null; problem: string | null } | null>(null);
-  useEffect(() => {
-    if (id === null) return;
-    let gone = false;
-    getText(`/api/runs/${stepKey}/diff/${id}`).then(
-      (diff) => {
-        if (!gone) setGot({ id, diff, problem: null });
-      },
-      (error: unknown) => {
-        if (!gone) setGot({ id, diff: null, problem: error instanceof Refused ? error.message : String(error) });
-      },
-    );
-    return () => {
-      gone = true;
-    };
-  }, [stepKey, id]);
-  return got !== null && got.id === id ? got : { diff: null, problem: null };
-};
-
 export const ReviewPage = ({ view, events, mark }: ReviewPageProps) => {
   const { status, proposal } = view;
-  const { diff, problem } = useDiff(view.stepKey, proposal?.id ?? null);
-  const files = useMemo(() => (diff === null ? null : parseDiff(diff)), [diff]);
   return (
     <>
       <p class="crumbs">
@@ -62,21 +38,83 @@ export const ReviewPage = ({ view, events, mark }: ReviewPageProps) => {
           <DecisionSaid decision={status.decision} proposal={proposal} />
         </section>
       )}
-      {problem !== null && (
-        <p role="alert" class="box bad">
-          {problem}
-        </p>
-      )}
       {proposal === null && (
         <p class="box">
           There is no proposal {status.result === null ? 'yet' : 'to show'}.{' '}
           <a href={`#/run/${view.stepKey}`}>What the run does</a>
         </p>
       )}
-      {proposal !== null && <ProposalSaid proposal={proposal} />}
-      <TestsSaid stepKey={view.stepKey} events={events} />
-      {proposal !== null && files !== null && (
-        <Changes key={proposal.id} view={view} proposal={proposal} files={files} />
+      {proposal !== null && <Versions key={proposal.id} view={view} events={events} />}
+    </>
+  );
+};
+
+/** Number of the version that was shown here before the last one, else of the one that was answered last; 0: none. */
+const seenBefore = ({ stepKey, versions }: RunView): number => {
+  const ids = versions.map(({ proposal }) => proposal.id);
+  const place = `emend-seen-${stepKey}`;
+  const [last, before] = JSON.parse(localStorage.getItem(place) ?? '[]') as readonly string[];
+  const seen = last === ids.at(-1) ? before : last;
+  localStorage.setItem(place, JSON.stringify([ids.at(-1), ...(seen === undefined ? [] : [seen])]));
+  const here = ids.slice(0, -1).lastIndexOf(seen ?? '') + 1;
+  return here > 0 ? here : versions.slice(0, -1).findLastIndex(({ answered }) => answered) + 1;
+};
+
+/** The proposal as it is now or was, whole or beside an earlier version: at first the present one beside the one seen last. */
+const Versions = ({ view, events }: Omit<ReviewPageProps, 'mark'>) => {
+  const { stepKey, versions, status } = view;
+  const [before] = useState(() => seenBefore(view));
+  const earlier = versions.slice(0, -1);
+  // n: beside version n; -n: version n itself; 0: the present one whole.
+  const [shows, setShows] = useState(status.decision?.reason === 'approval' ? before : 0);
+  const since = Math.max(0, shows);
+  const proposal = shows < 0 ? earlier[-1 - shows]?.proposal : versions.at(-1)?.proposal;
+  const at = `/api/runs/${stepKey}`;
+  const diff = useAnswer(proposal === undefined ? null : `${at}/diff/${proposal.id}`, getText);
+  const beside = useAnswer<ProposalSince>(
+    since === 0 ? null : `${at}/since/${earlier[since - 1]?.proposal.id ?? ''}/${proposal?.id ?? ''}`,
+    getJson,
+  );
+  const whole = useMemo(() => (diff.value === null ? null : parseDiff(diff.value)), [diff.value]);
+  if (proposal === undefined) return null;
+  const options: readonly (readonly [number, string])[] = [
+    [0, 'the whole change'],
+    ...earlier.map(
+      (_, index) =>
+        [index + 1, `what changed since version ${index + 1}${index + 1 === before ? ', which you saw' : ''}`] as const,
+    ),
+    ...earlier.map((_, index) => [-1 - index, `version ${index + 1}, as it was`] as const),
+  ];
+  const problem = diff.problem ?? beside.problem;
+  return (
+    <>
+      {versions.length > 1 && (
+        <section aria-label="Versions" class="row">
+          <Select label={`Version ${versions.length}:`} value={shows} options={options} onChoice={setShows} />
+        </section>
+      )}
+      {versions.slice(since, shows < 0 ? -shows : undefined).flatMap(({ notes }, index) =>
+        notes.map((note) => (
+          <p key={`${index} ${note}`} class="said">
+            Note that led to version {since + index + 1}: {note}
+          </p>
+        )),
+      )}
+      {problem !== null && (
+        <p role="alert" class="box bad">
+          {problem}
+        </p>
+      )}
+      <ProposalSaid proposal={proposal} />
+      <TestsSaid stepKey={stepKey} events={events} />
+      {whole !== null && (since === 0 || beside.value !== null) && (
+        <Changes
+          key={`${proposal.id} ${since}`}
+          view={view}
+          proposal={proposal}
+          whole={whole}
+          since={since === 0 ? null : beside.value}
+        />
       )}
     </>
   );

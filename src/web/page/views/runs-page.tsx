@@ -3,13 +3,15 @@ import { useRef, useState } from 'preact/hooks';
 import type { ListedRun, RunList } from '../../../client/runs/list.js';
 import type { ListMessage } from '../../feeds.js';
 import { useKeys, useStream, useOut } from '../hooks.js';
-import { LinkMark, shownKey, StateMark, timeText } from './parts.js';
+import { LinkMark, Select, shownKey, StateMark, timeText } from './parts.js';
 
 const GROUPS: readonly (readonly [string, (run: ListedRun) => boolean])[] = [
   ['Waits for you', (run) => run.decision !== null],
   ['Running', (run) => run.decision === null && run.open],
   ['Ended', (run) => run.decision === null && !run.open],
 ];
+
+const orAll = (values: readonly string[]) => ['', ...values].map((each) => [each, each || 'all'] as const);
 
 export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
   const [list, setList] = useState<RunList | null>(null);
@@ -69,34 +71,8 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
             }}
           />
         </label>
-        <label>
-          Workspace{' '}
-          <select
-            value={workspace}
-            onChange={(event) => {
-              setWorkspace(event.currentTarget.value);
-            }}
-          >
-            <option value="">all</option>
-            {workspaces.map((path) => (
-              <option key={path}>{path}</option>
-            ))}
-          </select>
-        </label>
-        <label>
-          State{' '}
-          <select
-            value={state}
-            onChange={(event) => {
-              setState(event.currentTarget.value);
-            }}
-          >
-            <option value="">all</option>
-            {states.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <Select label="Workspace" value={workspace} options={orAll(workspaces)} onChoice={setWorkspace} />
+        <Select label="State" value={state} options={orAll(states)} onChoice={setState} />
       </form>
       {list === null && <p class="quiet">Looking …</p>}
       {list !== null && runs.length === 0 && (

@@ -1,6 +1,6 @@
 /** How far the review is, and what is left to do with one press. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Verdict, missingIn, openPaths, requestsOf, type Comment } from '../model/verdicts.js';
+import { type Verdict, VERDICTS, missingIn, openPaths, requestsOf, type Comment } from '../model/verdicts.js';
 import { count } from './parts.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
 import { decide, Refused } from '../api.js';
@@ -22,31 +22,17 @@ export const SendBar = ({ open, verdicts, onAll, onSend }: SendBarProps) => {
         {left === 0 ? 'Every file has a verdict.' : `${said} of ${count(open.length, 'file')} with a verdict.`}
       </span>
       <span class="spring" />
-      {left > 0 && (
-        <>
+      {left > 0 &&
+        VERDICTS.map(([each, word]) => (
           <button
+            key={each}
             onClick={() => {
-              onAll('approve');
+              onAll(each);
             }}
           >
-            Approve {left === open.length ? 'all' : `other ${left}`}
+            {word} {left === open.length ? 'all' : `other ${left}`}
           </button>
-          <button
-            onClick={() => {
-              onAll('skip');
-            }}
-          >
-            Skip {left === open.length ? 'all' : `other ${left}`}
-          </button>
-          <button
-            onClick={() => {
-              onAll('revise');
-            }}
-          >
-            Revise {left === open.length ? 'all' : `other ${left}`}
-          </button>
-        </>
-      )}
+        ))}
       <button class="main" disabled={said === 0} onClick={onSend}>
         Send …
       </button>
@@ -63,7 +49,6 @@ interface SendDialogProps {
   readonly comments: readonly Comment[];
   readonly parts: Parts;
   readonly onClose: () => void;
-  readonly onSent: () => void;
 }
 
 const MEANS: Record<Verdict, string> = {
@@ -73,7 +58,7 @@ const MEANS: Record<Verdict, string> = {
   select: 'what you took becomes a new proposal, shown to you once more; the rest is left out',
 };
 
-export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClose, onSent }: SendDialogProps) => {
+export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClose }: SendDialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null);
   const [note, setNote] = useState('');
   const [busy, setBusy] = useState(false);
@@ -89,7 +74,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
     setBusy(true);
     try {
       for (const request of requests) await decide(stepKey, request);
-      onSent();
+      onClose();
     } catch (error) {
       setSaid(error instanceof Refused ? `${error.message} ${error.next ?? ''}` : String(error));
       setBusy(false);

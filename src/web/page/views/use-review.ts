@@ -5,6 +5,7 @@ import type { RunView } from '../../../client/runs/show.js';
 import type { DecisionPoint, Selection } from '../../../shared/decisions.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { getJson } from '../api.js';
+import { useAnswer } from '../hooks.js';
 import type { DiffFile } from '../model/diff.js';
 import {
   hasParts,
@@ -47,7 +48,6 @@ export interface Review {
   readonly setHunk: (file: DiffFile, hunk: number, said: HunkVerdict | null) => void;
   readonly setVerdict: (paths: readonly string[], verdict: Verdict | null) => void;
   readonly setComment: (spot: Spot, quoted: string, text: string | null) => void;
-  readonly clear: () => void;
 }
 
 export const useReview = (proposalId: string): Review => {
@@ -99,9 +99,6 @@ export const useReview = (proposalId: string): Review => {
         return { ...had, verdicts, comments: [...others, { spot, quoted, text }] };
       });
     },
-    clear: () => {
-      setKept(NOTHING);
-    },
   };
 };
 
@@ -122,14 +119,10 @@ export const useParts = (
   approval: DecisionPoint | null,
   { verdicts, hunks }: Review,
 ): Parts => {
-  const [raw, setRaw] = useState<readonly ChangeNeed[]>([]);
   const wanted = approval?.accepts.includes('select') === true;
-  useEffect(() => {
-    // A warning only: without an answer the review goes on.
-    if (wanted)
-      getJson<readonly ChangeNeed[]>(`/api/runs/${stepKey}/needs/${proposal.id}`).then(setRaw, () => undefined);
-  }, [stepKey, proposal.id, wanted]);
-  const needs = useMemo(() => hunkNeeds(files, raw), [files, raw]);
+  // A warning only: without an answer the review goes on.
+  const raw = useAnswer<readonly ChangeNeed[]>(wanted ? `/api/runs/${stepKey}/needs/${proposal.id}` : null, getJson);
+  const needs = useMemo(() => hunkNeeds(files, raw.value ?? []), [files, raw.value]);
   return useMemo(() => {
     const said = (file: DiffFile): Said => saidOf(file, verdicts.get(file.path), hunks.get(file.path));
     const byPath = new Map(files.map((file) => [file.path, file]));
