@@ -151,6 +151,7 @@ export interface JsonOutputs {
   readonly report: ReportFacts & {
     readonly diff: string | null;
     readonly mustAsk: readonly string[];
+    readonly instructions: string | null;
     readonly tests: readonly TestRun[];
     readonly phases: readonly PhaseCost[];
   };

@@ -84,6 +84,10 @@ export const usageText = (usage: StepUsage): string =>
     ...(usage.unknownCalls === 0 ? [] : [`${count(usage.unknownCalls, 'call')} cut off (counted as far as known)`]),
   ].join(', ');
 
+/** Of a model call, in words. */
+export const callOutcome = ({ state, why }: { readonly state: string; readonly why: string | null }): string =>
+  `${{ unknown: 'cut off', open: 'running' }[state] ?? state}${why === null ? '' : ` (${why})`}`;
+
 export type Budget = Extract<LimitName, 'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'>;
 
 export const UNITS: Readonly<Record<Budget, string>> = {

@@ -2,8 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { decide, type DecideOptions } from '../client/runs/decide.js';
+import { listCalls, readCall } from '../client/runs/calls.js';
 import { listRuns } from '../client/runs/list.js';
-import { proposalNeeds, proposalSince, proposalTexts } from '../client/runs/proposal.js';
+import { instructionsOf, proposalNeeds, proposalSince, proposalTexts } from '../client/runs/proposal.js';
 import { resolveRun, type ResolvedRun } from '../client/runs/resolve.js';
 import { diffText, showRun, testRuns, versionsTo } from '../client/runs/show.js';
 import type { Emend } from '../client/types.js';
@@ -142,6 +143,24 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[]
       const [from, to] = [await proposalOf(emend, run, earlier), await proposalOf(emend, run, later)];
       sendJson(response, await proposalSince(emend, from, to));
     },
+  ],
+  [
+    'GET',
+    /^\/api\/runs\/([^/]+)\/instructions$/,
+    async ({ response, source }, [key]) => {
+      const emend = await source();
+      sendJson(response, await instructionsOf(emend, await runOf(emend, key)));
+    },
+  ],
+  [
+    'GET',
+    /^\/api\/runs\/([^/]+)\/calls$/,
+    async ({ response, source }, [key]) => sendJson(response, await listCalls(await source(), keyOf(key))),
+  ],
+  [
+    'GET',
+    /^\/api\/runs\/([^/]+)\/calls\/([1-9]\d{0,5})$/,
+    async ({ response, source }, [key, n]) => sendJson(response, await readCall(await source(), keyOf(key), Number(n))),
   ],
   ['POST', /^\/api\/runs\/([^/]+)\/decide$/, decideRoute],
 ];

@@ -73,6 +73,7 @@ const ENTRIES: readonly ArchiveEntry[] = [
 const facts = reportFacts(archivedRun('abcd'.repeat(8), ENTRIES));
 const texts = {
   diff: `--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-x\n+\`\`\`\` ${EVIL}\n`,
+  instructions: 'Say it <loudly>.\n',
   mustAsk: [`protected path a.js: ${EVIL}`],
   tests: [
     {

@@ -12,13 +12,16 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { maskWords } from '../frame/secrets.js';
 import { fileNow } from './manual-files.js';
+import { getSnapshot, getText } from './snapshot.js';
 import { blockedText, commandConfig, refusedBySandbox } from './sandbox.js';
 
 export const commit: Activity<'commit'> = async (ports, input, scope) => {
   const { files, renames, records, unfinished } = await appliedFiles(ports, input);
-  const { hooks, env, sign, sandbox } = await commandConfig(ports, input, files);
+  const { hooks, env, sign, sandbox, commitBody } = await commandConfig(ports, input, files);
   const trailer = input.audit === undefined ? '' : trailerOf(input.audit);
-  const words = [input.message, unfinished, trailer].filter((text) => text !== '').join('\n\n');
+  const words = [input.message, commitBody === 'request' ? await requestOf(ports, input) : '', unfinished, trailer]
+    .filter((text) => text !== '')
+    .join('\n\n');
   const { message } = await maskWords(ports, input, { message: words }, scope.signal);
   const marks = await marksIn(ports, input.marks);
   const hold = await placeOf(ports, input, scope);
@@ -55,6 +58,9 @@ export const commit: Activity<'commit'> = async (ports, input, scope) => {
     await hold.end();
   }
 };
+
+const requestOf = async ({ blobs }: ActivityPorts, { snapshot }: CommitInput): Promise<string> =>
+  (await getText(blobs, (await getSnapshot(blobs, snapshot)).instructions)).trim();
 
 /** What an audit that did not plainly pass found. */
 const trailerOf = (report: AuditReport): string =>

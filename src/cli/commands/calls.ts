@@ -4,7 +4,7 @@ import { reading } from '../../client/open.js';
 import { resolveRun } from '../../client/runs/resolve.js';
 import { shownKey } from '../../shared/ids.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
-import { tokensIn } from '../../shared/usage.js';
+import { callOutcome, tokensIn } from '../../shared/usage.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { plain, table } from '../render/text.js';
@@ -59,9 +59,11 @@ const callTable = (found: readonly ShownCall[]): readonly string[] =>
     ['call', 'for', 'file', 'model', 'attempt', 'tokens in', 'out', 'US dollars', 'seconds', 'outcome'],
     ...found.map(({ n, role, file, model, attempt, usage, ...call }) => [
       ...[String(n), role, plain(file), plain(model), String(attempt), String(tokensIn(usage))],
-      ...[String(usage.output_tokens), usage.usd?.toFixed(4) ?? 'not known', usage.seconds.toFixed(1), outcomeOf(call)],
+      ...[
+        String(usage.output_tokens),
+        usage.usd?.toFixed(4) ?? 'not known',
+        usage.seconds.toFixed(1),
+        plain(callOutcome(call)),
+      ],
     ]),
   ]);
-
-const outcomeOf = ({ state, why }: Pick<ShownCall, 'state' | 'why'>): string =>
-  `${state === 'unknown' ? 'cut off' : state === 'open' ? 'running' : state}${why === null ? '' : ` (${plain(why)})`}`;

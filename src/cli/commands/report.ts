@@ -5,6 +5,7 @@ import { recordedUsage, phaseCosts } from '../../client/archive/stats.js';
 import { reportFacts, type ReportFacts } from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
+import { instructionsOf } from '../../client/runs/proposal.js';
 import { runDiff, testRuns, type TestRun } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
 import { EXIT, ProblemError, type ExitCode } from '../../shared/problems.js';
@@ -42,6 +43,7 @@ interface Told {
   /** Null: no proposal, or its blobs are gone. */
   readonly diff: string | null;
   readonly mustAsk: readonly string[];
+  readonly instructions: string | null;
   readonly tests: readonly TestRun[];
 }
 const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, 'whole'>): Promise<Told> => {
@@ -50,7 +52,8 @@ const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, '
   // A blob that is gone leaves its section empty, not the report.
   const found = await runDiff(emend, run).catch(missing);
   const tests = await testRuns(emend, run, { whole });
-  return { facts, diff: found?.diff ?? null, mustAsk: found?.proposal.mustAsk ?? [], tests };
+  const instructions = await instructionsOf(emend, run);
+  return { facts, diff: found?.diff ?? null, mustAsk: found?.proposal.mustAsk ?? [], instructions, tests };
 };
 
 const rendered = (facts: ReportFacts, texts: ReportMore, flags: ReportFlags): string => {

@@ -1,6 +1,7 @@
 /** `emend review`: goes through a proposal hunk by hunk; other decisions are asked as `emend run` does. */
 import { listRuns } from '../../client/runs/list.js';
 import { needRuns, type Emend } from '../../client/types.js';
+import { instructionsOf } from '../../client/runs/proposal.js';
 import { refreshRun, resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun, type RunView } from '../../client/runs/show.js';
 import { watchRun } from '../../client/runs/watch.js';
@@ -9,6 +10,7 @@ import { shownKey } from '../../shared/ids.js';
 import { askDecision } from '../ask-decision.js';
 import { type Io, asides, type QuietFlag } from '../io.js';
 import { commandLines, decisionLines } from '../render/decision.js';
+import { plain } from '../render/text.js';
 import { askReview } from '../review/ask.js';
 import { loadReview } from '../review/text.js';
 import { interruptible, type Session, withEmend } from '../session.js';
@@ -59,8 +61,23 @@ const printed = async ({ io, emend }: Session, run: ResolvedRun): Promise<ExitCo
   const decision = waitingFor(view, shown);
   if (view.proposal !== null && decision.proposalId !== null)
     io.write((await loadReview(emend, decision, view.proposal, new Set())).diff);
+  for (const text of await asked(emend, run)) io.err(text);
   for (const text of decisionLines(shown, decision, { width: io.columns, proposal: view.proposal })) io.err(text);
   return EXIT.waiting;
+};
+
+/** What the job asks for. */
+const asked = async (emend: Emend, run: ResolvedRun): Promise<readonly string[]> => {
+  const text = await instructionsOf(emend, run);
+  return text === null
+    ? []
+    : [
+        'asked for:',
+        ...plain(text.trim())
+          .split('\n')
+          .map((line) => `  ${line}`),
+        '',
+      ];
 };
 
 const inTerminal = async (
@@ -73,6 +90,7 @@ const inTerminal = async (
   const shown = shownKey(started.stepKey);
   /** Selections of this review: shown again in one piece. */
   const chosen = new Set<string>();
+  for (const text of await asked(emend, started)) io.out(text);
   for (let run = started; ; run = await refreshRun(emend, run)) {
     const view = await showRun(emend, run);
     const decision = waitingFor(view, shown);

@@ -30,6 +30,8 @@ export interface ReportMore {
   readonly diff: string | null;
   /** Why a person must look at it. */
   readonly mustAsk: readonly string[];
+  /** Of the job; null: not in reach. */
+  readonly instructions: string | null;
   readonly tests: readonly TestRun[];
   /** Of a plan; else empty. */
   readonly phases: readonly PhaseCost[];
@@ -43,6 +45,7 @@ export const reportDocument = (facts: ReportFacts, more: ReportMore): ReportDocu
   title: facts.title === '' ? `Run ${shownKey(facts.stepKey)}` : facts.title,
   sections: [
     summary(facts),
+    asked(more),
     files(facts),
     decisions(facts),
     refusals(facts),
@@ -87,6 +90,11 @@ const summary = (facts: ReportFacts): Section =>
       ['time of models', seconds(facts.usage.seconds)],
     ],
   );
+
+const asked = ({ instructions }: ReportMore): Section | null =>
+  instructions === null
+    ? null
+    : { title: 'Instructions', blocks: [{ kind: 'code', text: instructions.trim(), language: 'text' }] };
 
 const files = ({ ledger }: ReportFacts): Section | null =>
   ledger.length === 0

@@ -5,7 +5,10 @@ import type { FileSince } from '../../shared/event-text.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 import type { Emend } from '../types.js';
-import { fail } from '../../shared/problems.js';
+import { fail, ProblemError } from '../../shared/problems.js';
+import { isRecord } from '../../shared/text.js';
+import { findSecrets } from '../../system/secrets.js';
+import type { ResolvedRun } from './resolve.js';
 import type { BlobRef } from '../../shared/ids.js';
 
 /** `sections`: of the proposal's diff. Only a warning hangs on it: where a base is not in reach, nothing is said. */
@@ -101,3 +104,25 @@ export const proposalSince = async (
 };
 
 const sideKey = (side: ProposalFile['base']): string => (side === null ? '' : `${side.ref} ${side.mode}`);
+
+/**
+ * What the job asks for, as the run read it; secrets are left out of it. Null: nothing was read yet (a plan's run reads none itself), or it
+ * is not in reach.
+ */
+export const instructionsOf = async (
+  { blobs }: Pick<Emend, 'blobs'>,
+  { archived }: Pick<ResolvedRun, 'archived'>,
+): Promise<string | null> => {
+  const looks = archived.activities.filter(({ name, result }) => name === 'preflight' && isRecord(result));
+  const { snapshot } = (looks.at(-1)?.result ?? {}) as { readonly snapshot?: BlobRef };
+  if (snapshot === undefined) return null;
+  try {
+    const { instructions } = await getJson<{ readonly instructions: BlobRef }>(blobs, snapshot, 'snapshot');
+    const text = new TextDecoder().decode(await blobs.get(instructions));
+    const secrets = (await findSecrets(text)).flat();
+    return secrets.reduce((shown, line) => shown.replaceAll(line, '(secret)'), text);
+  } catch (error) {
+    if (error instanceof ProblemError) return null;
+    throw error;
+  }
+};

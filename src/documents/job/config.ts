@@ -100,6 +100,7 @@ const SHAPE = {
   test: schema.test,
   test_discovery: schema.oneOf(['ask', 'trust']),
   commit: schema.flag,
+  commitBody: schema.oneOf(['none', 'request']),
   hooks: schema.flag,
   env: z.array(variable, { error: 'a list of names of variables' }),
   sign: schema.flag,
@@ -144,6 +145,7 @@ function explainModes(settings: Settings, found: Findings): void {
 /** Of keys whose value is taken as it is written. */
 const DEFAULTS = {
   ...({ model: DEFAULT_MODEL, rules: [], hints: [], test: null, commit: null, hooks: true } as const),
+  ...({ commitBody: 'none' } as const),
   ...({ env: [], sign: null, approval: 'ask', approvers: null, evidenceKey: null } as const),
   ...({ formatCommand: null, encodings: [], repair: true, secrets: 'mask' } as const),
   ...({

@@ -107,6 +107,8 @@ export interface ProjectConfig extends RunSettings {
   /** `test_discovery: trust`: what a person committed as a test command runs unasked. Absent: a person is asked. */
   readonly trustsTests?: true;
   readonly commit: boolean | null;
+  /** `request`: a commit's body holds the job's instructions. */
+  readonly commitBody: 'none' | 'request';
   readonly hooks: boolean;
   /** Names of variables of the worker's environment that commands get beside the usual ones. */
   readonly env: readonly string[];

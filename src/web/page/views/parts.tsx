@@ -1,12 +1,15 @@
 /** Pieces that several views show: events, what a decision says, marks. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { CallTexts, ShownCall } from '../../../client/runs/calls.js';
 import type { TestRun } from '../../../client/runs/show.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
 import { decisionWords, describeEvent, proposalWords, testsText } from '../../../shared/event-text.js';
 import type { StepEvent } from '../../../shared/events.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { RunState } from '../../../shared/run.js';
-import { count } from '../../../shared/text.js';
+import { count, visible } from '../../../shared/text.js';
+import { callOutcome, usageText } from '../../../shared/usage.js';
 import { getJson } from '../api.js';
 import { useAnswer, type Live } from '../hooks.js';
 
@@ -84,6 +87,63 @@ export const ProposalSaid = ({ proposal }: { readonly proposal: ProposalSummary 
     </section>
   );
 };
+
+interface LazyProps<T> {
+  readonly title: string;
+  readonly path: string;
+  readonly open?: boolean;
+  readonly children: (got: T) => ComponentChildren;
+}
+
+/** Asked for as it is opened. */
+const Lazy = <T,>({ title, path, open = false, children }: LazyProps<T>) => {
+  const [times, setTimes] = useState(Number(open));
+  const { value } = useAnswer<T | null>(times === 0 ? null : `${path}?${times}`, getJson);
+  return (
+    <details
+      class="box lazy"
+      open={open}
+      onToggle={(event) => {
+        if (event.currentTarget.open) setTimes((before) => before + 1);
+      }}
+    >
+      <summary>{title}</summary>
+      {value !== null && children(value)}
+    </details>
+  );
+};
+
+const Said = ({ name, text }: { readonly name: string; readonly text: string }) => (
+  <pre tabIndex={0} aria-label={name}>
+    {visible(text)}
+  </pre>
+);
+
+/** What the job asks for. */
+export const Instructions = ({ stepKey }: { readonly stepKey: string }) => (
+  <Lazy<string> title="Instructions" path={`/api/runs/${stepKey}/instructions`} open>
+    {(text) => <Said name="Instructions" text={text.trim()} />}
+  </Lazy>
+);
+
+export const Calls = ({ stepKey }: { readonly stepKey: string }) => (
+  <Lazy<readonly ShownCall[]> title="Model calls" path={`/api/runs/${stepKey}/calls`}>
+    {(calls) =>
+      calls.map((call) => (
+        <Lazy<CallTexts> key={call.n} title={callWords(call)} path={`/api/runs/${stepKey}/calls/${call.n}`}>
+          {({ system, messages, answer }) =>
+            [{ role: 'system', text: system }, ...messages, { role: 'answer', text: answer }].map(
+              ({ role, text }, at) => <Said key={at} name={role} text={text} />,
+            )
+          }
+        </Lazy>
+      ))
+    }
+  </Lazy>
+);
+
+const callWords = ({ n, role, file, model, attempt, usage, ...call }: ShownCall): string =>
+  `${n}. ${role} ${file}, attempt ${attempt}, ${model}: ${usageText(usage)}, ${usage.seconds.toFixed(1)} s, ${callOutcome(call)}`;
 
 /** Which tests failed, and what was printed; asked for anew as tests end. */
 export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; readonly events: readonly StepEvent[] }) => {

@@ -8,7 +8,7 @@ import { getJson, getText } from '../api.js';
 import { useAnswer } from '../hooks.js';
 import { parseDiff } from '../model/diff.js';
 import { Changes } from './changes.js';
-import { count, DecisionSaid, ProposalSaid, Select, shownKey, StateMark, TestsSaid } from './parts.js';
+import { count, DecisionSaid, Instructions, ProposalSaid, Select, shownKey, StateMark, TestsSaid } from './parts.js';
 
 interface ReviewPageProps {
   readonly view: RunView;
@@ -106,6 +106,7 @@ const Versions = ({ view, events }: Omit<ReviewPageProps, 'mark'>) => {
         </p>
       )}
       <ProposalSaid proposal={proposal} />
+      <Instructions stepKey={stepKey} />
       <TestsSaid stepKey={stepKey} events={events} />
       {whole !== null && (since === 0 || beside.value !== null) && (
         <Changes

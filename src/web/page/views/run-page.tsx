@@ -8,7 +8,17 @@ import { auditText } from '../../../shared/audit.js';
 import type { LedgerRow, StepResult } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
-import { DecisionSaid, EventList, count, shownKey, StateMark, LinkMark, TestsSaid } from './parts.js';
+import {
+  DecisionSaid,
+  EventList,
+  Calls,
+  count,
+  Instructions,
+  shownKey,
+  StateMark,
+  LinkMark,
+  TestsSaid,
+} from './parts.js';
 import { PlanParts } from './plan-parts.js';
 import type { RunMessage } from '../../feeds.js';
 import { type Place, useStream, useOut } from '../hooks.js';
@@ -99,6 +109,8 @@ const RunPage = ({ view, events, mark }: RunPageProps) => {
         </section>
       )}
       <TestsSaid stepKey={view.stepKey} events={events} />
+      {status.plan === undefined && <Instructions stepKey={view.stepKey} />}
+      <Calls stepKey={view.stepKey} />
       {refused.length > 0 && (
         <section aria-label="Refused answers">
           <h2>
