@@ -152,7 +152,7 @@ async function buildPrompt(
     ...(region === null ? {} : { region: await shownRegion(ports, targets, region, signal) }),
   };
   const prompt = await ports.edits.run('prompt', listed, signal);
-  return closeEditPrompt(prompt, input.format);
+  return closeEditPrompt(prompt, input.format, paths);
 }
 
 /** What a call for a region is shown of the rest of its file. */

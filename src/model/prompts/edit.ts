@@ -6,7 +6,7 @@ import { Buffer } from 'node:buffer';
 import type { LineRange } from '../../edits/index.js';
 import type { Format } from '../../shared/formats.js';
 import * as blocks from './blocks.js';
-import { FORMS, namedFile, type Allowed, type Form, type NamedFile } from './forms.js';
+import { FORMS, type Allowed, type Form } from './forms.js';
 import { rulesText, showReferences, type Reference, fileTokens, showFiles, type PromptFile } from './files.js';
 import { estimateTokens } from '../tokens.js';
 
@@ -87,19 +87,24 @@ export interface EditRequest extends blocks.BuiltRequest, Showed {}
 /** The same without its last block, as plain data. */
 export interface EditPrompt extends Showed {
   readonly open: blocks.OpenRequest;
-  readonly named: readonly NamedFile[];
 }
 
 /** Of what rules and task leave of the input budget, this part is the files' before context files get any. */
 const FILES_SHARE = 0.6;
 
 export const buildEditRequest = (input: EditPromptInput): EditRequest =>
-  closeEditPrompt(editPrompt(input), input.format);
+  closeEditPrompt(
+    editPrompt(input),
+    input.format,
+    input.files.map((file) => file.path),
+  );
 
-export const closeEditPrompt = ({ open, named, ...showed }: EditPrompt, format: Format): EditRequest => ({
-  ...blocks.closeRequest(open, (nonce) => FORMS[format].tail(nonce, named)),
-  ...showed,
-});
+/** `paths`: of the files offered. */
+export const closeEditPrompt = (
+  { open, ...showed }: EditPrompt,
+  format: Format,
+  paths: readonly string[],
+): EditRequest => ({ ...blocks.closeRequest(open, (nonce) => FORMS[format].tail(nonce, paths)), ...showed });
 
 export function editPrompt(input: EditPromptInput): EditPrompt {
   const form = FORMS[input.format];
@@ -110,14 +115,14 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
   const system = systemText(form, allowed);
   const rules = rulesText(input.rules, input.hints);
   const task = taskText(input);
-  const named = input.files.map(({ path, text }) => namedFile(path, text?.lines ?? []));
+  const paths = input.files.map((file) => file.path);
 
-  const fixed = [system, rules, task, form.tail(blocks.SAMPLE_NONCE, named)];
+  const fixed = [system, rules, task, form.tail(blocks.SAMPLE_NONCE, paths)];
   const fixed_tokens = fixed.reduce((sum, text) => sum + estimateTokens(text), 0);
   const free_tokens = Math.max(EDIT_FILES_TOKENS, input.inputBudget_tokens - fixed_tokens);
   const whole_tokens = input.files.reduce((sum, file) => sum + fileTokens(file, form), 0);
   const reserved_tokens = form.needsWholeFile ? whole_tokens : Math.min(whole_tokens, free_tokens * FILES_SHARE);
-  const offered = new Set(named.map(({ path }) => path));
+  const offered = new Set(paths);
   const context = input.context.filter((file) => !offered.has(file.path));
   const references = showReferences(context, free_tokens - reserved_tokens);
   const hints = [input.instructions, input.note ?? '', input.refusal?.reasons ?? '', ...input.hints].join('\n');
@@ -138,7 +143,7 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
       { text: task },
     ],
   });
-  return { open, named, seen: shown.seen, omittedContext: references.omitted };
+  return { open, seen: shown.seen, omittedContext: references.omitted };
 }
 
 const systemText = (

@@ -25,26 +25,8 @@ export interface Form {
   /** The system prompt's part: grammar and example, with the word NONCE for the nonce. */
   readonly grammar: (allowed: Allowed) => string;
   /** The end of the last message. The nonce stands here and nowhere else; the last word of 20 hex digits is the nonce. */
-  readonly tail: (nonce: string, files: readonly NamedFile[]) => string;
+  readonly tail: (nonce: string, paths: readonly string[]) => string;
 }
-/** A file offered, as the end of the message names it. */
-export interface NamedFile {
-  readonly path: string;
-  /** Its first and last lines with a note between; empty: it is new, short or has long lines. */
-  readonly ends: readonly string[];
-}
-
-const SHOWN_ENDS = 2; // bound: Lines of a file's beginning and end that stand where its answer is to stand: a small model copies on from them.
-const SHOWN_END_CHARS = 200; // bound: Of lines longer than this none are shown there.
-
-/** ◆ An answer that copies the note is refused: it is an elision (edits/locate/elision.ts). */
-export const namedFile = (path: string, lines: readonly string[]): NamedFile => {
-  const [first, last] = [lines.slice(0, SHOWN_ENDS), lines.slice(-SHOWN_ENDS)];
-  const others = lines.length - first.length - last.length;
-  const fits = [...first, ...last].every((line) => line.length <= SHOWN_END_CHARS);
-  const note = `(... the other ${others} lines, with the change made among them ...)`;
-  return { path, ends: fits && others > SHOWN_ENDS ? [...first, note, ...last] : [] };
-};
 
 /** Also how files are shown to be read, not edited. */
 export const wholeOrWindows = { shows: 'plain', needsWholeFile: false } as const;
@@ -55,10 +37,10 @@ ${EXAMPLE.bread}
 ${EXAMPLE.tea}`;
 
 /** Lines to write literally, one per path, as many as help. */
-function sampleLines(files: readonly NamedFile[], line: (file: NamedFile) => string): string {
+function sampleLines(paths: readonly string[], line: (path: string) => string): string {
   const SHOWN = 20;
-  const shown = files.slice(0, SHOWN).map(line);
-  return [...shown, ...(files.length > SHOWN ? [`(and so on for the other ${files.length - SHOWN} files)`] : [])].join(
+  const shown = paths.slice(0, SHOWN).map(line);
+  return [...shown, ...(paths.length > SHOWN ? [`(and so on for the other ${paths.length - SHOWN} files)`] : [])].join(
     '\n',
   );
 }
@@ -92,9 +74,9 @@ EMEND-COMPLETE NONCE 1 1`;
 
 const searchReplaceTail = (
   nonce: string,
-  files: readonly NamedFile[],
+  paths: readonly string[],
 ): string => `Now answer in blocks. NONCE is ${nonce}. A block begins with its file:
-${sampleLines(files, ({ path }) => `FILE: ${path}`)}
+${sampleLines(paths, (path) => `FILE: ${path}`)}
 then \`FIND:\` and whole lines copied from that file as it is shown, then \`REPLACE:\` and the lines that take their place, and it ends with
 END ${nonce}
 The last line of the answer, for one file and one block (for more, say how many):
@@ -202,10 +184,10 @@ EMEND-COMPLETE NONCE 1 1`;
 
 const wholeFileTail = (
   nonce: string,
-  files: readonly NamedFile[],
-): string => `Now answer in whole files. NONCE is ${nonce}. Each file is a line that begins it, then all of its lines in their order, copied from above with the
-change made among them, then a line that ends it:
-${sampleLines(files, ({ path, ends }) => [`FILE ${path} ${nonce}`, ...ends, `END FILE ${nonce}`].join('\n'))}
+  paths: readonly string[],
+): string => `Now answer in whole files. NONCE is ${nonce}. The lines to write literally:
+${sampleLines(paths, (path) => `FILE ${path} ${nonce}`)}
+END FILE ${nonce}
 The last line of the answer, for one file (for more, say in both places how many):
 ${markerLine(nonce, '1', '1')}`;
 

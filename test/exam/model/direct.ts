@@ -115,7 +115,7 @@ const ask = async (
     refusal,
     symbols: paths.some((path) => languageOf(path) !== null),
   });
-  const built = closeEditPrompt(prompt, format);
+  const built = closeEditPrompt(prompt, format, paths);
   const nonce = nonceFor(sha256(`exam ${task.hash} ${format} ${regeneration} ${asked}`), built.haystack);
   const request = built.request(nonce);
   const events: StreamEvent[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { applyAnswer, listing } from '../../../src/edits/index.js';
+import { listing } from '../../../src/edits/index.js';
 import { buildEditRequest, type EditPromptInput, UNFINISHED_ASKED } from '../../../src/model/prompts/edit.js';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
 import { FORMATS } from '../../../src/shared/formats.js';
@@ -260,35 +260,4 @@ test('a job that asks what is left undone is told where to say it', () => {
     buildEditRequest(editInput({ instructions })).request(NONCE).system[0]?.text ?? '';
   expect(system(`1. Write it\n\n${UNFINISHED_ASKED}`)).toContain('Nothing before the answer but the `NOT DONE` lines');
   expect(system('1. Write it')).toContain('Nothing before the answer, nothing after it.');
-});
-
-describe('whole-file: where the answer is to stand, its first and last lines stand', () => {
-  const lines = Array.from({ length: 12 }, (_, n) => `const line${n + 1} = ${n + 1};`);
-  const tailOf = (content: readonly string[]): string => {
-    const files = [{ path: 'a.js', text: textOf(content.map((line) => `${line}\n`).join('')) }];
-    return blocksOf(buildEditRequest(editInput({ files, format: 'whole-file' })).request(NONCE)).at(-1)?.text ?? '';
-  };
-  const framed = (...between: readonly string[]): string =>
-    [`FILE a.js ${NONCE}`, ...between, `END FILE ${NONCE}`].join('\n');
-
-  test('a model that copies the note for the lines between is refused', () => {
-    const note = '(... the other 8 lines, with the change made among them ...)';
-    const copied = framed(...lines.slice(0, 2), note, ...lines.slice(-2));
-    expect(tailOf(lines)).toContain(copied);
-    const outcome = applyAnswer({
-      format: 'whole-file',
-      answer: `${copied}\nEMEND-COMPLETE ${NONCE} 1 1\n`,
-      files: new Map([['a.js', { bytes: Buffer.from(`${lines.join('\n')}\n`) }]]),
-      options: { requireMarker: true, nonce: NONCE },
-    });
-    expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code: 'elision' }] });
-  });
-
-  test.each([
-    ['a short file', lines.slice(0, 6)],
-    ['a long line', [...lines, 'x'.repeat(201)]],
-    ['a new file', []],
-  ])('%s: none', (_title, content) => {
-    expect(tailOf(content)).toContain(framed());
-  });
 });
