@@ -4,8 +4,7 @@ import { archivedRun } from '../../../src/client/archive/run.js';
 import { proposalSince } from '../../../src/client/runs/proposal.js';
 import { versionsTo } from '../../../src/client/runs/show.js';
 import { filesSince, parseDiff } from '../../../src/web/page/model/diff.js';
-import type { ArchiveEntry } from '../../../src/stores/ports.js';
-import { putJson } from '../../../src/stores/ports.js';
+import { type ArchiveEntry, putJson } from '../../../src/stores/ports.js';
 import { fakeEmend } from '../fake.js';
 
 type Sides = Readonly<Record<string, readonly [base: string | null, result: string | null]>>;
