@@ -29,6 +29,7 @@ export const LONG_ONLY = [
   'test/e2e/host-gone.test.ts',
   'test/e2e/kills.test.ts',
   'test/e2e/ledger.test.ts',
+  'test/e2e/left-behind.test.ts',
   'test/e2e/long-run.test.ts',
   'test/e2e/outage.test.ts',
   'test/e2e/page-more.test.ts',

@@ -83,7 +83,7 @@ beforeAll(async () => {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   const data = base64(JSON.stringify({ decision }));
   input = { input: { payloads: [{ metadata: { encoding: base64('json/plain') }, data }] } };
-  signal = `/api/v1/namespaces/default/workflows/${paused.workflowId}/signal/approve`;
+  signal = `/api/v1/namespaces/default/workflows/${encodeURIComponent(paused.workflowId!)}/signal/approve`;
   served = await servePage(s.emend, { ui: server.hiddenUi });
   for (const port of portsOf(server.pid)) if ((await statusOf(port, 'emend.invalid')) === 200) http = port;
   evil = createServer((_request, response) => {
