@@ -113,6 +113,8 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
     MODEL,
   'npm run exam:model -- --config exam/small-model.yaml --format auto --limit-minutes 5 --model qwen2.5-coder-1.5b-instruct --out others.json':
     MODEL,
+  'npm run exam:model -- --lines 20-150 --config exam/small-model.yaml --model qwen2.5-coder-1.5b-instruct --format auto --peer /path/to/aider --limit-minutes 25 --out FILE':
+    MODEL,
   'npm run exam:model -- --small --config exam/small-model.yaml --format search-replace,auto --limit-minutes 12 --model qwen2.5-coder-1.5b-instruct':
     MODEL,
 
