@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
-import { inBrowser, launch, openPage, servePage, violations } from './page-support.js';
+import { inBrowser, onPage, violations } from './page-support.js';
 import { scene, whole, type Scene } from './support.js';
 
 const TOKEN = `ghp_${'aB3'.repeat(12)}`;
@@ -40,12 +40,7 @@ inBrowser()('on the page', () => {
   ] as const)(
     'instructions and calls: %s, %s, %i pixels',
     async (place, colorScheme, width) => {
-      const served = await servePage(s.emend);
-      const browser = await launch();
-      try {
-        const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
-        const { page, faults } = await openPage(context, served);
-        await page.goto(`${served.url}/#/run/${run.stepKey}${place}`);
+      await onPage(s.emend, { at: `#/run/${run.stepKey}${place}`, colorScheme, width }, async (page) => {
         await page.getByLabel('Instructions').getByText('for <b>Ann</b> and the token (secret).').waitFor();
         if (place === '') {
           await page.getByText('Model calls').click();
@@ -53,14 +48,14 @@ inBrowser()('on the page', () => {
           await page.getByLabel('answer', { exact: true }).getByText('const a = 2;').waitFor();
           expect(await page.getByLabel('user', { exact: true }).innerText()).toContain('for <b>Ann</b>');
         }
+        const loaded = await page.evaluate<readonly string[]>(
+          "performance.getEntriesByType('resource').map((e) => e.name)",
+        );
+        expect(loaded.filter((url) => url.includes('/instructions'))).toHaveLength(1);
         expect(await page.content()).not.toContain(TOKEN);
         expect(await violations(page)).toEqual([]);
         expect(await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-        expect(faults).toEqual([]);
-      } finally {
-        await browser.close();
-        await served.close();
-      }
+      });
     },
     60_000,
   );

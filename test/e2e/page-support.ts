@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { expect } from '@jest/globals';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import type { Emend } from '../../src/client/index.js';
 import { loadAssets, startWeb, type WebServer } from '../../src/web/server.js';
@@ -97,4 +98,25 @@ export const openPage = async (
   await page.goto(served.address());
   await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
   return { page, faults };
+};
+
+/** A page at `at` (`#/run/…`) in a browser of its own, light or dark and so wide. Nothing may fail in it, nor in its server. */
+export const onPage = async (
+  emend: Emend,
+  { at, colorScheme, width }: { readonly at: string; readonly colorScheme: 'light' | 'dark'; readonly width: number },
+  look: (page: Page) => Promise<void>,
+): Promise<void> => {
+  const served = await servePage(emend);
+  const browser = await launch();
+  try {
+    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+    const { page, faults } = await openPage(context, served);
+    await page.goto(`${served.url}/${at}`);
+    await look(page);
+    expect(faults).toEqual([]);
+  } finally {
+    await browser.close();
+    await served.close();
+  }
+  expect(served.errors).toEqual([]);
 };

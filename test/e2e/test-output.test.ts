@@ -4,7 +4,7 @@ import type { ResolvedRun } from '../../src/client/index.js';
 import { main } from '../../src/cli/main.js';
 import { shownKey } from '../../src/shared/ids.js';
 import { fakeIo } from '../cli/io.js';
-import { inBrowser, launch, openPage, picture, servePage, violations } from './page-support.js';
+import { inBrowser, onPage, picture, violations } from './page-support.js';
 import { scene, whole, type Scene } from './support.js';
 
 jest.setTimeout(120_000);
@@ -47,12 +47,7 @@ describe('the output of tests', () => {
       ['dark', 400, ''],
     ] as const)('names the tests that failed, shows the end, and all of it: %s, %i pixels', async (...at) => {
       const [colorScheme, width, place] = at;
-      const served = await servePage(s.emend);
-      const browser = await launch();
-      try {
-        const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
-        const { page, faults } = await openPage(context, served);
-        await page.goto(`${served.url}/#/run/${run.stepKey}${place}`);
+      await onPage(s.emend, { at: `#/run/${run.stepKey}${place}`, colorScheme, width }, async (page) => {
         const tests = page.getByRole('region', { name: 'Tests', exact: true });
         await tests.getByText(/^tests before the change: pass/).waitFor();
         await tests.getByText(/^tests of the proposal: fail_soft in \d/).waitFor();
@@ -65,12 +60,7 @@ describe('the output of tests', () => {
         await tests.getByRole('button', { name: 'Show the 52 lines before' }).last().click();
         await tests.getByText('$ node check.js').last().waitFor();
         expect(await output.innerText()).toContain('$ node check.js\nnoise 1\nnoise 2\n');
-        expect(faults).toEqual([]);
-      } finally {
-        await browser.close();
-        await served.close();
-        expect(served.errors).toEqual([]);
-      }
+      });
     });
   });
 

@@ -42,28 +42,27 @@ const showCall = (io: Io, call: ShownCall & CallTexts, flags: CallsFlags): void 
     printJson(io, 'calls N', { v: 1, ...call });
     return;
   }
-  const [prompt, answer] = [flags.prompt === true, flags.answer === true];
   // Piped, an answer goes out as it came, so that it can be applied.
   const print = (text: string): void => {
     io.write(`${io.outIsTty ? plain(text) : text}${text.endsWith('\n') ? '' : '\n'}`);
   };
-  if (!prompt && !answer) for (const text of callTable([call])) io.out(text);
-  const parts = [{ role: 'system', text: call.system }, ...call.messages];
-  if (prompt || !answer) for (const { role, text } of parts) print(`[${role}]\n${text}`);
-  if (answer && !prompt) print(call.answer);
-  else if (answer || !prompt) print(`[answer]\n${call.answer}`);
+  const [prompt, answer] = [flags.prompt === true, flags.answer === true];
+  if (answer && !prompt) {
+    print(call.answer);
+    return;
+  }
+  const sent = [{ role: 'system', text: call.system }, ...call.messages];
+  if (!prompt) for (const text of callTable([call])) io.out(text);
+  for (const { role, text } of prompt && !answer ? sent : [...sent, { role: 'answer', text: call.answer }])
+    print(`[${role}]\n${text}`);
 };
 
 const callTable = (found: readonly ShownCall[]): readonly string[] =>
   table([
     ['call', 'for', 'file', 'model', 'attempt', 'tokens in', 'out', 'US dollars', 'seconds', 'outcome'],
     ...found.map(({ n, role, file, model, attempt, usage, ...call }) => [
-      ...[String(n), role, plain(file), plain(model), String(attempt), String(tokensIn(usage))],
-      ...[
-        String(usage.output_tokens),
-        usage.usd?.toFixed(4) ?? 'not known',
-        usage.seconds.toFixed(1),
-        plain(callOutcome(call)),
-      ],
+      ...[String(n), role, plain(file), plain(model)],
+      ...[attempt, tokensIn(usage), usage.output_tokens].map(String),
+      ...[usage.usd?.toFixed(4) ?? 'not known', usage.seconds.toFixed(1), plain(callOutcome(call))],
     ]),
   ]);

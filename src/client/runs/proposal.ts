@@ -1,4 +1,4 @@
-/** Which changes of a proposal use names that other changes of it bring: for faces that let people take a part of it. */
+/** What faces show of a proposal beside its diff: which changes need others, its files whole, what changed since an earlier one, what was asked. */
 import { getJson } from '../../stores/ports.js';
 import { changeNeeds, combinedDiff, wordsOf, type ChangeNeed, type DiffSection } from '../../edits/index.js';
 import type { FileSince } from '../../shared/event-text.js';
@@ -7,11 +7,13 @@ import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 import type { Emend } from '../types.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { isRecord } from '../../shared/text.js';
-import { findSecrets } from '../../system/secrets.js';
 import type { ResolvedRun } from './resolve.js';
 import type { BlobRef } from '../../shared/ids.js';
 
-/** `sections`: of the proposal's diff. Only a warning hangs on it: where a base is not in reach, nothing is said. */
+/**
+ * Which changes use names that other changes bring: for faces that let people take a part of it. `sections`: of the proposal's diff. Only a
+ * warning hangs on it: where a base is not in reach, nothing is said.
+ */
 export const proposalNeeds = async (
   { blobs }: Pick<Emend, 'blobs'>,
   summary: ProposalSummary,
@@ -119,6 +121,8 @@ export const instructionsOf = async (
   try {
     const { instructions } = await getJson<{ readonly instructions: BlobRef }>(blobs, snapshot, 'snapshot');
     const text = new TextDecoder().decode(await blobs.get(instructions));
+    // Its rules are loaded where they are needed: most commands show no instructions.
+    const { findSecrets } = await import('../../system/secrets.js');
     const secrets = (await findSecrets(text)).flat();
     return secrets.reduce((shown, line) => shown.replaceAll(line, '(secret)'), text);
   } catch (error) {

@@ -95,9 +95,9 @@ interface LazyProps<T> {
   readonly children: (got: T) => ComponentChildren;
 }
 
-/** Asked for as it is opened. */
+/** Asked for each time it is opened; one that is open at first says so itself, by a toggle event as it comes into the page. */
 const Lazy = <T,>({ title, path, open = false, children }: LazyProps<T>) => {
-  const [times, setTimes] = useState(Number(open));
+  const [times, setTimes] = useState(0);
   const { value } = useAnswer<T | null>(times === 0 ? null : `${path}?${times}`, getJson);
   return (
     <details
