@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { commandFor, decisionLines } from '../../src/cli/render/decision.js';
 import { findingText } from '../../src/shared/event-text.js';
@@ -315,8 +316,7 @@ describe('a diff', () => {
     return io.printed.out;
   };
   const bytes = (text: string) => new TextEncoder().encode(text);
-  // eslint-disable-next-line no-control-regex -- colours are what is taken away
-  const bare = (text: string): string => text.replace(/\u001b\[[0-9;]*m/g, '');
+  const bare = stripVTControlCharacters;
 
   test('has the colours of its language in a terminal; every character stays', async () => {
     const file = (path: string, base: string, result: string) => ({ path, base: bytes(base), result: bytes(result) });

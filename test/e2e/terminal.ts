@@ -1,6 +1,7 @@
 /** `emend` on a pseudo-terminal, with somebody who types. */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import type { Scene } from './support.js';
 
 export interface Shown {
@@ -30,6 +31,4 @@ export const onTerminal = async (
 };
 
 /** Without colours and moves of the cursor. */
-export const unpainted = (out: string): string =>
-  // eslint-disable-next-line no-control-regex -- control characters are what is taken away
-  out.replace(/\u001b\[[?0-9;]*[A-Za-z=>]/g, '').replaceAll('\r', '');
+export const unpainted = (out: string): string => stripVTControlCharacters(out).replaceAll('\r', '');
