@@ -56,7 +56,9 @@ it('a command that is not there is said to be missing, with how to install it', 
 });
 
 it('both are judged by what stands in the workspace', () => {
-  const outcomes = ['  return a + b;', '  return a * b;', null].map((line, index) => {
+  const sum = '  return a + b;';
+  const cases = [[sum], [sum, 'show_greeting.py'], ['  return a * b;'], [null]] as const;
+  const outcomes = cases.map(([line, other], index) => {
     const workspace = makeScratch(join(dir, String(index)), task, new Map());
     const files = filesOf(workspace);
     const edited = Buffer.from(
@@ -65,13 +67,18 @@ it('both are judged by what stands in the workspace', () => {
         .toString()
         .replace('  return a - b;', line ?? ''),
     );
-    makeScratch(workspace, { ...task, base: new Map([['src/add.mjs', edited]]) }, new Map());
+    const base = [
+      ['src/add.mjs', edited],
+      ...(other === undefined ? [] : [[other, Buffer.from('')] as const]),
+    ] as const;
+    makeScratch(workspace, { ...task, base: new Map(base) }, new Map());
     const { outcome, outside } = judged(task, { workspace, files, applied: line !== null, otherwise: 'refused' });
     return [outcome, outside];
   });
   // What was not applied and changed all the same is a file wrongly changed.
   expect(outcomes).toEqual([
     ['solved', []],
+    ['wrong', ['show_greeting.py']],
     ['wrong', []],
     ['refused', ['src/add.mjs']],
   ]);

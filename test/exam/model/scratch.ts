@@ -89,11 +89,10 @@ export const judged = (
   }: { readonly workspace: string; readonly files: Files; readonly applied: boolean; readonly otherwise: string },
 ) => {
   const after = check(task, workspace);
-  return {
-    outcome: applied ? (after.passed ? 'solved' : 'wrong') : otherwise,
-    after,
-    outside: changedOutside(files, filesOf(workspace), applied ? task.changes : []),
-  };
+  const outside = changedOutside(files, filesOf(workspace), applied ? task.changes : []);
+  // A file that nobody asked for is a wrong edit, whatever the check says.
+  const right = after.passed && outside.length === 0;
+  return { outcome: applied ? (right ? 'solved' : 'wrong') : otherwise, after, outside };
 };
 
 const sameBytes = (task: Task, files: Files): Checked => {
