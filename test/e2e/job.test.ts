@@ -197,6 +197,23 @@ describe('a job, end to end', () => {
     expect(exitOfResult(result)).toBe(0);
   });
 
+  test('a file that comes back as it was is asked for once more', async () => {
+    const files = { 'a.txt': 'one\n', 'b.txt': 'two\n' };
+    const s = (open = await scene(files, [
+      { name: 'a told', match: { contains: ['- a.txt', 'The answer repeats'] }, answer: whole({ 'a.txt': '1\n' }) },
+      { name: 'a', match: { contains: '- a.txt' }, answer: whole({ 'a.txt': 'one\n' }) },
+      { name: 'b, told or not', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': 'two\n' }) },
+    ]));
+    await s.worker();
+    const keys = 'limits: { maxFilesBeforeSplit: 1 }\napproval: auto';
+    const both = await s.start('both.md', front(`target_files: [a.txt, b.txt]\n${keys}`));
+    expect(await s.end(both)).toMatchObject({ outcome: 'applied', files: ['a.txt'] });
+    expect((await s.show(both)).ledger).toMatchObject([
+      { path: 'a.txt', status: 'done', attempts: 2 },
+      { path: 'b.txt', status: 'done', attempts: 2 },
+    ]);
+  });
+
   test('sequential: new files one after the other, the second sees the first', async () => {
     const s = (open = await scene({ 'readme.txt': 'x\n' }, [
       {

@@ -100,6 +100,10 @@ const ofUnknown = (placeholders: readonly string[]): AnswerOutcome => {
   return { outcome: 'refused', reasons: [{ code: 'unknown_placeholder', message }] };
 };
 
+const NOTHING_TO_DO = ['said_unchanged', 'already_present'];
+const REPEATS =
+  'The answer repeats the text as it is: nothing would change. Make the change that the task asks for. Where there is none to make, say so and why, in the form for that.';
+
 /** Why the answer changes nothing, as the model says it. */
 const saidReason = (outcome: AnswerOutcome): string | undefined =>
   outcome.outcome === 'unchanged' ? outcome.reasons.find(({ code }) => code === 'said_unchanged')?.message : undefined;
@@ -203,6 +207,15 @@ async function toResult(
   switch (outcome.outcome) {
     case 'edited':
     case 'unchanged': {
+      // Weak models copy a file without the change. The same a second time is meant.
+      const codes = ['repeats'];
+      const isSaid = 'reasons' in outcome && outcome.reasons.some(({ code }) => NOTHING_TO_DO.includes(code));
+      if (outcome.outcome === 'unchanged' && !isSaid && !(await isRepeated(blobs, input.refusal, codes)))
+        return {
+          usage,
+          outcome: 'invalid',
+          ...(await refused(blobs, { reasons: REPEATS, answer: answer.text, codes })),
+        };
       const gone = input.file === '*' ? deleted(snapshot.targets) : [];
       const result = outcome.outcome === 'edited' ? outcome : null;
       const unfinished = region === null ? claimedUnfinished(written) : regions.unfinishedOfRegions(region, written);
