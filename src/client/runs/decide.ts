@@ -17,7 +17,7 @@ import {
 import { SIGNALS } from '../../shared/names.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
 import { needRuns, type Emend } from '../types.js';
-import type { ResolvedRun } from './resolve.js';
+import { refreshRun, type ResolvedRun } from './resolve.js';
 import { shellWord } from '../../system/environment.js';
 import { canonicalJson } from '../../system/hash.js';
 import { signText } from '../../system/ssh-signature.js';
@@ -122,8 +122,11 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
       return { ...sent.outcome, via: 'update' };
     case 'refused':
       return fail('answer_not_accepted', sent.message, `See \`emend show ${shown}\` for what it waits for.`);
-    case 'closed':
-      return ended();
+    case 'closed': {
+      // A run that goes on in a new one has not ended.
+      const now = await refreshRun(emend, run);
+      return now.live?.open !== true || now.live.runId === ref.runId ? ended() : send(emend, now, request);
+    }
     case 'accepted': {
       const message = `The run has taken the answer; see \`emend show ${shown}\` for what came of it.`;
       return { outcome: 'sent', decision, via: 'update', message };
