@@ -2,10 +2,9 @@
  * A step's hold on a workspace. ◆ Each taking is a file of its own, `<number>.json`, written once; `<number>.end.json` ends it. So the
  * token rises with every taking, a lock is never half there, and no late writer can bring an ended one back.
  */
-import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProblemError, fail } from '../../shared/problems.js';
-import { gitLine, headOf, type Head } from '../git/git.js';
+import { gitLine, headOf, placesWithOwnGit, type Head } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { homePaths } from '../../stores/home.js';
 import type { StepKey } from '../../shared/ids.js';
@@ -14,7 +13,6 @@ import { type Clock, isoTime, systemClock } from '../../system/clock.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type { LockAttempt, WorkspaceLock } from '../ports.js';
 
-const REMEMBERED_PLACES = 1_000; // bound: Workspaces whose lock's place this process remembers.
 const LOCK_TAKINGS = 100; // bound: Lost races in a row before a taking gives up: each lost one means that somebody else took the lock.
 const ENDED_LOCKS = 3; // bound: Ended locks kept for whoever looks into what happened; older ones are removed.
 
@@ -32,10 +30,10 @@ export interface LockPlace {
  */
 const lockPlace = async (root: string, home: string): Promise<LockPlace> => {
   const own = join(root, '.git');
-  if (ownGit.has(root) && (await lstat(own).catch(() => null))?.isDirectory() === true) return inGitDir(own);
+  if (await ownGit.has(root)) return inGitDir(own);
   const asked = await gitLine(['rev-parse', '--absolute-git-dir'], { cwd: root, reading: true });
   if (asked.ok) {
-    if (asked.value === own) remember(root);
+    if (asked.value === own) ownGit.add(root);
     return inGitDir(asked.value);
   }
   if (!/not a git repository|spawn git ENOENT/.test(asked.problem.message)) throw new ProblemError(asked.problem);
@@ -44,15 +42,8 @@ const lockPlace = async (root: string, home: string): Promise<LockPlace> => {
 
 const inGitDir = (dir: string): LockPlace => ({ dir: join(dir, 'emend', 'lock'), inGit: true });
 
-/**
- * Workspaces of which git has said that their git directory is the `.git` in them. Git finds that one before any other, so while it is
- * a directory nothing need be asked again. Elsewhere (below a repository's top, in a linked worktree) the answer may change.
- */
-const ownGit = new Set<string>();
-const remember = (root: string): void => {
-  if (ownGit.size >= REMEMBERED_PLACES) ownGit.clear();
-  ownGit.add(root);
-};
+/** Workspaces whose git directory is the `.git` in them. */
+const ownGit = placesWithOwnGit();
 
 /** HEAD's commit and branch; null where there is none (no commits yet, detached, outside git). */
 const headAt = (root: string, place: LockPlace): Promise<Head> =>

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { fieldsOf, git, isWorkTree, prefixOf, valueOf } from '../git/git.js';
+import { fieldsOf, git, NO_WORK_TREE, prefixOf, valueOf } from '../git/git.js';
 
 const WALK_DEPTH = 64; // bound: Directories deeper than this are not walked.
 
@@ -75,18 +75,20 @@ const isNameable = (path: string): boolean => !path.includes('\ufffd') && !path.
  * .gitignore. Throws ProblemError `git_failed`.
  */
 export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Promise<WorkspaceFiles> {
-  if (!(await isWorkTree(root))) {
+  const listing = ['ls-files', '-z', '-t', '-s', '-o', '-d', '--exclude-standard'];
+  const asked = await git(listing, { cwd: root, reading: true });
+  if (!asked.ok && NO_WORK_TREE.test(asked.problem.message)) {
     const walked = await walk(root, maxFiles);
     return { files: walked.files.filter(isNameable).sort(), complete: walked.complete };
   }
-  const list = async (...args: string[]): Promise<string[]> =>
-    fieldsOf(valueOf(await git(['ls-files', '-z', ...args], { cwd: root, reading: true })));
-  const [staged, untracked, deleted] = await Promise.all([list('-s'), list('-o', '--exclude-standard'), list('-d')]);
-  const gone = new Set(deleted);
-  const tracked = staged
-    .filter((entry) => !entry.startsWith('160000 '))
-    .map((entry) => entry.slice(entry.indexOf('\t') + 1));
-  const files = [...new Set([...tracked, ...untracked])].filter((path) => !gone.has(path) && isNameable(path)).sort();
+  const [there, gone] = [new Set<string>(), new Set<string>()];
+  // `? path` is untracked; of the others, as `H mode id stage<tab>path`, those with R are gone, and 160000 is a submodule.
+  for (const entry of fieldsOf(valueOf(asked))) {
+    if (entry.startsWith('? ')) there.add(entry.slice('? '.length));
+    else if (!entry.slice('H '.length).startsWith('160000 '))
+      (entry.startsWith('R ') ? gone : there).add(entry.slice(entry.indexOf('\t') + 1));
+  }
+  const files = [...there].filter((path) => !gone.has(path) && isNameable(path)).sort();
   return { files: files.slice(0, maxFiles), complete: files.length <= maxFiles };
 }
 

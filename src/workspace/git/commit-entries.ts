@@ -2,7 +2,7 @@
  * What the commit's tree holds for each file of the request. Only the proposal's own change goes in: where the parent does not
  * hold the bytes that the proposal started from (a person's uncommitted changes), base -> result is merged onto the parent's version.
  */
-import { blobBytes, blobId, treeEntries, type Entries, type Entry } from './entries.js';
+import { blobBytes, blobId, plainId, treeEntries, type Entries, type Entry } from './entries.js';
 import { rebase3 } from '../../edits/internal.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { CommitRequest } from '../ports.js';
@@ -95,9 +95,14 @@ async function planOne(context: Context, change: Change): Promise<Planned> {
   const mode = gitMode(base.mode) === gitMode(result.mode) ? held.mode : gitMode(result.mode);
   // Nothing but the mode changed: what the parent has stays, whatever the person has in their file.
   if (base.ref === result.ref && from === to && isFile(held)) return { entry: { mode, id: held.id } };
+  const bytes = await context.blobs.get(result.ref);
+  // Where no filter changes the result it does not matter whether one changes the base: one process, in the usual case.
+  if (await holdsBytes(context, held, base)) {
+    const id = await blobId(context.root, bytes, to, true);
+    if (id === plainId(bytes, id)) return { entry: { mode, id } };
+  }
   const holds = await parentHolds(context, change, held, base);
   if (holds === 'other') return mergeOnto(context, change, held, mode);
-  const bytes = await context.blobs.get(result.ref);
   return { entry: { mode, id: await blobId(context.root, bytes, holds === 'filtered' ? to : null, true) } };
 }
 
@@ -128,15 +133,18 @@ async function planNew(
  * they are (`raw`: as under autocrlf a file committed with CRLF, which git then leaves alone)?
  */
 async function parentHolds(
-  { root, blobs }: Context,
+  context: Context,
   change: Change,
   held: Entry,
   base: NonNullable<Change['base']>,
 ): Promise<'filtered' | 'raw' | 'other'> {
-  const bytes = await blobs.get(base.ref);
-  if (held.mode !== LINK && (await blobId(root, bytes, change.from, false)) === held.id) return 'filtered';
-  return (await blobId(root, bytes, null, false)) === held.id ? 'raw' : 'other';
+  const bytes = await context.blobs.get(base.ref);
+  if (held.mode !== LINK && (await blobId(context.root, bytes, change.from, false)) === held.id) return 'filtered';
+  return (await holdsBytes(context, held, base)) ? 'raw' : 'other';
 }
+
+const holdsBytes = async ({ blobs }: Context, { id }: Entry, base: NonNullable<Change['base']>): Promise<boolean> =>
+  plainId(await blobs.get(base.ref), id) === id;
 
 async function mergeOnto({ root, blobs }: Context, change: Change, held: Entry, mode: string): Promise<Planned> {
   const uncommitted = 'it had uncommitted changes before this step';

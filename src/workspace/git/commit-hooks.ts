@@ -143,22 +143,19 @@ export async function withTrailer(
   message: string,
   { stepKey, marks = [] }: Pick<CommitRequest, 'stepKey' | 'marks'>,
 ): Promise<string> {
-  const tidy = stripSpace(message);
-  const trailer = [
-    '--if-exists',
-    'addIfDifferent',
-    '--if-missing',
-    'add',
-    '--where',
-    'end',
-    ...marks.flatMap((mark) => ['--trailer', markTrailer(mark)]),
-    ...['--trailer', `${TRAILER}: ${stepKey}`],
-  ];
+  const text = stripSpace(message) || `Emend step ${stepKey}\n`;
+  const ours = [...marks.map(markTrailer), `${TRAILER}: ${stepKey}`];
+  // Where nothing at its end can be a trailer, a comment or a list of conflicts, git puts ours below it, and need not be asked.
+  const [, ...paragraphs] = text.split('\n\n');
+  if (!/:|\(cherry picked/.test(paragraphs.at(-1) ?? '') && !/^(#|Conflicts:)/m.test(text))
+    return `${text}\n${[...new Set(ours)].map((line) => `${line}\n`).join('')}`;
+  const how = ['--if-exists', 'addIfDifferent', '--if-missing', 'add', '--where', 'end'];
   // The repository's own trailer settings must not move or reword ours, nor run a command; `---` in a message is text, not the start of
   // a patch.
   const env = { GIT_DIR: '/dev/null' };
-  const args = ['-c', 'trailer.separators=:', 'interpret-trailers', '--no-divider', ...trailer];
-  return valueOf(await git(args, { cwd: root, env, input: tidy === '' ? `Emend step ${stepKey}\n` : tidy })).text;
+  const added = ours.flatMap((line) => ['--trailer', line]);
+  const args = ['-c', 'trailer.separators=:', 'interpret-trailers', '--no-divider', ...how, ...added];
+  return valueOf(await git(args, { cwd: root, env, input: text })).text;
 }
 
 /** The commit between `after` (null: from the beginning) and `tip` that carries the step's trailer, newest first; null if none. */
@@ -182,12 +179,8 @@ export async function commitOfStep(
 
 /** What a commit takes from git's configuration: whose it is, who signs it and how, hooks. The last value of each name (in lower case, as git prints it) counts. */
 export async function commitSettings(root: string): Promise<ReadonlyMap<string, string>> {
-  const args = [
-    'config',
-    '-z',
-    '--get-regexp',
-    '^(user\\.(name|email|signingkey)|commit\\.gpgsign|gpg\\.format|core\\.hookspath|hook\\..*)$',
-  ];
+  const keys = '^(user\\.(name|email|signingkey)|commit\\.gpgsign|gpg\\.format|core\\.hookspath|hook\\..*)$';
+  const args = ['config', '-z', '--get-regexp', keys];
   const listed = valueOf(await git(args, { cwd: root, accept: [0, 1], reading: true, hooks: true }));
   return new Map(
     fieldsOf(listed).map((field) => {
@@ -205,14 +198,8 @@ function identity(settings: ReadonlyMap<string, string>, date: string): Record<s
   };
   const [name, email] = [setting('user.name', 'Emend'), setting('user.email', 'emend@localhost')];
   const when = `@${Math.floor(Date.parse(date) / 1000)} +0000`;
-  return {
-    GIT_AUTHOR_NAME: name,
-    GIT_AUTHOR_EMAIL: email,
-    GIT_AUTHOR_DATE: when,
-    GIT_COMMITTER_NAME: name,
-    GIT_COMMITTER_EMAIL: email,
-    GIT_COMMITTER_DATE: when,
-  };
+  const of = (who: string) => ({ [`${who}_NAME`]: name, [`${who}_EMAIL`]: email, [`${who}_DATE`]: when });
+  return { ...of('GIT_AUTHOR'), ...of('GIT_COMMITTER') };
 }
 
 const SIGNING_WORDS_CHARS = 300; // bound: What git and its signing program say of a signature that fails.

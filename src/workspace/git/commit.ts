@@ -20,7 +20,7 @@ import {
   withTrailer,
 } from './commit-hooks.js';
 import { syncIndex, commitSince, moveRef, stateOfHolder } from './commit-branch.js';
-import { fieldsOf, git, gitLine, repositoryOf, valueOf, type GitRepository } from './git.js';
+import { git, gitLine, repositoryOf, valueOf, type GitRepository } from './git.js';
 import { treeChanges, treeEntries, treeWith, type Entry, type TreeChanges } from './entries.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { commandTurn, NoTurn } from '../../system/turns.js';
@@ -104,7 +104,8 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   if (planned.conflicts.length > 0) return { outcome: 'conflict', why: planned.conflicts.join('; ') };
   const built = await buildTree(work, planned.changes);
   if ('outcome' in built) return built;
-  if (await isEmpty(work, built)) return { outcome: 'nothing' };
+  const added = [...planned.changes.values()].filter((entry) => entry !== null);
+  if ((built.changes?.paths ?? added).length === 0) return { outcome: 'nothing' };
 
   let message = await withTrailer(root, request.message, request);
   const settings = await commitSettings(root);
@@ -130,7 +131,7 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   const committed = await moveRef({ repository, lock, commit, subject, records, wait_ms: work.wait_ms });
   if (committed.at === 'failed') return { outcome: 'failed', problem: committed.problem };
   if (committed.at === 'elsewhere') return { outcome: 'conflict', why: committed.why };
-  return finish(work, committed.at === 'committed' ? committed.commit : commit);
+  return committed.at === 'committed' ? finish(work, committed.commit) : finish(work, commit, built.changes);
 }
 
 async function boxOf(
@@ -147,8 +148,8 @@ async function boxOf(
 
 interface Built {
   readonly tree: string;
-  /** Paths in which it differs from the parent; empty where there is no parent. */
-  readonly changed: readonly string[];
+  /** In what it differs from the parent; null where there is none. */
+  readonly changes: TreeChanges | null;
 }
 
 /** Our own index over the parent's tree, with the planned entries, as a tree. */
@@ -158,29 +159,13 @@ async function buildTree(work: Work, changes: ReadonlyMap<string, Entry | null>)
   // Where there is no parent nothing is removed.
   const tree = await treeWith(root, work.hooks.index, { tree: head, entries: changes, like: head ?? '' });
   // A new file under the name of a committed directory, or the reverse, would silently push that out of the tree.
-  const changed = await differing(root, head, tree);
-  const foreign = changed.filter((path) => !changes.has(path));
-  if (foreign.length === 0) return { tree, changed };
+  const made = head === null ? null : await treeChanges(root, head, tree);
+  const foreign = made?.paths.filter((path) => !changes.has(path)) ?? [];
+  if (foreign.length === 0) return { tree, changes: made };
   return {
     outcome: 'conflict',
     why: `committing would also remove ${foreign.slice(0, 5).join(', ')} from the parent commit`,
   };
-}
-
-/** Paths in which two trees (commits) differ; none where there is no first tree. */
-async function differing(root: string, from: string | null, to: string): Promise<string[]> {
-  if (from === null) return [];
-  return fieldsOf(
-    valueOf(
-      await git(['diff-tree', '-r', '-z', '--no-renames', '--name-only', from, to], { cwd: root, reading: true }),
-    ),
-  );
-}
-
-async function isEmpty({ repository, request, hooks }: Work, { changed }: Built): Promise<boolean> {
-  if (request.lock.head !== null) return changed.length === 0;
-  const listed = valueOf(await git(['ls-files', '-z'], { cwd: repository.root, env: { GIT_INDEX_FILE: hooks.index } }));
-  return listed.bytes.length === 0;
 }
 
 async function runHooks(
@@ -194,7 +179,7 @@ async function runHooks(
   const env = { GIT_INDEX_FILE: work.hooks.index, ...hookObjects(work.hooks) };
   const now = valueOf(await gitLine(['write-tree'], { cwd: root, env }));
   if (now !== tree) {
-    const changed = await differing(root, tree, now);
+    const { paths: changed } = await treeChanges(root, tree, now);
     const paths = changed.map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
     return {
       outcome: 'hook_changed',
@@ -211,11 +196,8 @@ async function runHooks(
 async function stagedFiles({ repository, request, blobs, hooks }: Work, tree: string, paths: readonly string[]) {
   const { root, prefix } = repository;
   const ours = request.files.map(({ path }) => path).filter((path) => paths.includes(path));
-  const held = await treeEntries(
-    root,
-    tree,
-    ours.map((path) => prefix + path),
-  );
+  const inRoot = ours.map((path) => prefix + path);
+  const held = await treeEntries(root, tree, inRoot);
   const staged: StagedFile[] = [];
   for (const path of ours) {
     const entry = held.get(prefix + path);
@@ -232,7 +214,7 @@ async function stagedFiles({ repository, request, blobs, hooks }: Work, tree: st
 const mayMove = async ({ request }: Work): Promise<boolean> => (await request.mayMove?.()) ?? true;
 
 /** The commit is there; the person's index follows where HEAD is at it and nobody has followed up since. */
-async function finish(work: Work, commit: string): Promise<CommitOutcome> {
+async function finish(work: Work, commit: string, made: TreeChanges | null = null): Promise<CommitOutcome> {
   const { repository, request, wait_ms } = work;
   const { root } = repository;
   const { head, headRef } = request.lock;
@@ -245,14 +227,7 @@ async function finish(work: Work, commit: string): Promise<CommitOutcome> {
   if (now?.head !== commit || now.headRef !== headRef) return committed;
   // The lock ends after the index followed: without it that was done, and what is staged now is the person's.
   if (!(await mayMove(work))) return committed;
-  const changes = head === null ? await allAdded(root, commit) : await treeChanges(root, head, commit);
+  const changes = made ?? (await treeChanges(root, head, commit));
   const note = await syncIndex({ root, ...changes, wait_ms });
   return note === null ? committed : { ...committed, note };
-}
-
-/** A first commit: all of it is new. */
-async function allAdded(root: string, commit: string): Promise<TreeChanges> {
-  const call = { cwd: root, reading: true };
-  const paths = fieldsOf(valueOf(await git(['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit], call)));
-  return { paths, parent: new Map(), commit: await treeEntries(root, commit, paths) };
 }

@@ -1,4 +1,5 @@
 /** Entries of trees and indexes: reading, hashing and setting them, by repository-relative path. */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { fieldsOf, git, prefixOf, repositoryOf, valueOf, gitLine } from './git.js';
 import { orNull } from '../../system/durable.js';
@@ -52,10 +53,14 @@ export interface TreeChanges {
   readonly commit: Entries;
 }
 
-/** What changed from one commit to another. Raw output of diff-tree: `:<modes> <ids> <status>`, then the path. */
-export async function treeChanges(root: string, from: string, to: string): Promise<TreeChanges> {
-  const call = { cwd: root, reading: true };
-  const fields = fieldsOf(valueOf(await git(['diff-tree', '-r', '-z', '--no-renames', '--raw', from, to], call)));
+/**
+ * What changed from one commit or tree to another; `from` null: all that the first commit `to` has. Raw output of diff-tree:
+ * `:<modes> <ids> <status>`, then the path.
+ */
+export async function treeChanges(root: string, from: string | null, to: string): Promise<TreeChanges> {
+  const of = from === null ? ['--root', '--no-commit-id', to] : [from, to];
+  const args = ['diff-tree', '-r', '-z', '--no-renames', '--raw', ...of];
+  const fields = fieldsOf(valueOf(await git(args, { cwd: root, reading: true })));
   const paths: string[] = [];
   const parent = new Map<string, Entry>();
   const commit = new Map<string, Entry>();
@@ -135,6 +140,13 @@ export async function blobId(root: string, bytes: Uint8Array, as: string | null,
   );
 }
 
+/** Id of the blob of the bytes as they are, by the hash that made `like`: an id of SHA-1 has 40 digits. */
+export const plainId = (bytes: Uint8Array, like: string): string =>
+  createHash(like.length === 40 ? 'sha1' : 'sha256')
+    .update(`blob ${bytes.length}\0`)
+    .update(bytes)
+    .digest('hex');
+
 export async function blobBytes(root: string, id: string): Promise<Uint8Array> {
   return valueOf(await git(['cat-file', 'blob', id], { cwd: root, reading: true })).bytes;
 }
@@ -198,11 +210,8 @@ export async function foreignPaths(root: string, paths: readonly string[]): Prom
     path.split('/').flatMap((_, at, names) => (at === 0 ? [] : [names.slice(0, at).join('/')]));
   const dirs = [...new Set(paths.flatMap(above))];
   const { prefix, head } = repository;
-  const held = await treeEntries(
-    repository.root,
-    head,
-    dirs.map((dir) => prefix + dir),
-  );
+  const inRoot = dirs.map((dir) => prefix + dir);
+  const held = await treeEntries(repository.root, head, inRoot);
   const tops = new Set<string>();
   for (const dir of dirs) {
     const own = await orNull(realSys.lstat(join(root, dir, '.git')), ['ENOENT', 'ENOTDIR']);

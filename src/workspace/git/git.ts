@@ -1,5 +1,6 @@
 /** Git as a child process: no shell, fixed environment, byte output, git's own words in a Problem. */
-import { realpath } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { problem, ProblemError } from '../../shared/problems.js';
 import { captureProcess } from '../../system/capture.js';
@@ -12,6 +13,7 @@ const GIT_OUTPUT_BYTES = 1024 ** 3; // bound: Largest output taken from one git 
 // bound: One git call: a listing, merge or commit in the largest repositories takes seconds. Longer is a prompt, a monitor, a dead mount.
 export const GIT_MS = 120_000;
 const GIT_MESSAGE_CHARS = 2_000; // bound: What git says on failing.
+const REMEMBERED_PLACES = 1_000; // bound: Directories of which this process remembers what git said.
 
 export interface GitCall {
   readonly cwd: string;
@@ -206,11 +208,13 @@ async function headInParts(call: GitCall): Promise<Head> {
   return { head: line(valueOf(head)), headRef: line(valueOf(headRef)) };
 }
 
+/** Git's message where a directory is in no working tree. */
+export const NO_WORK_TREE = /not a git repository|must be run in a work tree|cannot use bare repository/;
+
 async function repositoryInParts(call: GitCall): Promise<GitRepository | null> {
   const top = await gitLine(['rev-parse', '--show-toplevel'], call);
   if (!top.ok) {
-    if (/not a git repository|must be run in a work tree|cannot use bare repository/.test(top.problem.message))
-      return null;
+    if (NO_WORK_TREE.test(top.problem.message)) return null;
     throw new ProblemError(top.problem);
   }
   const [gitDir, prefix, head, root] = await Promise.all([
@@ -227,14 +231,30 @@ async function repositoryInParts(call: GitCall): Promise<GitRepository | null> {
  * `git_failed` where git cannot tell (no git, another owner's repository).
  */
 export async function prefixOf(dir: string): Promise<string | null> {
+  if (await tops.has(dir)) return '';
   const inside = await gitLine(['rev-parse', '--is-inside-work-tree', '--show-prefix'], { cwd: dir, reading: true });
   if (!inside.ok && inside.problem.message.includes('not a git repository')) return null;
   const said = valueOf(inside);
+  if (said === 'true\n') tops.add(dir);
   return said.startsWith('true\n') ? said.slice('true\n'.length) : null;
 }
 
-/** Is `dir` in a working tree of git? Throws as prefixOf. */
-export const isWorkTree = async (dir: string): Promise<boolean> => (await prefixOf(dir)) !== null;
+/**
+ * Directories of which git said something that goes for the `.git` in them. Git finds that one before any other, so while it is a directory
+ * nothing need be asked again. Elsewhere (below a repository's top, in a linked worktree) the answer may change.
+ */
+export const placesWithOwnGit = () => {
+  const places = new Set<string>();
+  const has = async (dir: string): Promise<boolean> =>
+    places.has(dir) && (await lstat(join(dir, '.git')).catch(() => null))?.isDirectory() === true;
+  const add = (dir: string): void => {
+    if (places.size >= REMEMBERED_PLACES) places.clear();
+    places.add(dir);
+  };
+  return { has, add };
+};
+/** Tops of working trees. */
+const tops = placesWithOwnGit();
 
 /** The value, or the problem thrown as a ProblemError: for sequences that one `catch` turns into an outcome. */
 export function valueOf<T>(result: Result<T>): T {

@@ -151,7 +151,8 @@ describe("no program of a repository's configuration is run", () => {
     const step = '00112233445566778899aabbccddeeff';
     await repo.git('config', 'trailer.x.key', 'X: ');
     await repo.git('config', 'trailer.x.command', await program('trailer', 'echo x'));
-    expect(await withTrailer(repo.dir, 'Change', { stepKey: step })).toBe(`Change\n\nEmend-Step: ${step}\n`);
+    const message = 'Change\n\nFixes: 12';
+    expect(await withTrailer(repo.dir, message, { stepKey: step })).toBe(`${message}\nEmend-Step: ${step}\n`);
     expect(await ran()).toBe(false);
     await execa('git', ['interpret-trailers'], { cwd: repo.dir, input: 'Change\n' });
     expect(await ran()).toBe(true);
