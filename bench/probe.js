@@ -54,6 +54,34 @@ export const covered_ms = (intervals) => {
   return total;
 };
 
+/** What has been counted since the last `takeCosts`, for whoever takes a part of it: `partOf`. */
+const look = () => {
+  const used = process.cpuUsage(cpu);
+  return {
+    cpu_ms: (used.user + used.system) / 1000,
+    fsyncs: seen.fsyncs,
+    commands: { ...seen.commands },
+    at: performance.now(),
+  };
+};
+
+/** What `work` cost the process, as `{ cpu_ms, fsyncs, commands, ms }`, with whatever ran beside it. */
+export const partOf = async (work, tell) => {
+  const before = look();
+  try {
+    return await work();
+  } finally {
+    const now = look();
+    const commands = Object.entries(now.commands).map(([name, n]) => [name, n - (before.commands[name] ?? 0)]);
+    tell({
+      cpu_ms: now.cpu_ms - before.cpu_ms,
+      fsyncs: now.fsyncs - before.fsyncs,
+      commands: Object.fromEntries(commands.filter(([, n]) => n > 0)),
+      ms: now.at - before.at,
+    });
+  }
+};
+
 /** What it cost since the last call: `{ cpu_ms, fsyncs, children, child_ms, commands }`. */
 export const takeCosts = () => {
   const used = process.cpuUsage(cpu);

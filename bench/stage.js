@@ -10,7 +10,7 @@ import { startRehearsal } from '../dist/src/model/rehearsal/server.js';
 import { findTemporalCli } from '../dist/src/temporal/cli-binary.js';
 import { connectClient } from '../dist/src/temporal/connection.js';
 import { startDevServer, freePort } from '../dist/src/temporal/dev-server.js';
-import { actionCounts } from './actions.js';
+import { actionCounts, requestCounts } from './actions.js';
 
 const QUEUE = 'bench';
 /** What no rule of a section answers is a brief: the one other call of a step that names its files. */
@@ -79,6 +79,7 @@ export const openStage = async ({ rules, env: added = {} }) => {
       peakMemory: worker.peakMemory,
       requests: () => rehearsal.requests().length,
       actions: () => actionCounts(metricsPort),
+      requestCounts: () => requestCounts(metricsPort),
       repository: (name, files) => makeRepository(join(dir, name), files),
       close,
     };

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { table } from './numbers.js';
 import { startProbe } from './probe.js';
 import { actions } from './sections/actions.js';
+import { budget } from './sections/budget.js';
 import { history } from './sections/history.js';
 import { junk } from './sections/junk.js';
 import { plan } from './sections/plan.js';
@@ -15,11 +16,11 @@ import { rate } from './sections/rate.js';
 import { time } from './sections/time.js';
 import { openStage } from './stage.js';
 
-const SECTIONS = { time, rate, actions, history, plan, junk };
+const SECTIONS = { time, budget, rate, actions, history, plan, junk };
 
 const USAGE = `npm run bench:step -- [options]
   --only NAME     a section (again and again): ${Object.keys(SECTIONS).join(', ')}; default: all
-  --rounds N      rounds of the time section (30)
+  --rounds N      rounds of the time and budget sections (30)
   --steps N       steps at once in the rate section (50), --rate-rounds N (8)
   --files N       files of the largest step in the history section (500)
   --phases N      phases of the plan in the plan section (200)

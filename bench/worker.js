@@ -1,19 +1,32 @@
 /**
  * The worker that is measured, in a process of its own: the product's, as built, and beside it one for the baseline workflow (not under BENCH_ALONE, where memory is measured). Sends
- * `ready` to its parent, then answers every message with what it cost since the last one (probe.js).
+ * `ready` to its parent, then answers every message with what it cost since the last one (probe.js) and with what each activity cost.
  */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
 import { pino } from 'pino';
 import { resolveHome } from '../dist/src/stores/home.js';
 import { createWorker } from '../dist/src/worker/index.js';
-import { startProbe, takeCosts } from './probe.js';
+import { partOf, startProbe, takeCosts } from './probe.js';
 
 const { env } = process;
 await startProbe();
 const home = await resolveHome(env);
 const logger = pino({ level: env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
-const product = await createWorker({ env, home, logger });
+let activities = [];
+/** What each activity cost, by name, in the order in which they ended; with the hrtime at which it began and ended for profile.js. */
+const watch = ({ info }) => ({
+  inbound: {
+    execute: (input, next) => {
+      const from = process.hrtime();
+      const tell = (costs) => activities.push({ name: info.activityType, from, to: process.hrtime(), ...costs });
+      return partOf(() => next(input), tell);
+    },
+  },
+});
+const product = await createWorker({ env, home, logger, interceptors: [watch] });
 const alone = env.BENCH_ALONE !== undefined;
 const connection = alone ? null : await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
 const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, log() {} };
@@ -26,7 +39,15 @@ const startBaseline = async () => {
 const baseline = alone ? null : await startBaseline();
 const running = baseline?.run();
 
-process.on('message', () => process.send({ costs: takeCosts() }));
+process.on('message', () => {
+  process.send({ costs: { ...takeCosts(), activities } });
+  if (env.BENCH_CPU_PROF !== undefined)
+    appendFileSync(
+      join(env.BENCH_CPU_PROF, 'activities.jsonl'),
+      activities.map((each) => `${JSON.stringify(each)}\n`).join(''),
+    );
+  activities = [];
+});
 let stopping = false;
 /** A worker of the SDK that does not come to its end must not hold the measure, which is printed by then, for ever. */
 const STOP_MS = 30_000;

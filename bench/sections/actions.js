@@ -44,6 +44,8 @@ const measure = async (stage) => {
     const many = await job(name, settings(files, { ...FULL, approval: 'auto' }));
     seen[name] = await counted(() => runUnseen(stage, many, 'committed'));
   }
+  const unasked = await job('unasked', settings(1, { ...FULL, approval: 'ask', baseline: 'off' }));
+  seen.unasked = await counted(() => approveUnseen(stage, unasked));
   const plain = await job('plain', settings(1, { ...PLAIN, approval: 'ask' }));
   seen.plain = await counted(() => approveUnseen(stage, plain));
   return {
@@ -113,10 +115,11 @@ const byType = (counts) => {
   return types.length === 0 ? '0' : `${sumOf(counts)}: ${types.map(([type, n]) => `${type} ${n}`).join(', ')}`;
 };
 
-const rowsOf = ({ full, fullFollowed, plain, two, four, watched: onlooker }) => {
+const rowsOf = ({ full, fullFollowed, unasked, plain, two, four, watched: onlooker }) => {
   const perFile = (sumOf(four) - sumOf(two)) / 2;
   return [
     row('one file, reviewed, with verify and commit', byType(full), sumOf(full), { atMost: 10 }),
+    row('the same with `baseline: off`', byType(unasked), sumOf(unasked), { atMost: 10 }),
     row('one file, reviewed, without verify and commit', byType(plain), sumOf(plain), { atMost: 8 }),
     row('per further file (from 2 to 4)', String(perFile), perFile, { atMost: 1 }),
     row(
