@@ -110,6 +110,16 @@ module.exports = {
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|path)$' },
     },
     {
+      name: 'mcp-decides-nothing',
+      comment: 'a coding agent hands changes over; it never answers a decision',
+      severity: 'error',
+      from: { path: '^src/cli/commands/mcp[.]ts$' },
+      to: {
+        path: '^src/(client/(index|runs/(decide|start-plan))|cli/(ask-decision|follow|headless|review|commands/decide)|web/)',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'no-circular',
       severity: 'error',
       from: {},

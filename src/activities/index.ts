@@ -23,6 +23,7 @@ import { verifyDecision } from './step/approvers.js';
 
 export { archiveSink } from './frame/ports.js';
 export type { ActivityPorts } from './frame/ports.js';
+export type { Accepted } from './step/accepted.js';
 export { withPlanLog } from './plan/plan-log.js';
 export { createEditRunner } from './frame/edit-worker.js';
 export { preflight, readPlan };

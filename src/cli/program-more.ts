@@ -18,6 +18,10 @@ export const live = (): Option =>
 export const quiet = (): Option =>
   new Option('--quiet', 'print the result and what went wrong, no progress and no hints');
 
+/** With options that other commands have, too. */
+export const prints = (command: Command, ...options: readonly Option[]): Command =>
+  options.reduce((made, option) => made.addOption(option), command);
+
 const PLAN = 'a plan: its Markdown file, or the folder of that name';
 
 export const addPlan = (program: Command, runs: Runs): void => {
@@ -25,22 +29,18 @@ export const addPlan = (program: Command, runs: Runs): void => {
     .command('plan')
     .description('a plan: its phases, waves and scores, and the files that they lie in');
   const look = (name: 'check' | 'score' | 'show', description: string): void => {
-    plan
-      .command(name)
+    prints(plan.command(name), json())
       .argument('<plan>', PLAN)
       .description(description)
-      .addOption(json())
       .action(runs(async () => (await import('./commands/plan-edit.js'))[name]));
   };
   const change = (verb: 'expand' | 'collapse', description: string, rule: string): void => {
-    plan
-      .command(verb)
+    prints(plan.command(verb), json())
       .argument('<kind>', 'phase or stage')
       .argument('<plan>', PLAN)
       .argument('[n]', 'the phase, or PHASE.STAGE as in 2.1')
       .description(description)
       .option('--auto', rule)
-      .addOption(json())
       .action(runs(async () => (await import('./commands/plan-edit.js'))[verb]));
   };
   addPlanRuns(plan, runs);
@@ -56,8 +56,7 @@ export const addPlan = (program: Command, runs: Runs): void => {
 };
 
 const addPlanRuns = (plan: Command, runs: Runs): void => {
-  plan
-    .command('run')
+  prints(plan.command('run'), quiet(), json())
     .argument('<plan>', PLAN)
     .description('carry a plan out, phase by phase, or join its open run')
     .option('--estimate', 'only say how many calls, tokens and US dollars it is expected to take; starts nothing')
@@ -80,51 +79,37 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
       [],
     )
     .option('--hint <text>', 'goes into the prompts of this run; again and again', collect, [])
-    .addOption(quiet())
-    .addOption(json())
     .action(runs(async () => (await import('./commands/plan-run.js')).runPlan));
   const control = (name: 'pause' | 'resume', description: string): void => {
-    plan
-      .command(name)
+    prints(plan.command(name), quiet(), json())
       .argument('<plan>', PLAN)
       .description(description)
-      .addOption(quiet())
-      .addOption(json())
       .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
   };
   control('pause', 'wait before the next phase');
   control('resume', 'go on after a pause, or start the plan where it was left');
-  plan
-    .command('status')
+  prints(plan.command('status'), json())
     .argument('<plan>', PLAN)
     .description('what the run of the plan does, phase by phase')
-    .addOption(json())
     .action(runs(async () => (await import('./commands/plan-run.js')).status));
   const report = (name: 'drift' | 'revise', text: string, description: string): void => {
-    plan
-      .command(name)
+    prints(plan.command(name), json())
       .argument('<plan>', PLAN)
       .argument('<text>', text)
       .description(`${description}; taken up before the next phase`)
-      .addOption(json())
       .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
   };
   report('drift', 'what the plan does not hold', 'report work that is out of the scope of the plan');
   report('revise', 'what is to change', 'say how the plan is to be revised, by a replan');
-  plan
-    .command('rollback')
+  prints(plan.command('rollback'), json())
     .argument('<plan>', PLAN)
     .argument('<n>', 'the phase')
     .description('take back what a phase committed, with one new commit, and open the phase again')
-    .addOption(json())
     .action(runs(async () => (await import('./commands/plan-rollback.js')).rollback));
-  plan
-    .command('stop')
+  prints(plan.command('stop'), quiet(), json())
     .argument('<plan>', PLAN)
     .description('end the run of the plan when the phase that is under way is done')
     .requiredOption('--after-phase', 'the only way to stop: `emend abort RUN` ends it at once')
-    .addOption(quiet())
-    .addOption(json())
     .action(runs(async () => (await import('./commands/plan-run.js')).stop));
 };
 
@@ -134,34 +119,27 @@ export const RUN = 'the first 4 or more digits of a run, or its workflow id';
 const OUT = (): Option => new Option('--out <file>', 'write it there instead of to stdout');
 
 export const addAids = (program: Command, runs: Runs): void => {
-  program
-    .command('watch')
+  prints(program.command('watch'), quiet())
     .argument('[run]', `${RUN}; default: all open runs`)
     .description('a line for each change of a run, or of all open runs')
-    .addOption(quiet())
     .addOption(new Option('--json', 'print one JSON object a line'))
     .action(runs(async () => (await import('./commands/watch.js')).watch));
 
-  program
-    .command('calls')
+  prints(program.command('calls'), json())
     .argument('<run>', RUN)
     .argument('[n]', 'one call, by its number')
     .description('model calls of a run: file, model, tokens, money, time and outcome; or one with prompt and answer')
     .option('--prompt', 'only what was sent')
     .option('--answer', 'only what came back')
-    .addOption(json())
     .action(runs(async () => (await import('./commands/calls.js')).calls));
 
-  program
-    .command('report')
+  prints(program.command('report'), quiet(), json())
     .argument('<run>', RUN)
     .description('what a run did, decided and cost: one file to read or to send')
     .addOption(new Option('--markdown', 'Markdown (default)').conflicts('html'))
     .addOption(new Option('--html', 'one HTML file that loads nothing from elsewhere'))
     .option('--whole', 'all that tests printed, not the last 200 lines')
     .addOption(OUT())
-    .addOption(quiet())
-    .addOption(json())
     .action(runs(async () => (await import('./commands/report.js')).report));
 
   const evidence = program
@@ -181,27 +159,27 @@ export const addAids = (program: Command, runs: Runs): void => {
     .action(runs(async () => (await import('./commands/evidence.js')).verify));
 
   program
-    .command('stats')
+    .command('mcp')
+    .description('serve coding agents over stdin and stdout (MCP): check and propose changes; it never approves')
+    .option('--workspace <dir>', 'the directory to change; default: the git repository here, else this directory')
+    .action(runs(async () => (await import('./commands/mcp.js')).mcp));
+
+  prints(program.command('stats'), json())
     .argument('[run]', RUN)
     .description('what runs and plans in the archive came to; of one plan: tokens and money per phase')
     .option('--since <day>', 'only runs that began on this day or later (YYYY-MM-DD)')
-    .addOption(json())
     .action(runs(async () => (await import('./commands/stats.js')).stats));
 
-  program
-    .command('init')
+  prints(program.command('init'), quiet())
     .description('write a commented emend.yaml and a first job, where there are none')
-    .addOption(quiet())
     .action(runs(async () => (await import('./commands/init.js')).init));
 
-  program
-    .command('new')
+  prints(program.command('new'), quiet())
     .addArgument(new Argument('<kind>', 'job or plan'))
     .argument('<path>', 'the Markdown file to write')
     .description('write a job or a plan to begin with')
     .option('--title <text>', 'its heading; default: from the name')
     .option('--file <path>', 'a file that the job edits (again and again)', collect, [])
-    .addOption(quiet())
     .action(runs(async () => (await import('./commands/init.js')).makeNew));
 
   program
@@ -231,6 +209,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   watch: ['emend watch', 'emend watch 3f2a --json'],
   report: ['emend report 3f2a --html --out report.html', 'emend report 3f2a'],
   evidence: ['emend evidence 3f2a', 'emend evidence verify evidence.json --repository . --signers signers'],
+  mcp: ['emend mcp', 'emend mcp --workspace ../other'],
   stats: ['emend stats', 'emend stats --since 2026-01-01 --json'],
   init: ['emend init'],
   new: ['emend new job jobs/greet.md --file src/greet.js', 'emend new plan plans/010_greet.md'],

@@ -7,7 +7,7 @@ import { nearestWord } from '../documents/source/check.js';
 import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
 import type { Io, JsonFlag, QuietFlag } from './io.js';
 import { EVENT_KINDS } from '../shared/event-text.js';
-import { RUN, type Runs, addAids, EXAMPLES, addPlan, collect, json, live, quiet } from './program-more.js';
+import { RUN, type Runs, addAids, EXAMPLES, addPlan, collect, json, live, prints, quiet } from './program-more.js';
 import { version } from '../system/version.js';
 
 const EXIT_HELP = [
@@ -42,8 +42,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .addHelpText('after', EXIT_HELP)
     .addHelpText('beforeAll', refuseUnknown);
 
-  program
-    .command('run')
+  prints(program.command('run'), quiet(), json())
     .argument('<job>', 'a Markdown job file')
     .description('start a job, show what it does, and let you review and answer')
     .option('--dev', 'start a server and a worker for this run where none answers')
@@ -60,39 +59,28 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .option('--set <limit=value>', 'a limit, or `requireCompleteSentinel`, for this run (repeatable)', collect, [])
     .option('--hint <text>', 'a hint for the prompts of this run (again and again)', collect, [])
     .option('--workspace <dir>', 'the directory to edit; default: the git repository of the job file')
-    .addOption(quiet())
-    .addOption(json())
     .action(runs(async () => (await import('./commands/run.js')).run));
 
-  program
-    .command('list')
+  prints(program.command('list'), quiet(), json())
     .description('list runs: open ones first')
-    .addOption(quiet())
-    .addOption(json())
     .action(runs(async () => (await import('./commands/show.js')).list));
 
-  program
-    .command('show')
+  prints(program.command('show'), json())
     .argument('<run>', RUN)
     .description('state, files and waiting decision of a run, with the commands to type')
     .option('--tests', 'which of its tests failed, and the last 200 lines that they printed')
     .addOption(new Option('--whole', 'with --tests: all that they printed').implies({ tests: true }))
-    .addOption(json())
     .action(runs(async () => (await import('./commands/show.js')).show));
 
-  program
-    .command('diff')
+  prints(program.command('diff'), json())
     .argument('<run>', RUN)
     .description('the combined diff of the proposal')
     .option('--since <n>', 'only what changed since its version N')
-    .addOption(json())
     .action(runs(async () => (await import('./commands/show.js')).diff));
 
-  program
-    .command('review')
+  prints(program.command('review'), quiet())
     .argument('[run]', `${RUN}; default: the one that waits`)
     .description('go through a proposal hunk by hunk and answer')
-    .addOption(quiet())
     .action(runs(async () => (await import('./commands/review.js')).review));
 
   addAids(program, runs);
@@ -167,23 +155,18 @@ const addDecisions = (program: Command, runs: Runs): void => {
 const addPatching = (program: Command, runs: Runs): void => {
   const where = '--workspace <dir>';
   const whereHelp = 'the directory to change; default: the git repository here, else this directory';
-  program
-    .command('patch')
+  prints(program.command('patch'), quiet(), json())
     .argument('<answer>', 'a file that holds an edit in any known format, or - for stdin')
     .description('apply an edit that you have, all of it or nothing, with no server and no model')
     .option(where, whereHelp)
     .option('--format <name>', 'the format of the answer; auto: by its first lines', 'auto')
     .option('--check', 'write nothing: print the diff and what would happen')
-    .addOption(quiet())
-    .addOption(json())
     .action(runs(async () => (await import('./commands/patch.js')).patch));
 
-  program
-    .command('undo')
+  prints(program.command('undo'), json())
     .description('put back the last change of a workspace while its files are untouched')
     .option(where, whereHelp)
     .option('--check', 'only say what would be put back')
-    .addOption(json())
     .action(runs(async () => (await import('./commands/undo.js')).undo));
 };
 
@@ -194,57 +177,44 @@ interface DoctorFlags extends JsonFlag, QuietFlag {
 const PORT = 'port of the review page; default: 8260, or a free one where that is taken';
 
 const addMachinery = (program: Command, runs: Runs): void => {
-  program
-    .command('recover')
+  prints(program.command('recover'), json())
     .description('finish or revert what a crash left half done, and find workspaces held by ended runs')
     .option('--undo <run>', 'put back the files of an ended run that still holds its workspace')
     .option('--keep <run>', 'keep the files of such a run and end its hold')
-    .addOption(json())
     .action(runs(async () => (await import('./commands/recover.js')).recover));
 
-  program
-    .command('gc')
+  prints(program.command('gc'), json())
     .description('remove stored files that nothing names any more')
     .option('--dry-run', 'only say what would be removed')
     .option('--older-than <days>', 'leave younger files alone', '7')
     .option('--archives-older-than <days>', 'remove archives of ended runs too, where nothing was added for so long')
     .option('--assume-closed <namespace>', 'its runs have ended (again and again)', collect, [])
-    .addOption(json())
     .action(runs(async () => (await import('./commands/gc.js')).gc));
 
-  program
-    .command('dev')
+  prints(program.command('dev'), quiet())
     .description('run a Temporal dev server, a worker and the review page on this machine')
     .option('--port <n>', PORT)
     .option('--no-web', 'without the review page')
     .option('--ui', 'serve the Temporal UI where it cannot be hidden from web pages, too (macOS)')
-    .addOption(quiet())
     .action(runs(async () => (await import('./commands/serve.js')).dev));
 
-  program
-    .command('web')
+  prints(program.command('web'), quiet())
     .description('serve the review page, beside a worker that runs elsewhere')
     .option('--port <n>', PORT)
     .option('--host <address>', 'listen there instead of on the loopback address; needs EMEND_WEB_SECRET')
     .option('--public-url <url>', 'the address that people use, where a proxy stands before the page')
-    .addOption(quiet())
     .action(runs(async () => (await import('./commands/serve.js')).web));
 
-  program
-    .command('worker')
+  prints(program.command('worker'), quiet())
     .description('run a worker against the configured Temporal server')
-    .addOption(quiet())
     .action(runs(async () => (await import('./commands/serve.js')).worker));
 
-  program
-    .command('doctor')
+  prints(program.command('doctor'), quiet(), json())
     .description('what is missing on this machine, and the command that mends it')
     .option(
       '--model [name]',
       'ask the model (default: as configured) for one small edit in each format, and say which work',
     )
-    .addOption(quiet())
-    .addOption(json())
     .action(
       runs(() =>
         Promise.resolve(async (io: Io, { model, ...flags }: DoctorFlags) => {
@@ -254,12 +224,10 @@ const addMachinery = (program: Command, runs: Runs): void => {
       ),
     );
 
-  program
-    .command('rehearse')
+  prints(program.command('rehearse'), quiet())
     .argument('<script>', 'a rehearsal script (YAML)')
     .description('play a language model from a script, for demos and tests')
     .option('--port <n>', 'port on the loopback address; default: a free one')
     .option('--record <file>', 'append every request to this file, a JSON line each')
-    .addOption(quiet())
     .action(runs(async () => (await import('./commands/serve.js')).rehearse));
 };

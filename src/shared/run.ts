@@ -70,6 +70,8 @@ export interface EditStepInput extends RunInput {
   readonly job: BlobRef;
   /** As shown to people; relative to the workspace where it is inside. */
   readonly jobPath: string;
+  /** An accepted result of all its files, made by whoever has the change already; absent: the model is asked for one. */
+  readonly given?: BlobRef;
   /** `return`: a failed verification ends the step once it is rolled back (`tests_failed`), and whoever started it says what comes next. */
   readonly testsFailed?: 'return';
   /** Of a phase: marks of those before it, which its commit takes along. */

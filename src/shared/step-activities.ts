@@ -35,6 +35,8 @@ export interface PreflightInput extends ActivityBase {
   readonly picked: readonly string[] | null;
   /** Only these targets get a new base (`regenerate`); null: all. */
   readonly only: readonly string[] | null;
+  /** The change is there already: no first call is made. */
+  readonly given?: true;
 }
 export interface Target {
   readonly path: string;

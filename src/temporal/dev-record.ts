@@ -21,6 +21,8 @@ export interface DevServerRecord {
   readonly hiddenUi: string | null;
   /** Where a review page's server lets people reach it; null: none does. */
   readonly uiUrl: string | null;
+  /** Of that page, without a token; null or absent: there is none. */
+  readonly pageUrl?: string | null;
   /** The database file; null: in memory. */
   readonly dbFile: string | null;
   readonly logFile: string;
@@ -130,6 +132,7 @@ const isRecord = (value: unknown): value is DevServerRecord => {
     typeof identity?.pid === 'number' &&
     [identity.boot, identity.started, record.address, record.hiddenUi ?? '', record.uiUrl ?? ''].every(
       (text) => typeof text === 'string',
-    )
+    ) &&
+    typeof (record.pageUrl ?? '') === 'string'
   );
 };

@@ -73,6 +73,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend web': { here: 'serves' },
   'emend rehearse script.yaml --port 8077': { here: 'serves' },
   'emend doctor': { here: 'nothing' },
+  'emend mcp': { by: 'test/e2e/mcp.test.ts' },
   'emend run jobs/polite.md': { here: 'nothing' },
   'emend run jobs/polite.md --dev --policy review.yaml --quiet': { here: 'nothing' },
   'ANTHROPIC_BASE_URL=http://127.0.0.1:8077 emend run job.md --dev': { here: 'nothing' },

@@ -95,6 +95,7 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
     bad: 'src/edits/bad.ts',
     text: "import { readFileSync } from 'node:fs';\nexport const y = readFileSync;\n",
   },
+  'mcp-decides-nothing': { bad: 'src/cli/commands/mcp.ts', text: uses('../ask-decision.js') },
   'no-circular': { bad: 'src/edits/bad.ts', text: uses('./back.js') },
 };
 const GOOD = [
@@ -110,7 +111,7 @@ const GOOD = [
     'client/x',
     'web/x',
   ],
-  ...['workflows/x', 'workflows/step/x', 'cli/x'],
+  ...['workflows/x', 'workflows/step/x', 'cli/x', 'cli/ask-decision'],
 ];
 
 describe('dependency rules', () => {

@@ -141,7 +141,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     return { ...file, format, bucket, outputBudget_tokens };
   });
   const asking = snapshots.edited(targets);
-  const split = jobs.splitDecision({ mode, complexity: level, formats: asking.map((target) => target.format), limits });
+  const called = input.given === true ? [] : asking;
+  const split = jobs.splitDecision({ mode, complexity: level, formats: called.map((target) => target.format), limits });
   const named = await scriptFiles(root, await siblings());
   const texts = (paths: readonly string[], jobPath: string | null) =>
     snapshots.textRefs({ ports, workspace: root, paths, limits, jobPath, signal });
@@ -184,7 +185,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const estimate = estimateEdits(
     snapshot.config,
     model,
-    asking.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
+    called.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
     {
       ...{ ...told, split: split.shouldSplit, small },
       text_bytes: [...snapshot.context, ...snapshot.rules].reduce((sum, { bytes = 0 }) => sum + bytes, told.text_bytes),
@@ -219,7 +220,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     ...(audit === false ? {} : { audit: audit.when }),
     commitMessage,
     estimate,
-    overEstimate: overEstimate(estimate, limits, { files: asking, split: split.shouldSplit }),
+    overEstimate: overEstimate(estimate, limits, { files: called, split: split.shouldSplit }),
     warnings: [
       ...(requireMarker ? [] : [NO_SENTINEL]),
       ...(approvers !== null && policy === 'auto' ? [NO_POLICY] : []),

@@ -94,7 +94,7 @@ export const patch = async (io: Io, source: string, flags: PatchFlags): Promise<
 type Report = Omit<PatchReport, 'recovered'>;
 
 /** What the answer comes to before anything is written. */
-const reportOf = (workspace: string, { format, outcome, offered }: PatchOutcome, check: boolean): Report => {
+export const reportOf = (workspace: string, { format, outcome, offered }: PatchOutcome, check: boolean): Report => {
   const base = { v: 1, workspace, format, checked: check, patch: null, conflicts: [] } as const;
   const nothing = { files: [], tolerances: [], findings: [], notes: [], reasons: [], diff: '' };
   if (outcome.outcome === 'edited') {

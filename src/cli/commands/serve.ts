@@ -64,14 +64,12 @@ export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServe
     throw error;
   });
   show.url = server.uiUrl;
-  if (server.uiUrl !== null) {
-    io.out(`Temporal UI  ${server.uiUrl} (in a browser that the review page has let in)`);
-    await noteUi(home, null, server.uiUrl);
-  }
+  if (server.uiUrl !== null) io.out(`Temporal UI  ${server.uiUrl} (in a browser that the review page has let in)`);
+  await notePage(home, server, true);
   return {
     ...server,
     close: async () => {
-      if (server.uiUrl !== null) await noteUi(home, server.uiUrl, null);
+      await notePage(home, server, false);
       await server.close();
       await emend.close();
     },
@@ -79,9 +77,11 @@ export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServe
 };
 
 /** Commands of this home print links to it. */
-const noteUi = async (home: string, was: string | null, uiUrl: string | null): Promise<void> => {
+const notePage = async (home: string, { url, uiUrl }: WebServer, isThere: boolean): Promise<void> => {
   const dev = await liveDevServer(home);
-  if (dev !== null && (was === null || dev.uiUrl === was)) await replaceRecord(home, { ...dev, uiUrl });
+  const now = (was: string | null, own: string | null) => (isThere ? (own ?? was) : was === own ? null : was);
+  if (dev === null) return;
+  await replaceRecord(home, { ...dev, uiUrl: now(dev.uiUrl, uiUrl), pageUrl: now(dev.pageUrl ?? null, url) });
 };
 
 const portOf = (text: string): number => {

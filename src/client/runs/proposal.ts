@@ -120,13 +120,16 @@ export const instructionsOf = async (
   if (snapshot === undefined) return null;
   try {
     const { instructions } = await getJson<{ readonly instructions: BlobRef }>(blobs, snapshot, 'snapshot');
-    const text = new TextDecoder().decode(await blobs.get(instructions));
-    // Its rules are loaded where they are needed: most commands show no instructions.
-    const { findSecrets } = await import('../../system/secrets.js');
-    const secrets = (await findSecrets(text)).flat();
-    return secrets.reduce((shown, line) => shown.replaceAll(line, '(secret)'), text);
+    return await hideSecrets(new TextDecoder().decode(await blobs.get(instructions)));
   } catch (error) {
     if (error instanceof ProblemError) return null;
     throw error;
   }
+};
+
+export const hideSecrets = async (text: string): Promise<string> => {
+  // Its rules are loaded where they are needed: most commands show no instructions.
+  const { findSecrets } = await import('../../system/secrets.js');
+  const secrets = (await findSecrets(text)).flat();
+  return secrets.reduce((shown, line) => shown.replaceAll(line, '(secret)'), text);
 };

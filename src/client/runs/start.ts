@@ -47,7 +47,7 @@ export const looksLikeWorkflowId = (text: string): boolean => /^emend[/-]/.test(
 /** What a person may say of a run beside its job or plan. */
 export type WantedOfRun = Pick<RunInput, 'overrides' | 'approval' | 'hints'>;
 
-export interface StartOptions extends Partial<WantedOfRun> {
+export interface StartOptions extends Partial<WantedOfRun>, Pick<EditStepInput, 'given'> {
   readonly job: JobFile;
   /** Start another beside an open one (`-2`, `-3`…). */
   readonly again?: boolean;
@@ -67,6 +67,7 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
     ...(await runInput(emend, job.workspace, job.job.title, options)),
     job: await emend.blobs.put(job.bytes),
     jobPath: job.jobPath,
+    ...(options.given === undefined ? {} : { given: options.given }),
   };
   const { jobPath } = input;
   const base = await freeId(emend, runs, workflowIdOf('job', job.workspace, job.jobPath));

@@ -90,7 +90,7 @@ export function splitDecision({ mode, complexity: level, formats, limits }: Spli
 } {
   const files = formats.length;
   const limit = limits.maxFilesBeforeSplit ?? Infinity;
-  if (files <= 1) return { shouldSplit: false, reason: 'one file' };
+  if (files <= 1) return { shouldSplit: false, reason: files === 0 ? 'no call is made' : 'one file' };
   if (mode === 'sequential') return { shouldSplit: true, reason: 'mode is sequential: one call a file' };
   if (files > limit) return { shouldSplit: true, reason: `${files} files, more than maxFilesBeforeSplit (${limit})` };
   if (level === 'high') return { shouldSplit: true, reason: 'complexity is high' };

@@ -36,7 +36,9 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
     // Asked for once: paths that lead nowhere must not be picked for ever.
     return asking(state, 'engine_failed', 'preflight asks for files although they were picked');
   }
-  const { base, edits, tests, answered, stage } = state;
+  const { base, edits, tests, answered, stage, input } = state;
+  // On a later base the model is asked.
+  const given = base.ready === null ? input.given : undefined;
   const before = new Map(edits.files.map((file) => [file.path, file]));
   const fresh = result.targets.map((target): FileEntry => {
     const old = before.get(target.path);
@@ -48,6 +50,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
       lines: target.lines,
       answered: old?.answered ?? 0,
       ...untried(old?.regeneration ?? 1),
+      ...(given === undefined ? {} : { status: 'done' }),
       format: target.format,
       outputBudget_tokens: target.outputBudget_tokens,
       model: old?.model ?? null,
@@ -76,7 +79,11 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
     edits: {
       ...edits,
       files: [...kept, ...taken],
-      combined: split || result.combined === null ? null : { ...untried(regeneration), ...result.combined },
+      ...(given === undefined ? {} : { accepted: [given] }),
+      combined:
+        given !== undefined || split || result.combined === null
+          ? null
+          : { ...untried(regeneration), ...result.combined },
       briefWanted: result.briefWanted,
     },
   };

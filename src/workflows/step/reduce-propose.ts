@@ -193,6 +193,9 @@ export function onRefusedAnswer(
   });
   const again = { status: 'pending', regeneration: regeneration + 1, kept } as const;
   const spent = answersLeft(state, chunk.attempt) <= 0;
+  // Whether the model is asked for what was given, a person says.
+  if (state.input.given !== undefined && regeneration === 1)
+    return failChunk(told, chunk, { reason: 'attempts_exhausted', message }, now);
   if (outcome === 'unmarked') {
     // Asked once more the same way (no refusal told: the answer may be right), then a person decides.
     if (unmarkedAsked || spent) return onSpent(told, chunk, { reason: 'unmarked', message }, now);

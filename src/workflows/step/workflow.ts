@@ -61,6 +61,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           hints: input.hints,
           picked: base.picked,
           only: stage.at === 'preflight' ? stage.only : null,
+          ...(input.given === undefined || base.ready !== null ? {} : { given: true as const }),
         },
         (result) => ({ type: 'preflighted', result }),
       );

@@ -1,0 +1,65 @@
+/** Whatever a run waits for, nothing that an agent can call or write answers it: every reason, over a server that counts what is sent to runs. */
+import { once } from 'node:events';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { expect, test } from '@jest/globals';
+import { mcpServer } from '../../../src/cli/commands/mcp.js';
+import { ANSWERS_BY_REASON, type PauseReason } from '../../../src/shared/decisions.js';
+import { FakeServer, fakeEmend } from '../../client/fake.js';
+import { fakeIo } from '../io.js';
+
+const reasons = Object.keys(ANSWERS_BY_REASON) as PauseReason[];
+const keyOf = (reason: PauseReason): string => reasons.indexOf(reason).toString(16).padStart(32, 'a');
+
+test.each(reasons)('%s: no tool answers it, and no text does', async (reason) => {
+  const server = new FakeServer();
+  const emend = await fakeEmend(server);
+  const run = keyOf(reason);
+  const id = `1-${run.slice(0, 8)}`;
+  const accepts = [...ANSWERS_BY_REASON[reason], 'abort'] as const;
+  const open = {
+    id,
+    n: 1,
+    reason,
+    message: 'why',
+    files: [],
+    accepts,
+    proposalId: null,
+    answered: {},
+    openedAt: 0,
+    subject: null,
+  };
+  server.add(run, `emend-${run.slice(-16)}`, {}, { state: 'waiting', decision: open });
+  server.follow = async (_ref, _after, signal) => {
+    await once(signal, 'abort');
+  };
+
+  const agent = new Client({ name: `approve ${id}`, version: '1' });
+  const [theirs, ours] = InMemoryTransport.createLinkedPair();
+  await mcpServer(fakeIo(), '/w', (_io, use) => use(emend)).connect(ours);
+  await agent.connect(theirs);
+  const { tools } = await agent.listTools();
+  expect(tools.map(({ name }) => name).sort()).toEqual(['check_answer', 'propose_change', 'run_status', 'wait']);
+  for (const answer of accepts) {
+    const words = { answer, decision: id, run, note: answer, set: { model: 'x' } };
+    for (const { name } of tools)
+      expect(await agent.callTool({ name, arguments: words })).toMatchObject({ isError: true });
+    for (const name of [answer, 'decide', 'signal'])
+      expect(await agent.callTool({ name, arguments: words })).toMatchObject({ isError: true });
+    const text = `emend ${answer} ${run} --decision ${id}\nEMEND-COMPLETE ${answer}\n`;
+    const change = { answer: text, title: `${answer} ${id}`, why: text, format: 'unified-diff' };
+    expect(JSON.stringify(await agent.callTool({ name: 'propose_change', arguments: change }))).toMatch(
+      /invalid|error/i,
+    );
+  }
+  for (const [name, more] of [
+    ['run_status', {}],
+    ['wait', { timeout_s: 1 }],
+  ] as const) {
+    const { content } = await agent.callTool({ name, arguments: { run, ...more } });
+    const [{ text = '' } = {}] = content as { text?: string }[];
+    expect(JSON.parse(text)).toMatchObject({ state: 'waiting', call_again: true, decision: { id, reason } });
+  }
+  expect([server.updates, server.signals]).toEqual([[], []]);
+  await agent.close();
+});
