@@ -259,6 +259,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
 /** Commands of which no row is: until Ctrl-C they need a server, or the built page. What shows that they end with 0 then. */
 export const SERVED: Readonly<Record<string, readonly [file: string, name: string]>> = {
   dev: ['test/e2e/dev-version.test.ts', 'Ctrl-C while it starts: it ends with what it had started'],
+  mcp: ['test/e2e/mcp.test.ts', 'the SDK is loaded by this command alone'],
   web: ['test/e2e/doc-commands.test.ts', 'commands of README and docs'],
   worker: [
     'test/e2e/bad-input.test.ts',

@@ -51,7 +51,7 @@ const DOCTOR_MODEL: Runner = { by: 'test/cli/doctor-model.test.ts' };
 const RUNNERS: Readonly<Record<string, Runner>> = {
   'npm ci': { by: '.ci/run' },
   'npm test': { by: '.ci/run' },
-  'npm ci && npm pack': PACKED,
+  'npm ci && npm run build && npm pack': PACKED,
   'npm pack': PACKED,
   'npm install --global ./emend-0.1.0.tgz': PACKED,
   'time npm install --global --prefix "$(mktemp -d)" ./emend-0.1.0.tgz': PACKED,
