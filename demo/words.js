@@ -21,7 +21,7 @@ export const teller = (width) => {
   const place = (file) => {
     const again = asked.includes(file);
     if (!again) asked.push(file);
-    return `file ${asked.indexOf(file) + 1}/${fileCount}: ${file}${again ? ', asked again and told why' : ''}`;
+    return `file ${asked.indexOf(file) + 1}/${fileCount}: ${file}${again ? ', asked again with the reason' : ''}`;
   };
   const textOf = (event) => {
     switch (event.type) {

@@ -18,7 +18,7 @@ const terminal = async (repo) => {
   const line = 'emend run jobs/small-files.md';
   const words = [process.execPath, join(root, 'dist', 'client.js'), ...line.split(' ').slice(1)];
   const steps = JSON.stringify([
-    ['quit: leave it waiting', ''],
+    ['quit: leave the decision open', ''],
     ['> ', 'a'],
   ]);
   const driver = join(root, 'test', 'support', 'terminal.py');

@@ -64,10 +64,8 @@ export const menuLines = (decision: DecisionPoint, width = Infinity): readonly s
 const menu = (decision: DecisionPoint): readonly string[] => [
   ...decision.accepts.map((answer) => `  [${LETTER[answer]}] ${answer}: ${ANSWER_MEANS[answer]}`),
   ...(decision.proposalId === null ? [] : ['  [d] diff: show the change']),
-  '  [q] quit: leave it waiting',
-  ...(decision.files.length > 1
-    ? ['  Type : for a line with paths, which answers for these files only: s src/a.ts']
-    : []),
+  '  [q] quit: leave the decision open',
+  ...(decision.files.length > 1 ? ['  Type a letter and paths to answer for these files only: s src/a.ts'] : []),
 ];
 
 /** All that may be typed, in one line. */
@@ -76,7 +74,7 @@ const choices = (decision: DecisionPoint): string =>
     ...decision.accepts.map((accepted) => `${LETTER[accepted]} (${accepted})`),
     ...(decision.proposalId === null ? [] : ['d (diff)']),
     'q (quit)',
-    '? (what they mean)',
+    '? (explain the answers)',
   ].join(', ');
 
 /** A letter or a whole word, then paths if any. */
@@ -91,7 +89,7 @@ export const readReply = (typed: string, decision: DecisionPoint): Reply => {
   if (answer === undefined)
     return {
       kind: 'unclear',
-      message: `"${word}" is none of: ${choices(decision)}.`,
+      message: `"${word}" is not one of: ${choices(decision)}.`,
     };
   const known = decision.files.map((file) => file.path);
   const strange = files.find((file) => !known.includes(file));
@@ -132,7 +130,7 @@ export const askDecision = async (
       const key = await io.key('> ', until);
       const typed = key?.trim() === ':' ? await io.ask(': ', until) : key;
       if (typed === null) {
-        if (changed.signal.aborted) io.out('\nIt was answered elsewhere.');
+        if (changed.signal.aborted) io.out('\nSomeone else answered this decision.');
         return changed.signal.aborted ? 'changed' : 'left';
       }
       const reply = readReply(typed, decision);

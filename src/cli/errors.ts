@@ -66,13 +66,7 @@ export const explain = (error: unknown): Explained => {
   return onDisk
     ? { problems: [problem('disk', first)], exit: EXIT.failed }
     : {
-        problems: [
-          problem(
-            'internal',
-            `Something unexpected went wrong: ${first}`,
-            'Run it again with EMEND_DEBUG=1 to see where.',
-          ),
-        ],
+        problems: [problem('internal', `Unexpected error: ${first}`, 'Run again with EMEND_DEBUG=1 for details.')],
         exit: EXIT.failed,
       };
 };

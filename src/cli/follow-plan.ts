@@ -179,22 +179,22 @@ export const tellEnd = ({ io, flags }: Session<BeginFlags>, shown: string, follo
       const { decision, stepKey } = followed.status;
       if (decision !== null)
         for (const text of decisionLines(shownKey(stepKey), decision, { width: io.columns })) io.out(text);
-      if (dev) asides(io, flags).err('The server of this run ends with it. Start one first: emend dev');
+      if (dev) asides(io, flags).err('The server of this command stops with it. Start one first: emend dev');
       return;
     }
     case 'paused':
-      io.out(`${shown} is paused before the next phase. Go on with: emend plan resume PLAN`);
+      io.out(`${shown} is paused before the next phase. Continue with: emend plan resume PLAN`);
       return;
     case 'no_worker':
       io.err(
-        `The run ${shown} is started and goes on as soon as a worker is there. --wait waits for it; emend show ${shown} tells how it is.`,
+        `Run ${shown} is started and continues when a worker is available. --wait waits for it; emend show ${shown} shows its state.`,
       );
       return;
     case 'interrupted':
       io.err(
         dev
-          ? `\nThe server and worker of this run end now. ${shown} stays where it is until a server is started again: emend dev, then emend show ${shown}`
-          : `\n${shown} goes on without this terminal. See: emend show ${shown}`,
+          ? `\nThe server and worker of this command stop now. ${shown} continues when a server is started again: emend dev, then emend show ${shown}`
+          : `\n${shown} continues without this terminal. See: emend show ${shown}`,
       );
   }
 };

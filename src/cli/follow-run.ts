@@ -16,7 +16,7 @@ import { showLiveText, LiveBlock, progressLines } from './live.js';
 import { decisionLines } from './render/decision.js';
 import { eventText, isWorthALine, plain } from './render/text.js';
 
-const NEEDED_QUERY_MS = 60_000; // bound: A command that ends where no worker answers gives one that polls, and is busy, this long.
+const NEEDED_QUERY_MS = 60_000; // bound: A command that ends where no worker is running gives one that polls, and is busy, this long.
 
 /** `progress`: all; `waits`: only what waits for a person, and why; `nothing`: what comes of it is printed at the end, as data. */
 export type Shows = 'progress' | 'waits' | 'nothing';
@@ -31,7 +31,7 @@ export interface FollowOptions {
   readonly shows: Shows;
   /** Print what running model calls write. */
   readonly live: boolean;
-  /** Come back where no worker answers, instead of waiting for one. */
+  /** Come back where no worker is running, instead of waiting for one. */
   readonly needWorker: boolean;
   readonly signal: AbortSignal;
   /** Answers an `approval` or `secret_found`, or says why a person must look (not empty); absent: nothing is approved by a policy. */
@@ -171,7 +171,7 @@ export class ProgressLog {
 
   async tell(run: ResolvedRun, view: RunView): Promise<void> {
     if (this.#shows !== 'progress' && this.#onEvent === undefined) return;
-    if (view.note !== this.#note) this.say([plain(view.note ?? 'A worker serves the run again.')]);
+    if (view.note !== this.#note) this.say([plain(view.note ?? 'A worker is available again.')]);
     this.#note = view.note;
     if (view.source === 'archive') return;
     if (view.status.lastSeq > (this.#events.at(-1)?.seq ?? 0)) await this.#news(run);

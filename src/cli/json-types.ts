@@ -229,5 +229,5 @@ export interface Check {
   /** One line; never a secret. */
   readonly found: string;
   /** What to type; null where nothing is wrong. */
-  readonly mend: string | null;
+  readonly fix: string | null;
 }

@@ -72,8 +72,8 @@ const MARK: Record<LedgerRow['status'], string> = {
   skipped: '-',
 };
 const WORDS: Record<LedgerRow['status'], string> = {
-  pending: 'waiting its turn',
-  in_progress: 'asking the model',
+  pending: 'waiting for its turn',
+  in_progress: 'calling the model',
   done: 'answered',
   failed: 'failed',
   skipped: 'skipped',

@@ -13,21 +13,18 @@ export type Runs = (
 export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
 export const json = (): Option => new Option('--json', 'print JSON');
 export const live = (): Option =>
-  new Option('--live', 'also print what running model calls write, as it arrives').conflicts(['json', 'quiet']);
+  new Option('--live', 'also print the output of running model calls as it arrives').conflicts(['json', 'quiet']);
 /** Of the commands that print more than their result: progress, or what to type next. */
-export const quiet = (): Option =>
-  new Option('--quiet', 'print the result and what went wrong, no progress and no hints');
+export const quiet = (): Option => new Option('--quiet', 'print only the result and errors, no progress and no hints');
 
 /** With options that other commands have, too. */
 export const prints = (command: Command, ...options: readonly Option[]): Command =>
   options.reduce((made, option) => made.addOption(option), command);
 
-const PLAN = 'a plan: its Markdown file, or the folder of that name';
+const PLAN = "a plan's Markdown file, or the folder of the same name";
 
 export const addPlan = (program: Command, runs: Runs): void => {
-  const plan = program
-    .command('plan')
-    .description('a plan: its phases, waves and scores, and the files that they lie in');
+  const plan = program.command('plan').description('check, run and change plans: several changes in one document');
   const look = (name: 'check' | 'score' | 'show', description: string): void => {
     prints(plan.command(name), json())
       .argument('<plan>', PLAN)
@@ -44,41 +41,41 @@ export const addPlan = (program: Command, runs: Runs): void => {
       .action(runs(async () => (await import('./commands/plan-edit.js'))[verb]));
   };
   addPlanRuns(plan, runs);
-  look('check', 'structure, waves, scores, and everything that is wrong, at once');
-  look('score', 'the complexity of each phase, addend by addend');
-  look('show', 'levels and files: what is expanded, and where its text is');
-  change('expand', 'move the text of a phase or stage into a file of its own', 'those that are above a threshold');
+  look('check', 'check a plan: print its structure, waves and scores, and every error');
+  look('score', 'show the complexity score of each phase and how it is computed');
+  look('show', 'show which phases and stages are expanded, and their files');
+  change('expand', 'move the text of a phase or stage into its own file', 'all that are above a threshold');
   change(
     'collapse',
-    'bring the text of a phase or stage back',
-    'of completed phases with at most 5 tasks and a score below 6',
+    'move the text of a phase or stage back into its parent',
+    'all completed phases with at most 5 tasks and a score below 6',
   );
 };
 
 const addPlanRuns = (plan: Command, runs: Runs): void => {
   prints(plan.command('run'), quiet(), json())
     .argument('<plan>', PLAN)
-    .description('carry a plan out, phase by phase, or join its open run')
-    .option('--estimate', 'only say how many calls, tokens and US dollars it is expected to take; starts nothing')
-    .option('--phase <n>', 'begin with this phase; those before it are taken as done')
+    .description('run a plan phase by phase, or follow its open run')
+    .option('--estimate', 'print the expected model calls, tokens and US dollars; start nothing')
+    .option('--phase <n>', 'start with this phase; treat earlier ones as done')
     .addOption(
-      new Option('--sequential', 'one phase after the other, whatever the dependencies allow').conflicts('waves'),
+      new Option('--sequential', 'run one phase at a time, whatever the dependencies allow').conflicts('waves'),
     )
-    .option('--waves', 'phases of a wave side by side; the default where a phase declares dependencies')
+    .option('--waves', 'run the phases of a wave in parallel (default if a phase declares dependencies)')
     .option('--auto', 'approve each phase by policy, as `approval: auto` does')
-    .option('--restart', 'go by the markers of the document alone, whatever an earlier run left')
-    .option('--force-replan', 'replan past the limit: the counter of the phase begins anew')
-    .option('--report-scope-drift <text>', 'work that the plan does not hold; taken up before the first phase')
-    .option('--dev', 'start what is missing (server, worker) for as long as this command runs')
-    .option('--wait', 'wait through decisions that somebody answers elsewhere')
-    .option('--yes', 'approve the estimate (within budgets) and every proposal here')
+    .option('--restart', 'use only the markers in the document; ignore earlier runs')
+    .option('--force-replan', 'replan beyond the limit: reset the counter of the phase')
+    .option('--report-scope-drift <text>', 'work missing from the plan; handled before the first phase')
+    .option('--dev', 'start a server or worker if needed, for as long as this command runs')
+    .option('--wait', 'wait while decisions are answered elsewhere')
+    .option('--yes', 'approve the estimate (within budgets) and every proposal')
     .option(
       '--set <limit=value>',
       'a budget of the plan, or a setting of its phases as for `emend run` (repeatable)',
       collect,
       [],
     )
-    .option('--hint <text>', 'goes into the prompts of this run; again and again', collect, [])
+    .option('--hint <text>', 'a hint for the prompts of this run (repeatable)', collect, [])
     .action(runs(async () => (await import('./commands/plan-run.js')).runPlan));
   const control = (name: 'pause' | 'resume', description: string): void => {
     prints(plan.command(name), quiet(), json())
@@ -87,105 +84,103 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
       .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
   };
   control('pause', 'wait before the next phase');
-  control('resume', 'go on after a pause, or start the plan where it was left');
+  control('resume', 'continue after a pause, or start the plan where it left off');
   prints(plan.command('status'), json())
     .argument('<plan>', PLAN)
-    .description('what the run of the plan does, phase by phase')
+    .description('show the progress of a plan run, phase by phase')
     .action(runs(async () => (await import('./commands/plan-run.js')).status));
   const report = (name: 'drift' | 'revise', text: string, description: string): void => {
     prints(plan.command(name), json())
       .argument('<plan>', PLAN)
       .argument('<text>', text)
-      .description(`${description}; taken up before the next phase`)
+      .description(`${description}; handled before the next phase`)
       .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
   };
-  report('drift', 'what the plan does not hold', 'report work that is out of the scope of the plan');
-  report('revise', 'what is to change', 'say how the plan is to be revised, by a replan');
+  report('drift', 'the missing work', 'report work that is out of scope of the plan');
+  report('revise', 'what to change', 'request a revision of the plan');
   prints(plan.command('rollback'), json())
     .argument('<plan>', PLAN)
     .argument('<n>', 'the phase')
-    .description('take back what a phase committed, with one new commit, and open the phase again')
+    .description('revert the commits of a phase in one new commit and reopen the phase')
     .action(runs(async () => (await import('./commands/plan-rollback.js')).rollback));
   prints(plan.command('stop'), quiet(), json())
     .argument('<plan>', PLAN)
-    .description('end the run of the plan when the phase that is under way is done')
-    .requiredOption('--after-phase', 'the only way to stop: `emend abort RUN` ends it at once')
+    .description('end the plan run when the current phase is done')
+    .requiredOption('--after-phase', 'required; to end it now, use `emend abort RUN`')
     .action(runs(async () => (await import('./commands/plan-run.js')).stop));
 };
 
 // Commands beside a run: following it, reporting on it, and files to begin with. Names, flags and help texts.
 
-export const RUN = 'the first 4 or more digits of a run, or its workflow id';
-const OUT = (): Option => new Option('--out <file>', 'write it there instead of to stdout');
+export const RUN = "at least the first 4 digits of the run's id, or its workflow id";
+const OUT = (): Option => new Option('--out <file>', 'write to this file instead of stdout');
 
 export const addAids = (program: Command, runs: Runs): void => {
   prints(program.command('watch'), quiet())
-    .argument('[run]', `${RUN}; default: all open runs`)
-    .description('a line for each change of a run, or of all open runs')
+    .argument('[run]', `${RUN} (default: all open runs)`)
+    .description('print a line for each change of one run, or of all open runs')
     .addOption(new Option('--json', 'print one JSON object a line'))
     .action(runs(async () => (await import('./commands/watch.js')).watch));
 
   prints(program.command('calls'), json())
     .argument('<run>', RUN)
-    .argument('[n]', 'one call, by its number')
-    .description('model calls of a run: file, model, tokens, money, time and outcome; or one with prompt and answer')
-    .option('--prompt', 'only what was sent')
-    .option('--answer', 'only what came back')
+    .argument('[n]', 'number of one call')
+    .description('list the model calls of a run, or show the prompt and answer of one')
+    .option('--prompt', 'show only the prompt')
+    .option('--answer', 'show only the answer')
     .action(runs(async () => (await import('./commands/calls.js')).calls));
 
   prints(program.command('report'), quiet(), json())
     .argument('<run>', RUN)
-    .description('what a run did, decided and cost: one file to read or to send')
+    .description('write a report of what a run did, decided and cost, in one file')
     .addOption(new Option('--markdown', 'Markdown (default)').conflicts('html'))
-    .addOption(new Option('--html', 'one HTML file that loads nothing from elsewhere'))
-    .option('--whole', 'all that tests printed, not the last 200 lines')
+    .addOption(new Option('--html', 'one self-contained HTML file'))
+    .option('--whole', 'all test output, not only the last 200 lines')
     .addOption(OUT())
     .action(runs(async () => (await import('./commands/report.js')).report));
 
   const evidence = program
     .command('evidence')
     .argument('<run>', RUN)
-    .description(
-      'write what a run leaves as proof into its archive: an in-toto statement, signed where `evidenceKey` is set',
-    )
+    .description('write evidence of a run into its archive: an in-toto statement, signed if `evidenceKey` is set')
     .action(runs(async () => (await import('./commands/evidence.js')).evidence));
   evidence
     .command('verify')
     .argument('<file>', 'the envelope')
-    .description('check evidence with no server, and name what does not hold')
-    .requiredOption('--repository <dir>', 'a clone that has the commit')
+    .description('verify evidence offline and list what does not match')
+    .requiredOption('--repository <dir>', 'a clone that contains the commit')
     .option('--archive <dir>', "the run's archive")
-    .option('--signers <file>', 'who may sign, as allowed_signers; default: `approvers` of the commit that it began at')
+    .option('--signers <file>', 'allowed_signers file (default: `approvers` of the base commit)')
     .action(runs(async () => (await import('./commands/evidence.js')).verify));
 
   program
     .command('mcp')
     .description('serve coding agents over stdin and stdout (MCP): check and propose changes; it never approves')
-    .option('--workspace <dir>', 'the directory to change; default: the git repository here, else this directory')
+    .option('--workspace <dir>', 'directory to change (default: the git repository here, else this directory)')
     .action(runs(async () => (await import('./commands/mcp.js')).mcp));
 
   prints(program.command('stats'), json())
     .argument('[run]', RUN)
-    .description('what runs and plans in the archive came to; of one plan: tokens and money per phase')
-    .option('--since <day>', 'only runs that began on this day or later (YYYY-MM-DD)')
+    .description('summarize archived runs and plans; for one plan, tokens and money per phase')
+    .option('--since <day>', 'only runs started on or after this day (YYYY-MM-DD)')
     .action(runs(async () => (await import('./commands/stats.js')).stats));
 
   prints(program.command('init'), quiet())
-    .description('write a commented emend.yaml and a first job, where there are none')
+    .description('write a commented emend.yaml and a first job, if there are none')
     .action(runs(async () => (await import('./commands/init.js')).init));
 
   prints(program.command('new'), quiet())
     .addArgument(new Argument('<kind>', 'job or plan'))
     .argument('<path>', 'the Markdown file to write')
-    .description('write a job or a plan to begin with')
-    .option('--title <text>', 'its heading; default: from the name')
-    .option('--file <path>', 'a file that the job edits (again and again)', collect, [])
+    .description('write a job or plan template')
+    .option('--title <text>', 'its heading (default: from the file name)')
+    .option('--file <path>', 'a file that the job edits (repeatable)', collect, [])
     .action(runs(async () => (await import('./commands/init.js')).makeNew));
 
   program
     .command('completion')
     .argument('<shell>', 'bash, zsh or fish')
-    .description('a script that completes commands, flags and files')
+    .description('print a shell completion script')
     .action(
       runs(async () => {
         const { completion } = await import('./commands/completion.js');

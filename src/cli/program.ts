@@ -25,7 +25,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
       finish(await (await load())(io, ...(given.slice(0, -1) as never[])));
     };
   const program = new Command('emend')
-    .description('Carries out code changes that a language model proposes, as durable Temporal workflows.')
+    .description('Runs code changes proposed by a language model as durable Temporal workflows.')
     .version(version())
     .exitOverride()
     .showSuggestionAfterError()
@@ -44,43 +44,43 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
 
   prints(program.command('run'), quiet(), json())
     .argument('<job>', 'a Markdown job file')
-    .description('start a job, show what it does, and let you review and answer')
-    .option('--dev', 'start a server and a worker for this run where none answers')
-    .option('--wait', 'without a terminal: wait through pauses until the run ends')
+    .description('start a job, follow it, review the proposal and answer decisions')
+    .option('--dev', 'start a server and a worker for this run if none is running')
+    .option('--wait', 'without a terminal: wait at decisions until the run ends')
     .option('--yes', 'approve the proposal; other decisions still ask')
-    .option('--policy <file>', 'approve what lies within the bounds of this policy; else end with 3')
-    .option('--annotations', 'annotations for GitHub Actions (default where GITHUB_ACTIONS is set)')
+    .option('--policy <file>', 'approve proposals within the limits of this policy; otherwise exit with 3')
+    .option('--annotations', 'print annotations for GitHub Actions (default if GITHUB_ACTIONS is set)')
     .option('--push <branch>', 'push the commit to this branch of the remote')
     .option('--remote <name>', 'the remote to push to', 'origin')
-    .option('--draft-pr', 'open a draft pull request for the branch, with gh')
-    .option('--estimate', 'only say how many calls, tokens and US dollars it is expected to take; starts nothing')
-    .option('--again', 'start another run beside an open one of the same job')
+    .option('--draft-pr', 'open a draft pull request for the branch with gh')
+    .option('--estimate', 'print the expected model calls, tokens and US dollars; start nothing')
+    .option('--again', 'start another run even if one of this job is open')
     .addOption(live())
     .option('--set <limit=value>', 'a limit, or `requireCompleteSentinel`, for this run (repeatable)', collect, [])
-    .option('--hint <text>', 'a hint for the prompts of this run (again and again)', collect, [])
-    .option('--workspace <dir>', 'the directory to edit; default: the git repository of the job file')
+    .option('--hint <text>', 'a hint for the prompts of this run (repeatable)', collect, [])
+    .option('--workspace <dir>', "directory to edit (default: the job file's git repository)")
     .action(runs(async () => (await import('./commands/run.js')).run));
 
   prints(program.command('list'), quiet(), json())
-    .description('list runs: open ones first')
+    .description('list runs, open ones first')
     .action(runs(async () => (await import('./commands/show.js')).list));
 
   prints(program.command('show'), json())
     .argument('<run>', RUN)
-    .description('state, files and waiting decision of a run, with the commands to type')
-    .option('--tests', 'which of its tests failed, and the last 200 lines that they printed')
-    .addOption(new Option('--whole', 'with --tests: all that they printed').implies({ tests: true }))
+    .description('show the state, files and open decision of a run, and the commands to answer it')
+    .option('--tests', 'show the failed tests and the last 200 lines of test output')
+    .addOption(new Option('--whole', 'with --tests: all test output').implies({ tests: true }))
     .action(runs(async () => (await import('./commands/show.js')).show));
 
   prints(program.command('diff'), json())
     .argument('<run>', RUN)
-    .description('the combined diff of the proposal')
-    .option('--since <n>', 'only what changed since its version N')
+    .description('show the combined diff of the proposal')
+    .option('--since <n>', 'show only changes since version N of the proposal')
     .action(runs(async () => (await import('./commands/show.js')).diff));
 
   prints(program.command('review'), quiet())
-    .argument('[run]', `${RUN}; default: the one that waits`)
-    .description('go through a proposal hunk by hunk and answer')
+    .argument('[run]', `${RUN} (default: the one waiting for a decision)`)
+    .description('review a proposal hunk by hunk and answer')
     .action(runs(async () => (await import('./commands/review.js')).review));
 
   addAids(program, runs);
@@ -90,9 +90,9 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
   program
     .command('events')
     .argument('<run>', RUN)
-    .description('what happened in a run, in order')
-    .option('--follow', 'go on until the run ends')
-    .addOption(new Option('--kind <kind>', 'only what answers one question of a plan').choices(EVENT_KINDS))
+    .description('list the events of a run in order')
+    .option('--follow', 'follow until the run ends')
+    .addOption(new Option('--kind <kind>', 'only events that answer one question about a plan').choices(EVENT_KINDS))
     .addOption(live())
     .addOption(new Option('--json', 'print one JSON object a line'))
     .action(runs(async () => (await import('./commands/events.js')).events));
@@ -122,10 +122,10 @@ const refuseUnknown = ({ command }: { readonly command: Command }): string => {
 const addDecisions = (program: Command, runs: Runs): void => {
   const flags = (command: Command): Command =>
     command
-      .option('--decision <id>', 'the decision that you looked at; without it a terminal shows the open one and asks')
-      .option('--file <path>', 'answer for this file only (again and again)', collect, [])
+      .option('--decision <id>', 'id of the decision to answer (default: a terminal shows the open one and asks)')
+      .option('--file <path>', 'answer for this file only (repeatable)', collect, [])
       .option('--note <text>', 'what to change, or a hint')
-      .option('--set <name=value>', 'a limit, `model` or `command` (again and again)', collect, [])
+      .option('--set <name=value>', 'a limit, `model` or `command` (repeatable)', collect, [])
       .addOption(json());
   const decide = async () => (await import('./commands/decide.js')).decide;
   flags(
@@ -133,15 +133,15 @@ const addDecisions = (program: Command, runs: Runs): void => {
       .command('decide')
       .argument('<run>', RUN)
       .argument('<answer>', 'an answer that `emend show` lists')
-      .description('answer the decision that a run waits for')
-      .option('--hunk <path:n>', 'with select: take these hunks, PATH:1,3 (again and again)', collect, []),
+      .description('answer the open decision of a run')
+      .option('--hunk <path:n>', 'with `select`: hunks to accept, PATH:1,3 (repeatable)', collect, []),
   ).action(runs(decide));
   const shortForms = [
     ['approve', 'apply the proposed change'],
-    ['skip', 'leave the files as they are'],
+    ['skip', 'leave the files unchanged'],
     ['retry', 'try again'],
     ['revise', 'ask again with your --note'],
-    ['abort', 'end the run and roll back what is not committed'],
+    ['abort', 'end the run and roll back uncommitted changes'],
   ] as const;
   for (const [answer, description] of shortForms)
     flags(program.command(answer).argument('<run>', RUN).description(description)).action(
@@ -154,19 +154,19 @@ const addDecisions = (program: Command, runs: Runs): void => {
 
 const addPatching = (program: Command, runs: Runs): void => {
   const where = '--workspace <dir>';
-  const whereHelp = 'the directory to change; default: the git repository here, else this directory';
+  const whereHelp = 'directory to change (default: the git repository here, else this directory)';
   prints(program.command('patch'), quiet(), json())
-    .argument('<answer>', 'a file that holds an edit in any known format, or - for stdin')
-    .description('apply an edit that you have, all of it or nothing, with no server and no model')
+    .argument('<answer>', 'a file with an edit in any supported format, or - for stdin')
+    .description('apply an edit you already have, whole or not at all, without a server or a model')
     .option(where, whereHelp)
-    .option('--format <name>', 'the format of the answer; auto: by its first lines', 'auto')
-    .option('--check', 'write nothing: print the diff and what would happen')
+    .option('--format <name>', 'format of the answer; auto detects it from the first lines', 'auto')
+    .option('--check', 'print the diff and what would happen; write nothing')
     .action(runs(async () => (await import('./commands/patch.js')).patch));
 
   prints(program.command('undo'), json())
-    .description('put back the last change of a workspace while its files are untouched')
+    .description('revert the last change of a workspace if its files are unchanged since')
     .option(where, whereHelp)
-    .option('--check', 'only say what would be put back')
+    .option('--check', 'print what would be reverted; write nothing')
     .action(runs(async () => (await import('./commands/undo.js')).undo));
 };
 
@@ -174,35 +174,35 @@ interface DoctorFlags extends JsonFlag, QuietFlag {
   readonly model?: string | true;
 }
 
-const PORT = 'port of the review page; default: 8260, or a free one where that is taken';
+const PORT = 'port of the review page (default: 8260, or a free port if it is in use)';
 
 const addMachinery = (program: Command, runs: Runs): void => {
   prints(program.command('recover'), json())
-    .description('finish or revert what a crash left half done, and find workspaces held by ended runs')
-    .option('--undo <run>', 'put back the files of an ended run that still holds its workspace')
-    .option('--keep <run>', 'keep the files of such a run and end its hold')
+    .description('finish or revert changes that a crash interrupted, and find workspaces locked by ended runs')
+    .option('--undo <run>', 'restore the files of an ended run that still locks its workspace')
+    .option('--keep <run>', 'keep the files of such a run and release its lock')
     .action(runs(async () => (await import('./commands/recover.js')).recover));
 
   prints(program.command('gc'), json())
-    .description('remove stored files that nothing names any more')
-    .option('--dry-run', 'only say what would be removed')
-    .option('--older-than <days>', 'leave younger files alone', '7')
-    .option('--archives-older-than <days>', 'remove archives of ended runs too, where nothing was added for so long')
-    .option('--assume-closed <namespace>', 'its runs have ended (again and again)', collect, [])
+    .description('remove stored files that nothing refers to any more')
+    .option('--dry-run', 'print what would be removed; remove nothing')
+    .option('--older-than <days>', 'keep files younger than this', '7')
+    .option('--archives-older-than <days>', 'also remove archives of ended runs unchanged for this long')
+    .option('--assume-closed <namespace>', 'treat all runs of this namespace as ended (repeatable)', collect, [])
     .action(runs(async () => (await import('./commands/gc.js')).gc));
 
   prints(program.command('dev'), quiet())
     .description('run a Temporal dev server, a worker and the review page on this machine')
     .option('--port <n>', PORT)
-    .option('--no-web', 'without the review page')
-    .option('--ui', 'serve the Temporal UI where it cannot be hidden from web pages, too (macOS)')
+    .option('--no-web', 'do not serve the review page')
+    .option('--ui', 'serve the Temporal UI even where it cannot be protected from web pages (macOS)')
     .action(runs(async () => (await import('./commands/serve.js')).dev));
 
   prints(program.command('web'), quiet())
-    .description('serve the review page, beside a worker that runs elsewhere')
+    .description('serve the review page for a worker that runs elsewhere')
     .option('--port <n>', PORT)
-    .option('--host <address>', 'listen there instead of on the loopback address; needs EMEND_WEB_SECRET')
-    .option('--public-url <url>', 'the address that people use, where a proxy stands before the page')
+    .option('--host <address>', 'listen on this address instead of loopback; requires EMEND_WEB_SECRET')
+    .option('--public-url <url>', 'public address of the page, if it is behind a proxy')
     .action(runs(async () => (await import('./commands/serve.js')).web));
 
   prints(program.command('worker'), quiet())
@@ -210,10 +210,10 @@ const addMachinery = (program: Command, runs: Runs): void => {
     .action(runs(async () => (await import('./commands/serve.js')).worker));
 
   prints(program.command('doctor'), quiet(), json())
-    .description('what is missing on this machine, and the command that mends it')
+    .description("check this machine's set-up and print how to fix each problem")
     .option(
       '--model [name]',
-      'ask the model (default: as configured) for one small edit in each format, and say which work',
+      'ask the model (default: the configured one) for a small edit in each format and report which work',
     )
     .action(
       runs(() =>
@@ -226,8 +226,8 @@ const addMachinery = (program: Command, runs: Runs): void => {
 
   prints(program.command('rehearse'), quiet())
     .argument('<script>', 'a rehearsal script (YAML)')
-    .description('play a language model from a script, for demos and tests')
-    .option('--port <n>', 'port on the loopback address; default: a free one')
-    .option('--record <file>', 'append every request to this file, a JSON line each')
+    .description('simulate a language model from a script, for demos and tests')
+    .option('--port <n>', 'port on the loopback address (default: a free port)')
+    .option('--record <file>', 'append each request to this file, one JSON object per line')
     .action(runs(async () => (await import('./commands/serve.js')).rehearse));
 };

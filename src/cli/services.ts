@@ -23,7 +23,7 @@ export interface RunningWorker {
 
 const hasModelSettings = (env: Io['env']): boolean =>
   ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'].some((name) => (env[name] ?? '') !== '');
-const NO_MODEL = 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_BASE_URL is set, so no model can be asked.';
+const NO_MODEL = 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_BASE_URL is set, so no model can be called.';
 
 /** Throws ProblemError `no_api_key` where a worker of this machine could ask no model. */
 export const checkModelSettings = (env: Io['env']): void => {
@@ -47,8 +47,8 @@ export const startServer = async (
   if (without !== null)
     fail(
       'usage',
-      `The configuration names a Temporal server, ${address}: commands use that one, not one that is started here.`,
-      `For a worker of that server: emend worker. For a server of your own: ${without}; emend dev`,
+      `A Temporal server is configured, ${address}: commands use it, not one started here.`,
+      `To start a worker for it: emend worker. To use a local server: ${without}; emend dev`,
     );
   const cli = await findTemporalCli({ env, log });
   const { server } = homePaths(home);

@@ -51,7 +51,7 @@ const settingsOf = (written: readonly string[]) =>
 export const decisionSettings = (written: readonly string[]): NonNullable<DecisionRequest['set']> =>
   Object.fromEntries(
     settingsOf(written).map((setting) => {
-      if (setting.kind === 'flag') fail('usage', `--set ${setting.name}=… is for runs.`, 'Give it to `emend run`.');
+      if (setting.kind === 'flag') fail('usage', `--set ${setting.name}=… applies to runs.`, 'Pass it to `emend run`.');
       return [setting.name, setting.value];
     }),
   );
@@ -62,7 +62,7 @@ export const runOverrides = (written: readonly string[]): Overrides =>
     settingsOf(written).map((setting) => {
       const { kind, name, value } = setting;
       if (kind === 'text')
-        fail('usage', `--set ${name}=… is for decisions.`, 'Write `model:` or `test:` into the job or emend.yaml.');
+        fail('usage', `--set ${name}=… applies to decisions.`, 'Set `model:` or `test:` in the job or emend.yaml.');
       return [name, value];
     }),
   );

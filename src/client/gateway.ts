@@ -254,15 +254,15 @@ const asProblem = (error: unknown): unknown =>
     ? new ProblemError(
         problem(
           'no_server',
-          'The Temporal server stopped answering.',
-          'Start it again (`emend dev`, if that had started it), then see `emend list`: runs are where they were.',
+          'The Temporal server stopped responding.',
+          'Start it again (`emend dev`, if that started it), then see `emend list`: no run is lost.',
         ),
       )
     : error;
 
 const queryProblem = (error: unknown, { workflowId }: RunRef): unknown => {
   if (hasCode(error, 'deadlineExceeded', 'cancelled', 'failedPrecondition'))
-    return new ProblemError(problem('no_worker', `No worker answers for ${workflowId}.`));
+    return new ProblemError(problem('no_worker', `No worker is running for ${workflowId}.`));
   if (error instanceof QueryNotRegisteredError || error instanceof QueryRejectedError)
     return new ProblemError(
       problem('version_unknown', `${workflowId} does not know this query; its worker runs another version of Emend.`),

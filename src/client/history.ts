@@ -100,7 +100,7 @@ export const followHistory = async (
       if (grpcCode(error) === null) throw error;
       lostAt ??= performance.now();
       if (performance.now() - lostAt > SERVER_LOST_MS)
-        fail('no_server', `The Temporal server has not answered for ${SERVER_LOST_MS / 1000} s.`);
+        fail('no_server', `The Temporal server has not responded for ${SERVER_LOST_MS / 1000} s.`);
       nextPageToken = undefined;
       await sleep(FOLLOW_RETRY_MS, undefined, { signal: until }).catch(() => undefined);
     }

@@ -119,7 +119,7 @@ export interface Emend extends ServerPlace {
 }
 
 const noServer = ({ unreachable }: Pick<Emend, 'unreachable'>): Problem =>
-  unreachable ?? problem('no_server', 'No Temporal server answers.');
+  unreachable ?? problem('no_server', 'No Temporal server is reachable.');
 /** Why there is none, and what to type. */
 export const noServerNote = (emend: Pick<Emend, 'unreachable'>): string => sentence(noServer(emend));
 /** Throws ProblemError `no_server`, with the reason, when there is none. */

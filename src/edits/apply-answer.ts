@@ -150,7 +150,7 @@ const withTolerance = (
   const fits = off.find((name) => judgeWith({ ...tolerances, [name]: true }).outcome === 'edited');
   if (fits === undefined) return outcome;
   const [first, ...others] = outcome.reasons;
-  const hint = `The tolerance \`${fits}\` (${TOLERANCES[fits].what}) would fit and is off; \`tolerances: { ${fits}: true }\` in emend.yaml turns it on.`;
+  const hint = `The tolerance \`${fits}\` (${TOLERANCES[fits].what}) would match but is off; \`tolerances: { ${fits}: true }\` in emend.yaml turns it on.`;
   return first === undefined ? outcome : not('refused', [{ ...first, message: `${first.message} ${hint}` }, ...others]);
 };
 
@@ -171,7 +171,7 @@ const judge = (
     return not('invalid', [
       {
         code: 'marker_counts',
-        message: `The last line counts ${counts.files} files and ${counts.edits} edits; the answer holds ${fileCount} and ${edits}.`,
+        message: `The last line states ${counts.files} files and ${counts.edits} edits; the answer contains ${fileCount} and ${edits}.`,
       },
     ]);
   return compose(reading, offered, options, found.notes);

@@ -113,7 +113,7 @@ const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string
       reasons.push({
         code: 'base',
         path,
-        message: `${path} is not the file that the answer was made for: expected sha-256 ${wanted.slice(0, 12)}…, found ${found.slice(0, 12)}…. Ask again with the file as it is now.`,
+        message: `${path} is not the version that the answer was made for: expected sha-256 ${wanted.slice(0, 12)}…, found ${found.slice(0, 12)}…. Ask again with the current file.`,
       });
   }
   return reasons;
@@ -176,7 +176,7 @@ class Work {
   /** A file's content is said once. */
   #claim(path: string): boolean {
     if (this.#taken.has(path) || this.files.get(path) === 'absent') {
-      this.#refuse('file_twice', path, `${path} is changed twice. Say all changes of a file in one place.`);
+      this.#refuse('file_twice', path, `${path} is changed twice. Put all changes of a file in one place.`);
       return false;
     }
     this.#taken.add(path);
@@ -187,7 +187,8 @@ class Work {
     const source = this.#lookUp(from);
     if (source === null) return;
     if (source.file.bytes === null) this.#refuse('move_absent', to, `${from} does not exist, so it cannot be moved.`);
-    else if (this.#left.has(source.path) || this.moves.has(to)) this.#refuse('file_twice', to, `${to} is made twice.`);
+    else if (this.#left.has(source.path) || this.moves.has(to))
+      this.#refuse('file_twice', to, `${to} is created twice.`);
     else {
       this.#left.add(source.path);
       this.moves.set(to, source.path);

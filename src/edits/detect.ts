@@ -95,7 +95,7 @@ export class Outside {
     const first = Math.min(...starts.filter((at) => at >= 0));
     const line = this.#lines[text.slice(0, first).split('\n').length - 1];
     if (first === Infinity || line === undefined) return null;
-    const message = `Line ${line.at + 1} of the answer, ${quoted(line.text, 120)}, looks like an edit and stands outside of all that was read. Send every edit in the one form that was asked for, and no edit in prose.`;
+    const message = `Line ${line.at + 1} of the answer, ${quoted(line.text, 120)}, looks like an edit but is outside the part that was parsed. Send every edit in the requested format, and no edit in prose.`;
     return { code: 'stray_edit', index, message };
   }
 }

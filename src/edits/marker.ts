@@ -28,7 +28,7 @@ export interface FoundMarker {
   readonly counts?: { readonly files: number; readonly edits: number };
   /** Why nothing is to change, as the answer says it; it counts where the answer holds no edit. */
   readonly noChange?: string | undefined;
-  /** A fence round the answer was opened and not closed. */
+  /** A fence around the answer is not closed. */
   readonly openFence: boolean;
   /** What looks like an edit and stands before the answer. */
   readonly stray?: Reason | null;
@@ -49,7 +49,7 @@ interface Candidate extends Omit<FoundMarker, 'marker'> {
 export const findJsonMarker = (answer: string, nonce: string | undefined): FoundMarker => {
   const candidate = choose(answer);
   if (candidate === null) {
-    const notes = [{ code: 'marker_missing', message: 'The answer holds no JSON object.' }];
+    const notes = [{ code: 'marker_missing', message: 'The answer contains no JSON object.' }];
     return { body: answer, marker: 'missing', openFence: false, notes };
   }
   const { read, ended, ...rest } = candidate;
@@ -149,9 +149,9 @@ const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[
     detectFormat(prose) === null;
   const body = ended && !openFence ? answer.slice(from, read.end) : answer.slice(from);
   const notes: Reason[] = [];
-  if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the JSON object was left out.' });
+  if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the JSON object was ignored.' });
   if (ended && prose.trim() !== '')
-    notes.push({ code: 'prose_after', message: 'Text after the JSON object was left out.' });
+    notes.push({ code: 'prose_after', message: 'Text after the JSON object was ignored.' });
   return { body, linesBefore: lineEnds(answer.slice(0, from)).length, openFence, notes, stray, read, ended };
 };
 
@@ -177,7 +177,7 @@ export const findMarker = (format: AnswerFormat, given: string, nonce: string | 
   const starts = format === 'search-blocks' ? [] : [openingOf(format, answer), answer.search(MARKER)];
   const [begin = 0] = starts.filter((at) => at >= 0).sort((a, b) => a - b);
   const { head, hasProse, stray } = before(answer.slice(0, begin));
-  if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the answer was left out.' });
+  if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the answer was ignored.' });
   const found = lastMarker(answer, begin);
   const said = answer.slice(0, found?.start);
   const [, reason] = NO_CHANGE.exec(said) ?? [];
@@ -188,7 +188,7 @@ export const findMarker = (format: AnswerFormat, given: string, nonce: string | 
     return { ...rest, body: head + answer.slice(begin), marker: 'missing' };
   }
   const { match, fence, hasProse: proseAfter } = found;
-  if (proseAfter) notes.push({ code: 'prose_after', message: 'Text after the answer was left out.' });
+  if (proseAfter) notes.push({ code: 'prose_after', message: 'Text after the answer was ignored.' });
   const right = match[1] === nonce;
   const message = `The last line is not ${expected(nonce)}, with the code of this request.`;
   if (!right) notes.push({ code: 'marker_wrong', message });

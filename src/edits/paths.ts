@@ -107,8 +107,8 @@ export const checkPath = (path: string): CheckedPath => {
   if (path === '') return no('the path is empty');
   if (path.length > 4096) return no('the path is longer than 4096 characters');
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (/[\x00-\x1f\x7f]/.test(path)) return no('the path holds a control character');
-  if (path.includes('\\')) return no('the path holds a backslash; write `/` between folders');
+  if (/[\x00-\x1f\x7f]/.test(path)) return no('the path contains a control character');
+  if (path.includes('\\')) return no('the path contains a backslash; write `/` between folders');
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return no('the path is absolute');
   if (path.startsWith('~')) return no('the path starts with `~`');
   if (path.endsWith('/')) return no('the path names a folder');
@@ -117,8 +117,8 @@ export const checkPath = (path: string): CheckedPath => {
   for (const segment of segments) {
     if (segment === '..') return no('the path leaves its folder with `..`');
     const name = folded(segment);
-    if (name === '.git' || name === 'git~1') return no('the path lies in a `.git` folder');
-    if (name === '') return no(`the path holds the segment "${segment}"`);
+    if (name === '.git' || name === 'git~1') return no('the path is in a `.git` folder');
+    if (name === '') return no(`the path contains the segment "${segment}"`);
   }
   return { ok: true, path: segments.join('/') };
 };
@@ -155,11 +155,11 @@ export const lookUp = (answered: string, context: FormatContext, index?: number)
   const file = context.files.get(path);
   if (file !== undefined && file.bytes !== null && file.text === null) {
     const { code, why } = file.unreadable ?? { code: 'binary', why: '' };
-    return refuse(code, `${path} is not text that can be edited. ${why}${why && ' '}Leave it out.`);
+    return refuse(code, `${path} is not text that can be edited. ${why}${why && ' '}Omit it.`);
   }
   if (file !== undefined) return { ok: true, path, file };
   if (!mayCreate(path, context.options.mayCreateUnder ?? []))
-    return refuse('unknown_file', `There is no file ${path}, and none may be made there.`);
+    return refuse('unknown_file', `There is no file ${path}, and none may be created there.`);
   if (hasDeviceName(path)) return refuse('bad_path', `${path} is a device name on Windows. Choose another name.`);
   const [odd] = MISSHOWN.exec(path) ?? [];
   if (odd !== undefined) {

@@ -36,11 +36,10 @@ const RETRYABLE: Record<ModelErrorKind, boolean> = {
 };
 
 const NEXT: Partial<Record<ModelErrorKind, string>> = {
-  auth: 'Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) and the account behind it.',
+  auth: 'Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) and its account.',
   context: 'Lower `inputBudget_tokens` or `outputBudget_tokens`, or name fewer files.',
   not_found: 'Check the model name and ANTHROPIC_BASE_URL.',
-  too_large:
-    'Raise the limit that is named where the answer was too large; name fewer or smaller files where the request was.',
+  too_large: 'If the answer was too large, raise the named limit; if the request was, name fewer or smaller files.',
 };
 
 interface ModelErrorDetails {

@@ -83,7 +83,7 @@ const model = {
 } as const;
 
 export const ACTIVITIES = {
-  preflight: { ...host, work: 'looking at the job and its files', why: 'what it finds is recorded once' },
+  preflight: { ...host, work: 'reading the job and its files', why: 'its result is recorded once' },
   pickFiles: { ...model, work: 'the model call that picks the files' },
   writeBrief: { ...model, work: 'the model call that agrees on names and parts' },
   proposeEdit: { ...model, work: 'the model call for an edit' },
@@ -92,8 +92,8 @@ export const ACTIVITIES = {
     timeouts: { scheduleToCloseTimeout: 'countTotal_ms', heartbeatTimeout: 'heartbeatTimeout_ms' },
     retry: { ...retry, maximumAttempts: 'countAttempts' },
     fails: 'engine_failed',
-    work: 'counting what was used',
-    why: 'bookkeeping, after a model call that ended without a result; a step goes on without it',
+    work: 'counting usage',
+    why: 'bookkeeping, after a model call that ended without a result; a step continues without it',
   },
   buildProposal: {
     ...host,
@@ -105,7 +105,7 @@ export const ACTIVITIES = {
   applyProposal: { ...host, work: 'writing the files', why: 'one transaction; a retry finds its record' },
   rebaseProposal: {
     ...host,
-    work: 'carrying the proposal over to the files as they are now',
+    work: 'rebasing the proposal onto the current files',
     why: 'its first result is recorded',
   },
   verify: {
@@ -123,9 +123,9 @@ export const ACTIVITIES = {
     why: '`worktree.setup`, then the tests; where the base fails in a sandbox, once more without',
   },
   auditChange: { ...model, work: 'the model call that audits the change' },
-  rollBack: { ...host, work: 'putting the files back', why: 'a retry goes on where the last attempt ended' },
+  rollBack: { ...host, work: 'restoring the files', why: 'a retry continues where the last attempt ended' },
   commit: { ...commits, asksAgain: true, work: 'committing what was applied' },
-  verifyDecision: { ...host, work: 'checking a signature', why: 'it only reads, and its failure does not count' },
+  verifyDecision: { ...host, work: 'checking a signature', why: 'it only reads; its failure is ignored' },
   readPlan: { ...host, work: 'reading the plan', why: 'each reading is recorded once' },
   writePhaseJob: { ...host, work: 'writing the job of a phase', why: 'each job is recorded once' },
   markPhase: { ...commits, work: 'marking a phase in the plan' },
@@ -137,12 +137,12 @@ export const ACTIVITIES = {
     why: 'a checkout, then `worktree.setup` within `testTimeout_s`',
   },
   mergePhase: { ...host, work: 'merging a phase', why: 'runs no hooks; a retry finds the merge' },
-  removeWorktree: { ...host, work: 'removing a worktree', why: 'a ref keeps a commit that nothing else holds' },
+  removeWorktree: { ...host, work: 'removing a worktree', why: 'a ref keeps a commit that is not reachable otherwise' },
   saveCheckpoint: { ...host, work: 'saving the checkpoint', why: 'each is written once, under its number' },
-  awaitChild: { ...host, work: 'waiting for the run of a phase', why: 'waits half its time, and is asked again' },
+  awaitChild: { ...host, work: 'waiting for the run of a phase', why: 'waits half its time and is then repeated' },
   evaluateTriggers: {
     ...host,
-    work: 'judging whether a phase needs a new plan',
+    work: 'checking whether a phase needs a new plan',
     why: 'rules alone; it writes nothing',
   },
   applyReplan: { ...commits, work: 'writing the new plan of a phase' },

@@ -18,7 +18,7 @@ export function estimateText(
   over: readonly string[],
 ): string {
   const about = (expected: PhaseEstimate): string => `about ${usageText({ ...NO_USAGE, ...expected })}`;
-  const least = `${about(estimate)}, if none fails`;
+  const least = `${about(estimate)}, if no phase fails`;
   const range =
     most === null
       ? least
@@ -64,9 +64,9 @@ export const decisionWords = (decision: DecisionPoint, proposal: ProposalSummary
   const open = files.filter(({ path }) => !Object.hasOwn(decision.answered, path));
   const answered = files.length - open.length;
   return {
-    title: `waits for you: ${decision.reason}`,
+    title: `waiting for you: ${decision.reason}`,
     said: [
-      ...(mustSign ? ['an answer counts only where one of the approvers signs it'] : []),
+      ...(mustSign ? ['an answer counts only if an approver signs it'] : []),
       ...(message === '' ? [] : [message]),
       ...parts.map(partText),
     ],
@@ -77,7 +77,7 @@ export const decisionWords = (decision: DecisionPoint, proposal: ProposalSummary
         : open.map((file) => ({ path: file.path, said: file.message === message ? '' : file.message })),
     proposal: proposal && proposalWords(proposal),
     last: [
-      ...(answered === 0 ? [] : [`${count(answered, 'file')} already answered, ${open.length} to go`]),
+      ...(answered === 0 ? [] : [`${count(answered, 'file')} already answered, ${open.length} left`]),
       ...(subject === null ? [] : [`about: ${subject}`]),
     ],
   };
@@ -90,7 +90,7 @@ export const proposalWords = (proposal: ProposalSummary) => {
   return {
     title: `proposal ${id.slice(0, 8)}: ${count(files.length, 'file')}, +${added} -${removed}`,
     said: [
-      ...mustAsk.map((why) => `look here: ${why}`),
+      ...mustAsk.map((why) => `check: ${why}`),
       ...findings.map(findingText),
       ...tolerances.map((tolerance) => `tolerance used: ${tolerance}`),
     ],
@@ -98,9 +98,9 @@ export const proposalWords = (proposal: ProposalSummary) => {
 };
 
 /** A file of a proposal beside an earlier version of it. `gone`: it was changed, and is not any more. */
-export const SINCE_WORDS = { changed: 'changed', same: 'as you saw it', new: 'new', gone: 'changed no more' } as const;
+export const SINCE_WORDS = { changed: 'changed', same: 'as you saw it', new: 'new', gone: 'reverted' } as const;
 /** Then that is part of what is shown. */
-export const BASE_MOVED = 'the file itself changed in between';
+export const BASE_MOVED = 'the file itself changed in the meantime';
 export interface FileSince {
   readonly path: string;
   readonly is: keyof typeof SINCE_WORDS;
@@ -120,56 +120,56 @@ const SCORED: Readonly<Record<string, string>> = {
 
 const takenText = ({ run, committed, failures, replans, spent }: EventOf<'resumed_from'>): string =>
   [
-    run === null ? 'goes on from what was committed' : `goes on from the checkpoint of ${run}`,
-    ...(committed.length === 0 ? [] : [`Phase ${committed.join(', ')} committed, to be marked`]),
+    run === null ? 'continues from the committed phases' : `continues from the checkpoint of ${run}`,
+    ...(committed.length === 0 ? [] : [`Phase ${committed.join(', ')} committed, not marked yet`]),
     ...(failures === 0 ? [] : [count(failures, 'failure')]),
     ...(replans === 0 ? [] : [count(replans, 'replan')]),
-    ...(spent === undefined ? [] : [`used of the budgets: ${usageText(spent)}`]),
+    ...(spent === undefined ? [] : [`budgets used: ${usageText(spent)}`]),
   ].join('; ');
 
 const all = (file: string): string => (file === '*' ? 'all files' : file);
 
 const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   preflight_complete: ({ targetFileCount, estimatedComplexity, shouldSplit, reason }) =>
-    `looked at ${count(targetFileCount, 'file')}, complexity ${estimatedComplexity}${shouldSplit ? `, split: ${reason}` : ''}`,
+    `analyzed ${count(targetFileCount, 'file')}, complexity ${estimatedComplexity}${shouldSplit ? `, split: ${reason}` : ''}`,
   truncation_detected: ({ file, reason, partialLength }) =>
-    `truncated: ${all(file)}: ${reason}; ${count(partialLength, 'byte')} thrown away`,
+    `truncated: ${all(file)}: ${reason}; ${count(partialLength, 'byte')} discarded`,
   edit_split_triggered: ({ file_count, reason }) => `split by file: ${count(file_count, 'file')}: ${reason}`,
   edit_chunk_started: ({ file, chunk_index, total_chunks }) =>
-    `asking for ${all(file)} (${chunk_index}/${total_chunks})`,
+    `calling the model for ${all(file)} (${chunk_index}/${total_chunks})`,
   edit_chunk_completed: ({ file, unchanged: why }) =>
     why === undefined ? `answered: ${all(file)}` : `unchanged: ${all(file)}: ${why}`,
   edit_chunk_failed: ({ file, reason }) => `failed: ${all(file)}: ${reason}`,
   edit_step_paused: ({ reason, decision }) => `paused: ${reason} (decision ${decision})`,
   format_chosen: ({ file_path, line_count, bucket, format, deletes }) =>
     deletes === true
-      ? `${file_path}: goes, as the job says`
+      ? `${file_path}: will be deleted, as the job says`
       : `${file_path}: ${count(line_count, 'line')}, bucket ${bucket}, ${format}`,
   fallback: ({ file, to }) => `next try for ${all(file)}: ${to}`,
   answer_refused: ({ file, outcome, attempt, message }) =>
     `refused: ${all(file)} (${outcome}, answer ${attempt}): ${message}`,
   warning: ({ message }) => `warning: ${message}`,
   model_down: ({ tries, message, next }) =>
-    `the model is down (try ${tries}): ${message}${next === null ? '' : ` Next try at ${clockTime(next)}; at once: emend retry RUN`}`,
+    `the model is down (try ${tries}): ${message}${next === null ? '' : ` Next try at ${clockTime(next)}; to retry now: emend retry RUN`}`,
   files_picked: ({ file_count }) => `picked ${count(file_count, 'file')} to edit`,
-  brief_ready: () => 'agreed on names and parts',
+  brief_ready: () => 'wrote the brief: names and parts for all files',
   proposal_ready: ({ proposal, file_count, added, removed }) =>
     `proposal ${proposal.slice(0, 8)}: ${count(file_count, 'file')}, +${added} -${removed}`,
   decided: ({ answer, files, by }) => `${answer} for ${count(files, 'file')} by ${by}`,
   decision_resolved: ({ reason, decision }) => `resolved: ${reason} (decision ${decision})`,
-  decision_ignored: ({ what, why }) => `did not count: ${what}: ${why}`,
+  decision_ignored: ({ what, why }) => `ignored: ${what}: ${why}`,
   applied: ({ file_count }) => `applied to ${count(file_count, 'file')}`,
-  apply_busy: ({ advice, holder }) => `waiting: ${advice ?? `${holder} holds the workspace`}`,
+  apply_busy: ({ advice, holder }) => `waiting: ${advice ?? `${holder} has locked the workspace`}`,
   conflict: ({ where, files }) => `conflict at ${where}: ${files.join(', ')}`,
-  rebased: ({ clean }) => (clean ? 'carried over to the files as they are now' : 'could not be carried over'),
+  rebased: ({ clean }) => (clean ? 'rebased onto the current files' : 'could not be rebased'),
   verified: ({ outcome, summary }) => `tests: ${outcome}${summary === '' ? '' : `: ${summary}`}`,
   tests_tried: testsText,
   audited: (event) => `audit: ${auditText(event)}`,
   rolled_back: ({ file_count, leftAlone }) =>
-    `rolled back ${count(file_count, 'file')}${leftAlone.length === 0 ? '' : `; left alone, changed meanwhile: ${leftAlone.join(', ')}`}`,
+    `rolled back ${count(file_count, 'file')}${leftAlone.length === 0 ? '' : `; skipped, changed in the meantime: ${leftAlone.join(', ')}`}`,
   committed: ({ commit, note }) => `committed ${commit.slice(0, 12)}${note === null ? '' : `: ${note}`}`,
   activity_failed: ({ activity, message }) => `${activity} failed: ${message}`,
-  abort_requested: ({ by }) => `abort asked by ${by}`,
+  abort_requested: ({ by }) => `abort requested by ${by}`,
   step_finished: ({ outcome }) => `finished: ${outcome}`,
   estimated: (event) => `estimate: ${expectedText(event)}`,
   plan_estimated: (event) => `estimate for ${estimateText(event.phases, event, event.most ?? null, event.over)}`,
@@ -183,12 +183,12 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   complexity_checked: ({ phase, score, method, threshold, expanded, above }) =>
     `Phase ${phase}: complexity ${score} (${SCORED[method] ?? method}; threshold ${threshold}${expanded ? ', expanded' : ''})${above.length === 0 ? '' : `: ${above.join(', ')}`}`,
   phase_editing: ({ phase, child }) => `Phase ${phase}: editing (emend show ${shownKey(child)})`,
-  phase_fallback: ({ phase, to }) => `Phase ${phase}: asked again in another way: ${to}`,
+  phase_fallback: ({ phase, to }) => `Phase ${phase}: next attempt: ${to}`,
   phase_tested: ({ phase, outcome }) =>
     `Phase ${phase}: ${outcome === 'no_tests' ? 'no tests were run' : `tests: ${outcome}`}`,
   phase_committed: ({ phase, commit }) => `Phase ${phase}: committed ${commit.slice(0, 12)}`,
   phase_merged: ({ phase, commit }) =>
-    `Phase ${phase}: ${commit === null ? 'was merged already' : `merged in ${commit.slice(0, 12)}`}`,
+    `Phase ${phase}: ${commit === null ? 'was already merged' : `merged in ${commit.slice(0, 12)}`}`,
   merged_tested: ({ outcome, summary }) =>
     `tests of the merged phases: ${outcome}${summary === '' ? '' : `: ${summary}`}`,
   worktree_removed: ({ name, dropped, kept }) =>
@@ -200,10 +200,10 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
     `Phase ${phase}: marked [${marker.toUpperCase()}]${commit === null ? '' : ` in ${commit.slice(0, 12)}`}${why === null ? '' : `: ${why}`}`,
   checkpoint_saved: ({ number }) => `checkpoint ${number} saved`,
   markers_checked: ({ lost }) =>
-    lost.length === 0 ? 'every phase that is done is marked' : `marks lost and written again: Phase ${lost.join(', ')}`,
+    lost.length === 0 ? 'every completed phase is marked' : `restored lost marks: Phase ${lost.join(', ')}`,
   plan_paused: ({ by }) => `paused after this phase by ${by}`,
-  plan_resumed: ({ by }) => `goes on, by ${by}`,
-  plan_stop_wanted: ({ by }) => `stops after this phase, by ${by}`,
+  plan_resumed: ({ by }) => `continued by ${by}`,
+  plan_stop_wanted: ({ by }) => `will stop after this phase, requested by ${by}`,
   plan_finished: ({ outcome }) => `plan finished: ${outcome}`,
   second_score: ({ phase, message, score, method }) =>
     `Phase ${phase}: second score: ${message === null ? `${score} (${method})` : `none, ${message}`}`,
@@ -215,12 +215,12 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   replanned: ({ phase, action, oldStructure, newStructure, complexityBefore, complexityAfter, forced }) =>
     `Phase ${phase}: ${action}: ${oldStructure} -> ${newStructure}, ` +
     `complexity ${complexityBefore} -> ${complexityAfter}${forced ? ', forced' : ''}`,
-  replan_failed: ({ phase, why }) => `Phase ${phase}: no replan: ${why}`,
+  replan_failed: ({ phase, why }) => `Phase ${phase}: replan failed: ${why}`,
   loop_stopped: ({ phase, replans, limit, why }) => `Phase ${phase}: replans stopped at ${replans}/${limit}: ${why}`,
   debug_report: ({ phase, path, message }) =>
     `Phase ${phase}: ${path === null ? `no debugging report: ${message ?? ''}` : `debugging report at ${path}`}`,
-  scope_drift: ({ by, text }) => `out of scope, says ${by}: ${text}`,
-  revision_wanted: ({ by, text }) => `to be revised, says ${by}: ${text}`,
+  scope_drift: ({ by, text }) => `out of scope, reported by ${by}: ${text}`,
+  revision_wanted: ({ by, text }) => `revision requested by ${by}: ${text}`,
 };
 
 export const describeEvent = <T extends EventType>(event: EventOf<T>): string => TEXTS[event.type](event);
@@ -229,7 +229,7 @@ export const describeEvent = <T extends EventType>(event: EventOf<T>): string =>
 
 /** How large a file of the ledger is, for people. */
 export const sizeText = ({ isNew, deletes, lines }: Pick<LedgerRow, 'isNew' | 'deletes' | 'lines'>): string => {
-  if (deletes === true) return 'goes';
+  if (deletes === true) return 'delete';
   return isNew ? 'new' : count(lines, 'line');
 };
 

@@ -15,21 +15,21 @@ export const TOLERANCES = {
   line_drift: { default: true, what: 'right text, wrong line number' },
   counts: { default: true, what: 'hunk header with wrong counts' },
   line_endings: { default: true, what: 'answer and file differ in line endings' },
-  trailing_space: { default: true, what: 'answer and file differ in white space at line ends' },
-  lost_blank: { default: true, what: 'a context line whose leading blank was lost' },
-  fenced_body: { default: true, what: 'a code fence round the content of a file, or left at its end' },
-  earlier_block: { default: true, what: 'FIND needs the text that an earlier block made' },
+  trailing_space: { default: true, what: 'answer and file differ in trailing white space' },
+  lost_blank: { default: true, what: 'a context line that lost its leading space' },
+  fenced_body: { default: true, what: 'a code fence around the content of a file, or left at its end' },
+  earlier_block: { default: true, what: 'FIND needs text that an earlier block wrote' },
   unchecked_lines: {
     default: true,
-    what: 'only a line number tells which lines are meant; a step never approves these by itself',
+    what: 'only a line number identifies the lines; a step never approves these automatically',
   },
   part_of_line: {
     default: true,
-    what: 'FIND is a part of one line, which stands once in the file; a step never approves it by itself',
+    what: 'FIND is part of one line that occurs once in the file; a step never approves it automatically',
   },
   indent: { default: false, what: 'uniform shift of indentation' },
   lookalikes: { default: false, what: 'typographic look-alike characters' },
-  elision: { default: false, what: 'an elided stretch in the middle of FIND' },
+  elision: { default: false, what: 'elided lines in the middle of FIND' },
 } as const;
 export type Tolerance = keyof typeof TOLERANCES;
 export type ToleranceSettings = Partial<Record<Tolerance, boolean>>;
@@ -40,14 +40,14 @@ export const REPAIRED: readonly string[] =
 
 /** What guards look for in a result, and what each raises unless `guards:` of emend.yaml says otherwise for all that it finds. */
 export const GUARDS = {
-  syntax: { default: 'ask', what: 'syntax errors that the file did not have; `note` where one may only have moved' },
+  syntax: { default: 'ask', what: 'syntax errors that the file did not have; `note` if one may only have moved' },
   lost_symbol: {
     default: 'ask',
-    what: 'a definition that is gone; `note` where the instructions name it or another file has it now',
+    what: 'a removed definition; `note` if the instructions name it or another file now has it',
   },
   doubled_block: {
     default: 'ask',
-    what: 'a block of new lines that stands twice in a row, or a definition that stands twice',
+    what: 'a block of new lines repeated in a row, or a definition that occurs twice',
   },
   example: {
     default: 'refuse',
@@ -55,27 +55,27 @@ export const GUARDS = {
   },
   distant_removal: {
     default: 'ask',
-    what: 'lines gone from a file that was written whole, more than 3 lines from any that came',
+    what: 'lines removed from a file that was written whole, more than 3 lines from any added line',
   },
   dangling_reference: {
     default: 'ask',
-    what: 'a definition that is gone while its name is still used, in the proposal or elsewhere in the workspace',
+    what: 'a removed definition whose name is still used, in the proposal or elsewhere in the workspace',
   },
-  secret: { default: 'ask', what: 'a secret in a place where it was not: of another file, or new' },
-  shrinkage: { default: 'ask', what: 'more than half of a file gone' },
+  secret: { default: 'ask', what: 'a secret in a new place: from another file, or new' },
+  shrinkage: { default: 'ask', what: 'more than half of a file removed' },
   conflict_markers: { default: 'ask', what: 'new conflict markers' },
   lookalikes: { default: 'note', what: 'new typographic characters that look like plain ones' },
   unicode: {
     default: 'ask',
     what: 'new characters that are not shown or change the order in which text reads, and new words of mixed scripts',
   },
-  shebang: { default: 'ask', what: 'a `#!` line that is gone or no longer the first' },
+  shebang: { default: 'ask', what: 'a `#!` line that is removed or no longer the first' },
   mode: { default: 'ask', what: 'a changed mode, a new executable file' },
   file_name: {
     default: 'ask',
-    what: 'a new name that differs from another only in letter case or accents, or that Windows cannot make',
+    what: 'a new name that differs from another only in letter case or accents, or is invalid on Windows',
   },
-  deletion: { default: 'ask', what: 'a deleted file; a step always asks, whatever is set here' },
+  deletion: { default: 'ask', what: 'a deleted file; a step always asks, regardless of this setting' },
 } as const;
 export type Guard = keyof typeof GUARDS;
 export const SEVERITIES = ['note', 'ask', 'refuse'] as const;

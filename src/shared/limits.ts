@@ -1,5 +1,5 @@
 /**
- * Every limit of Emend, in one place: name (its unit last), default, and what it bounds. `emend.yaml` (`limits:`), a job's front
+ * Every limit of Emend, in one place: name (its unit last), default, and what it limits. `emend.yaml` (`limits:`), a job's front
  * matter and `--set LIMIT=VALUE` all use these names. `null` as a default means: no limit unless somebody sets one.
  */
 export interface LimitSpec {
@@ -37,44 +37,45 @@ export const LIMITS = {
   maxFilesBeforeSplit: limit(1, 'files', [1, 1000], 'more target files than this are split: one model call a file'),
   maxFilesPerStep: limit(1000, 'files', [1, 1000], 'more target files than this are refused before anything is paid'),
   maxAttemptsPerFile: limit(2, 'attempts', [1, 20], 'invalid and refused answers per file and fallback'),
-  maxCallsPerFile: limit(8, 'answers', [1, 100], 'answers about a file before a person is asked, truncated ones too'),
+  maxCallsPerFile: limit(
+    8,
+    'answers',
+    [1, 100],
+    'answers for a file, including truncated ones, before a decision is needed',
+  ),
   maxTotalChunks: limit(null, 'edit calls', [1, 10_000], 'edit calls of a step; default max(10, 2 x files)'),
   maxUnknownCalls: limit(
     2,
     'calls',
     [1, 20],
-    'calls cut off by a crash, a dropped connection or silence before a decision is asked',
+    'calls interrupted by a crash, a dropped connection or silence before a decision is needed',
   ),
   modelOutage_s: limit(
     1_800,
     'seconds',
     [0, 604_800],
-    'waits for a model that is down, all together, before a decision is asked',
+    'total wait for a model that is down before a decision is needed',
   ),
-  concurrency: limit(1, 'chunks', [1, 32], 'chunks under way at once'),
+  concurrency: limit(1, 'chunks', [1, 32], 'chunks in progress at a time'),
   outputBudget_tokens: limit(16_384, 'tokens', [16, 1_000_000], 'output limit of the first call for a chunk'),
   maxOutputBudget_tokens: limit(65_536, 'tokens', [16, 1_000_000], 'output limit that fallbacks double up to'),
   inputBudget_tokens: limit(150_000, 'tokens', [256, 10_000_000], 'estimated input tokens of one call'),
   budget_tokens: limit(null, 'tokens', [1, 1e12], 'input and output tokens of the run'),
   budget_usd: limit(null, 'US dollars', [0, 1e9], 'money of the run, by the price table'),
   budget_calls: limit(null, 'calls', [1, 1_000_000], 'model calls of the run'),
-  wallClock_s: limit(null, 'seconds', [1, 1e9], 'time of the run, pauses for a person not counted'),
-  maxFailedVerifications: limit(3, 'verifications', [1, 20], 'failed verifications before a person is asked'),
+  wallClock_s: limit(null, 'seconds', [1, 1e9], 'time of the run, excluding pauses'),
+  maxFailedVerifications: limit(3, 'verifications', [1, 20], 'failed verifications before a decision is needed'),
   testTimeout_s: limit(600, 'seconds', [1, 86_400], 'time of one verification'),
-  baselineWait_s: limit(60, 'seconds', [0, 86_400], 'the first call waits so long for the tests of the base'),
+  baselineWait_s: limit(60, 'seconds', [0, 86_400], 'the first call waits this long for the tests of the base'),
   testOutput_bytes: bytes(1 * MiB, [1 * KiB, 64 * MiB], 'kept output of one verification (its head and its end)'),
   maxFile_bytes: bytes(64 * MiB, [1, 512 * MiB], 'a target file'),
   maxContextFile_bytes: bytes(1 * MiB, [1, 64 * MiB], 'a context or rules file'),
   maxAnswer_bytes: bytes(16 * MiB, [1 * KiB, 256 * MiB], 'one model answer'),
-  maxCallLog_bytes: bytes(
-    64 * MiB,
-    [4 * KiB, 1024 * MiB],
-    "one model call's log: its events as they came, thinking too",
-  ),
+  maxCallLog_bytes: bytes(64 * MiB, [4 * KiB, 1024 * MiB], "one model call's log: its raw events, including thinking"),
 } as const satisfies Record<string, LimitSpec>;
 
 export type LimitName = keyof typeof LIMITS;
-/** Tests that fail on the base: a person is asked, they do not count, the change is to mend them, nobody looks. */
+/** Tests that fail on the base: a person is asked, they do not count, the change must fix them, no one looks. */
 export const BASELINES = ['ask', 'known', 'fix', 'off'] as const;
 export type Baseline = (typeof BASELINES)[number];
 /** Given on the command line, over job, plan and `emend.yaml`. */
@@ -85,23 +86,27 @@ export interface Overrides extends Readonly<Partial<Record<LimitName, number>>> 
 export type Limits = Record<LimitName, number | null>;
 
 /**
- * Settings of the machinery, not of a job: time-outs, locks, waits. Set by `EMEND_<NAME>` in a worker's or client's environment
+ * Timing and worker settings, not of a job: time-outs, locks, waits. Set by `EMEND_<NAME>` in a worker's or client's environment
  * (upper case), so that crash tests run with 1 to 3 s where people run with the defaults.
  */
 export const TIMINGS = {
   heartbeat_ms: ms(20_000, [50, 600_000], 'a model call heartbeats this often'),
-  heartbeatTimeout_ms: ms(60_000, [200, 3_600_000], 'a model call without a heartbeat is taken for dead'),
+  heartbeatTimeout_ms: ms(60_000, [200, 3_600_000], 'a model call without a heartbeat counts as dead'),
   modelCallTimeout_ms: ms(3_600_000, [1000, 86_400_000], 'one attempt of a model call, start to close'),
   modelCallTotal_ms: ms(4 * 3_600_000, [1000, 7 * 86_400_000], 'all attempts of a model call, schedule to close'),
   modelCallAttempts: limit(
     5,
     'attempts',
     [1, 100],
-    "attempts of a model call (after a worker's death, a time-out, a full disk) before a decision is asked",
+    "attempts of a model call (after a worker's death, a time-out, a full disk) before a decision is needed",
   ),
   outageWait_ms: ms(10_000, [10, 600_000], 'first wait for a model that is down; doubles with each try'),
-  outageMaxWait_ms: ms(300_000, [10, 3_600_000], 'longest wait for a model that is down, but for its retry-after'),
-  streamIdle_ms: ms(120_000, [100, 3_600_000], 'silence in a stream before the call is given up'),
+  outageMaxWait_ms: ms(
+    300_000,
+    [10, 3_600_000],
+    'longest wait for a model that is down, unless its retry-after is longer',
+  ),
+  streamIdle_ms: ms(120_000, [100, 3_600_000], 'silence in a stream before the call is abandoned'),
   callOwner_ms: ms(
     30_000,
     [200, 3_600_000],
@@ -112,15 +117,15 @@ export const TIMINGS = {
     [1000, 86_400_000],
     'one attempt of host activities, the time of commands and the wait for their turn not counted',
   ),
-  hostHeartbeatTimeout_ms: ms(30_000, [200, 3_600_000], 'host activities without a heartbeat are taken for dead'),
-  hostActivityAttempts: limit(10, 'attempts', [1, 1000], 'attempts of host activities before a decision is asked'),
+  hostHeartbeatTimeout_ms: ms(30_000, [200, 3_600_000], 'host activities without a heartbeat count as dead'),
+  hostActivityAttempts: limit(10, 'attempts', [1, 1000], 'attempts of host activities before a decision is needed'),
   retryInitial_ms: ms(1000, [10, 600_000], 'first wait before an activity is tried again'),
   retryMaximum_ms: ms(60_000, [10, 3_600_000], 'longest wait before an activity is tried again'),
   scheduleToStart_ms: ms(600_000, [500, 86_400_000], 'a host that takes no work this long is unreachable'),
   commandTurn_ms: ms(
     600_000,
     [100, 86_400_000],
-    'tests, hooks, formatters and large edits wait this long for their turn on a host before they are asked for anew',
+    'tests, hooks, formatters and large edits wait this long for their turn on a host before they are rescheduled',
   ),
   lockPoll_ms: ms(
     2_000,
@@ -136,9 +141,9 @@ export const TIMINGS = {
     [0.01, 10_000],
     'model calls started on the queue of all workers together',
   ),
-  modelCalls_atOnce: limit(20, 'calls', [1, 1_000], 'model calls under way in one worker'),
+  modelCalls_atOnce: limit(20, 'calls', [1, 1_000], 'model calls in progress in one worker'),
   secondScore_ms: ms(60_000, [100, 3_600_000], "a phase's second score is waited for this long"),
-  planRun_groups: limit(100, 'groups', [1, 10_000], 'a plan goes on in a new run after so many phases or waves'),
+  planRun_groups: limit(100, 'groups', [1, 10_000], 'a plan continues in a new run after this many phases or waves'),
   connect_ms: ms(5_000, [100, 600_000], 'wait for the Temporal server to answer a new connection'),
 } as const satisfies Record<string, LimitSpec>;
 

@@ -104,4 +104,4 @@ export const answeredAgain = ({ outage }: OutageState, now: number): OutageState
 
 export const clockTime = (at: number): string => `${new Date(at).toISOString().slice(11, 19)} UTC`;
 export const outageText = ({ message, tries, next, id }: Outage): string =>
-  `the model is down, try ${tries + 1} at ${clockTime(next)}: ${message} (at once: retry ${id})`;
+  `the model is down, try ${tries + 1} at ${clockTime(next)}: ${message} (to retry now: retry ${id})`;

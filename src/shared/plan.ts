@@ -235,7 +235,7 @@ export interface ReadyPlan {
   readonly test: PlanTests;
   /** What each phase asks for, as it was read (JSON blob, `PhaseTexts`). */
   readonly texts: BlobRef;
-  /** How often a mark that is gone is written again before a person is asked; the first reading's counts. */
+  /** How often a mark that is gone is written again before a decision is needed; the first reading's counts. */
   readonly lostMarks: number;
   /** Configuration for the plan's own model calls (JSON blob). */
   readonly settings: BlobRef;

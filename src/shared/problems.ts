@@ -18,12 +18,12 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const EXIT_MEANS: Readonly<Record<keyof typeof EXIT, string>> = {
   done: 'done, or nothing to do',
   failed: 'failed, aborted, terminated',
-  usage: 'wrong usage: a flag, a job file, `emend.yaml`, an unknown run, an answer that is not accepted',
-  waiting: 'waits for a person, whatever the reason',
-  refused: 'refused before anything was written',
-  conflict: 'conflict: files changed meanwhile',
+  usage: 'usage error: a flag, a job file, `emend.yaml`, an unknown run, an answer that is not accepted',
+  waiting: 'waiting for a decision',
+  refused: 'refused; nothing was written',
+  conflict: 'conflict: files changed in the meantime',
   limit: 'a limit was reached',
-  unavailable: 'no server, no worker, no key or no model',
+  unavailable: 'no server, worker, key or model',
   interrupted: 'interrupted',
 };
 
@@ -37,57 +37,57 @@ const spec = (exit: ExitCode, hint: string, retryable = false): ProblemSpec => (
 export const PROBLEMS = {
   // what was typed or written
   job_not_found: spec(EXIT.usage, 'Give the path of a Markdown job file.'),
-  job_invalid: spec(EXIT.usage, 'Mend the named line of the job file; docs/jobs.md lists every key.'),
-  config_invalid: spec(EXIT.usage, 'Mend the named line of emend.yaml; docs/configuration.md lists every key.'),
-  plan_not_found: spec(EXIT.usage, 'Give the path of a plan: a Markdown file, or the folder of that name.'),
-  plan_invalid: spec(EXIT.usage, 'Mend the named line of the plan; docs/plans.md describes what stands in one.'),
+  job_invalid: spec(EXIT.usage, 'Fix the named line of the job file; docs/jobs.md lists every key.'),
+  config_invalid: spec(EXIT.usage, 'Fix the named line of emend.yaml; docs/configuration.md lists every key.'),
+  plan_not_found: spec(EXIT.usage, 'Give the path of a plan: a Markdown file, or the folder of the same name.'),
+  plan_invalid: spec(EXIT.usage, 'Fix the named line of the plan; docs/plans.md describes plans.'),
   usage: spec(EXIT.usage, 'See `emend help`.'),
   target_missing: spec(EXIT.usage, 'Correct the path, or create files with `output_files`.'),
   target_not_a_file: spec(EXIT.usage, 'Name files, not directories or devices.'),
   target_outside: spec(EXIT.usage, 'Name files inside the workspace.'),
   run_unknown: spec(EXIT.usage, 'See `emend list`.'),
-  run_ambiguous: spec(EXIT.usage, 'Type more digits of the run.'),
+  run_ambiguous: spec(EXIT.usage, "Type more digits of the run's id."),
   answer_not_accepted: spec(EXIT.usage, 'See `emend show RUN` for the answers that this decision accepts.'),
   // refused before anything is paid
-  half_done: spec(EXIT.refused, 'Run `emend recover`: it finishes what was begun or takes it back. Then try again.'),
+  half_done: spec(EXIT.refused, 'Run `emend recover` to finish or revert the interrupted change, then try again.'),
   target_binary: spec(EXIT.refused, 'Emend edits text; leave binary files out of `target_files`.'),
   target_too_large: spec(EXIT.refused, 'Raise `maxFile_bytes`, or leave the file out.'),
   target_secret: spec(EXIT.refused, 'Files that look like secrets are never sent to a model.'),
-  target_ignored: spec(EXIT.refused, 'The file is ignored by git; name it in `target_files` to edit it all the same.'),
+  target_ignored: spec(EXIT.refused, 'The file is ignored by git; name it in `target_files` to edit it anyway.'),
   target_dirty: spec(EXIT.refused, 'Commit or stash your changes to the file first, or set `commit: false`.'),
   target_submodule: spec(EXIT.refused, 'Run the job with `--workspace` in the submodule, or set `commit: false`.'),
   too_many_files: spec(EXIT.refused, 'Write a plan of several steps, or name fewer files.'),
   nothing_to_edit: spec(EXIT.refused, 'Name the files in `target_files`.'),
   not_a_repository: spec(EXIT.refused, 'Run `git init` and commit once, or set `commit: false`.'),
   // answers of a model
-  file_not_offered: spec(EXIT.refused, 'The answer names a file that it was not given.'),
+  file_not_offered: spec(EXIT.refused, 'The answer names a file that was not offered for editing.'),
   // the workspace
-  conflict: spec(EXIT.conflict, 'Files changed meanwhile; decide with rebase, regenerate or take_theirs.'),
-  busy: spec(EXIT.conflict, 'Another step holds the workspace; it is waited for.', true),
-  disk: spec(EXIT.failed, 'Free disk space or mend the permission, then retry.'),
-  git_failed: spec(EXIT.failed, 'See the message of git.'),
+  conflict: spec(EXIT.conflict, 'Files changed in the meantime; answer rebase, regenerate or take_theirs.'),
+  busy: spec(EXIT.conflict, 'Another step has locked the workspace; Emend waits for it.', true),
+  disk: spec(EXIT.failed, 'Free disk space or fix the permissions, then retry.'),
+  git_failed: spec(EXIT.failed, "See git's message."),
   git_too_old: spec(EXIT.refused, 'Install git 2.38 or later, or run the plan with --sequential.'),
-  sign_failed: spec(EXIT.failed, 'Make the key usable for the worker and answer retry, or set `sign: false`.'),
-  hook_failed: spec(EXIT.failed, 'A commit hook refused; mend what it names, or set `hooks: false`.'),
+  sign_failed: spec(EXIT.failed, 'Make the key available to the worker and answer retry, or set `sign: false`.'),
+  hook_failed: spec(EXIT.failed, 'A commit hook failed; fix what it reports, or set `hooks: false`.'),
   // limits
   limit_reached: spec(EXIT.limit, 'Raise the limit with `--set LIMIT=VALUE`.'),
   // the outside
   no_server: spec(EXIT.unavailable, 'Start one with `emend dev`, or run with `--dev`.'),
   no_cli: spec(EXIT.unavailable, '`emend doctor` says how to get the Temporal CLI.'),
   no_worker: spec(EXIT.unavailable, 'Start a worker: `emend worker`.'),
-  worker_stuck: spec(EXIT.failed, 'Start another: it takes over what was left when its time-outs end.'),
+  worker_stuck: spec(EXIT.failed, 'Start another worker: it takes over the work when the time-outs expire.'),
   no_api_key: spec(EXIT.unavailable, 'Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local server.'),
   model_unavailable: spec(EXIT.unavailable, 'The model could not be reached; retry when it can.', true),
   model_rejected: spec(EXIT.unavailable, 'The model server refused the request; see its message.'),
-  call_lost: spec(EXIT.failed, 'Calls were cut off; retry asks (and pays) again.'),
-  home_unusable: spec(EXIT.failed, 'EMEND_HOME must be a directory that you may write to.'),
-  store_unusable: spec(EXIT.failed, 'EMEND_STORE must be a directory that you may write to, the same for all workers.'),
-  blob_lost: spec(EXIT.failed, 'A stored file is gone; regenerate.'),
+  call_lost: spec(EXIT.failed, 'Calls were interrupted; retry calls (and pays) again.'),
+  home_unusable: spec(EXIT.failed, 'EMEND_HOME must be a writable directory.'),
+  store_unusable: spec(EXIT.failed, 'EMEND_STORE must be a writable directory, the same for all workers.'),
+  blob_lost: spec(EXIT.failed, 'A stored file is missing; answer regenerate.'),
   version_unknown: spec(EXIT.failed, 'This record was written by another version of Emend.'),
-  cli_version: spec(EXIT.failed, 'The database was made by another Temporal CLI version.'),
+  cli_version: spec(EXIT.failed, 'The database was created by another Temporal CLI version.'),
   engine_failed: spec(EXIT.failed, 'Edit the file yourself (`manual`), or try another format; please report it.'),
   aborted: spec(EXIT.failed, 'The run was aborted.'),
-  internal: spec(EXIT.failed, 'This is a bug; `emend show RUN` and the worker log say more.'),
+  internal: spec(EXIT.failed, 'This is a bug; see `emend show RUN` and the worker log.'),
 } as const satisfies Record<string, ProblemSpec>;
 export type ProblemCode = keyof typeof PROBLEMS;
 
@@ -157,7 +157,7 @@ export const isKnown = (value: unknown): boolean => versionOf(value) === VERSION
 
 /** Whatever came: only a number is repeated. */
 const shown = (v: unknown): string =>
-  typeof v === 'number' ? `version ${v}` : v === undefined ? 'no version' : 'a strange version';
+  typeof v === 'number' ? `version ${v}` : v === undefined ? 'no version' : 'an unexpected version';
 
 /** `what` names the thing and where it is. */
 export const unknownVersion = (what: string, value: unknown): Problem => {
@@ -166,8 +166,8 @@ export const unknownVersion = (what: string, value: unknown): Problem => {
     'version_unknown',
     `${what} has ${shown(v)}; this Emend reads version ${VERSION}.`,
     typeof v === 'number' && v < VERSION
-      ? 'An older Emend wrote it: end with that one what it began.'
-      : 'A newer Emend wrote it: upgrade this one (worker and client), then try again.',
+      ? 'An older Emend wrote it: finish the run with that version.'
+      : 'A newer Emend wrote it: upgrade worker and client, then try again.',
   );
 };
 
@@ -202,14 +202,14 @@ export const unversioned = (value: unknown, what: string): object => {
  * with, for the shape; fields that begin as null may be missing, as they came later.
  */
 export function unreadableCarried(carried: unknown, fresh: object): Problem | null {
-  const what = 'What the run goes on from';
+  const what = 'The state carried over from the previous run';
   if (!isKnown(carried)) return unknownVersion(what, carried);
   const { state, reportedSeq } = carried as { readonly state?: unknown; readonly reportedSeq?: unknown };
-  if (!isKnown(state)) return unknownVersion(`The state that the run goes on from`, state);
+  if (!isKnown(state)) return unknownVersion(`The carried state of the run`, state);
   const odd = oddIn(state, fresh);
   if (odd === undefined && typeof reportedSeq === 'number') return null;
   return problem(
     'version_unknown',
-    `${what} is not as version ${VERSION} has it: ${odd ?? 'reportedSeq'} is missing or of another kind.`,
+    `${what} does not match version ${VERSION}: ${odd ?? 'reportedSeq'} is missing or has the wrong type.`,
   );
 }

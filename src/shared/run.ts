@@ -147,7 +147,7 @@ export interface LedgerRow extends Omit<Target, 'bytes'> {
   readonly attempts: number;
   /** Refused answers that `maxAttemptsPerFile` still allows at this fallback; absent: nothing more is asked for. */
   readonly attemptsLeft?: number;
-  /** Answers that `maxCallsPerFile` still allows before a person is asked; absent as above. */
+  /** Answers that `maxCallsPerFile` still allows before a decision is needed; absent as above. */
   readonly callsLeft?: number;
   /** Why it failed, was skipped or stays unchanged; null otherwise. */
   readonly reason: string | null;

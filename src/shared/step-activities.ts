@@ -179,7 +179,7 @@ export type ProposeResult = { readonly usage: StepUsage } & (
       readonly changed: readonly string[];
       /** Of `unchanged`: why, as the model says it; absent: it does not. */
       readonly reason?: string;
-      /** What guards found, for the model to mend; absent: nothing, or it is not asked. */
+      /** What guards found, for the model to fix; absent: nothing, or it is not asked. */
       readonly repair?: Repair;
     }
   | {

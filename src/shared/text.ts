@@ -7,7 +7,7 @@ export function asText(value: unknown): string {
     const json: unknown = JSON.stringify(value);
     return typeof json === 'string' ? json : 'nothing';
   } catch {
-    return `a value that cannot be shown (${typeof value})`;
+    return `an unprintable value (${typeof value})`;
   }
 }
 

@@ -81,7 +81,7 @@ export const usageText = (usage: StepUsage): string =>
     count(usage.calls, 'model call'),
     `${tokensIn(usage).toLocaleString('en-US')} tokens in, ${usage.output_tokens.toLocaleString('en-US')} out`,
     usage.usd === null ? 'price unknown' : `$${usage.usd.toFixed(4)}`,
-    ...(usage.unknownCalls === 0 ? [] : [`${count(usage.unknownCalls, 'call')} cut off (counted as far as known)`]),
+    ...(usage.unknownCalls === 0 ? [] : [`${count(usage.unknownCalls, 'call')} interrupted (counted as far as known)`]),
   ].join(', ');
 
 /** Of a model call, in words. */

@@ -65,9 +65,9 @@ function validateSettings(state: DecisionContext, request: DecisionRequest): str
 /** A selection is a part: all of a file is `approve`, nothing of it is `skip`. */
 function validateSelection(state: DecisionContext, { answer, files, select }: DecisionRequest): string | null {
   if (select === undefined)
-    return answer === 'select' ? 'select needs the changes to take: {"select": {"PATH": [1, 3]}}' : null;
-  if (answer !== 'select') return `${answer} takes no selection of changes`;
-  if (files !== undefined) return 'select names its files by itself; leave files out';
+    return answer === 'select' ? 'select needs the changes to accept: {"select": {"PATH": [1, 3]}}' : null;
+  if (answer !== 'select') return `${answer} accepts no selection of changes`;
+  if (files !== undefined) return 'select already names its files; omit files';
   const { selectedChanges } = boundsOf(state);
   const lists = Object.values(select);
   if (lists.length === 0) return 'select names no file';
@@ -78,12 +78,12 @@ function validateSelection(state: DecisionContext, { answer, files, select }: De
     const most = changes.get(path);
     // A path that is not in the proposal is told by validateFiles.
     if (most === undefined) continue;
-    if (most < 2) return `${shown(state, path)} cannot be taken in part; approve or skip it`;
+    if (most < 2) return `${shown(state, path)} cannot be accepted in part; approve or skip it`;
     const strange = list.find((n) => !Number.isInteger(n) || n < 1 || n > most);
     if (strange !== undefined) return `${shown(state, path)} has changes 1 to ${most}, got ${shown(state, strange)}`;
     if (new Set(list).size !== list.length) return `a change of ${shown(state, path)} is named twice`;
-    if (list.length === 0) return `nothing of ${shown(state, path)} is chosen: skip it`;
-    if (list.length === most) return `all of ${shown(state, path)} is chosen: approve it`;
+    if (list.length === 0) return `nothing of ${shown(state, path)} is selected: skip it`;
+    if (list.length === most) return `all of ${shown(state, path)} is selected: approve it`;
   }
   return null;
 }
@@ -100,28 +100,26 @@ function validateResolved(state: DecisionContext, request: DecisionRequest): Val
   );
   const words = past.answers.map((record) => `${record.answer} by ${record.by.name}`).join(', ');
   return same
-    ? again(`decision ${past.id} was resolved already: ${words}`)
+    ? again(`decision ${past.id} is already resolved: ${words}`)
     : no(`decision ${past.id} is resolved: ${words}`);
 }
 
 /** A wait for a model that is down takes one word. */
 const validateWait = ({ answer, files, note, set }: DecisionRequest): Validation => {
   if (answer === 'abort') return { counts: true };
-  if (answer !== 'retry') return no(`${answer} is no answer to a wait; answers are: retry, abort`);
+  if (answer !== 'retry') return no(`${answer} is not an answer to a wait; answers are: retry, abort`);
   const more = files !== undefined || note !== undefined || set !== undefined;
-  return more ? no('retry of a wait takes no files, note or settings') : { counts: true };
+  return more ? no('retry of a wait accepts no files, note or settings') : { counts: true };
 };
 
 /** What is told to who names no decision: the JSON to paste. */
 export const mustName = ({ decision }: Pick<DecisionContext, 'decision'>): string =>
-  decision === null
-    ? 'no decision is open'
-    : `it must name the decision that you looked at: send {"decision": "${decision.id}"}`;
+  decision === null ? 'no decision is open' : `it must name the decision you saw: send {"decision": "${decision.id}"}`;
 
 /** Does this request count now? The first verdict on a file stands; an approval names the proposal it was made for. */
 export function validateDecision(state: DecisionContext, request: DecisionRequest): Validation {
   const { note_bytes } = boundsOf(state);
-  if (state.seenRequests.includes(request.requestId)) return again('this request was counted already');
+  if (state.seenRequests.includes(request.requestId)) return again('this request was already received');
   const resolved = validateResolved(state, request);
   if (resolved !== null) return resolved;
   if (state.stage.at === 'closed') return no(`the run has ended: ${state.stage.outcome ?? 'done'}`);
@@ -136,9 +134,9 @@ export function validateDecision(state: DecisionContext, request: DecisionReques
   }
   // A counted answer would be a command in the history, and no newer worker could go on from it.
   if (open.reason === 'version_unknown' && request.answer === 'wait')
-    return no('the run goes on waiting: start a newer worker, then send `wait` once more, which wakes the run there');
+    return no('the run keeps waiting: start a newer worker, then send `wait` again to resume the run there');
   if (!open.accepts.includes(request.answer))
-    return no(`${request.answer} is no answer to ${open.reason}; answers are: ${open.accepts.join(', ')}`);
+    return no(`${request.answer} is not an answer to ${open.reason}; answers are: ${open.accepts.join(', ')}`);
   if ((request.note ?? '').length > note_bytes) return no(`the note is longer than ${note_bytes} characters`);
   if (request.answer === 'revise' && (request.note ?? '').trim() === '')
     return no('revise needs a note that says what to change');
@@ -152,9 +150,9 @@ export function validateDecision(state: DecisionContext, request: DecisionReques
 function validateFiles(state: DecisionContext, open: DecisionPoint, request: DecisionRequest): Validation {
   const named = namedFiles(request);
   if (named === undefined) return { counts: true };
-  if (named.length === 0) return no('files is empty; leave it out to answer for all files');
+  if (named.length === 0) return no('files is empty; omit it to answer for all files');
   const whole = rulesOf(state).wholeAnswers.includes(request.answer) || isOfTheRest(open, request.answer);
-  if (whole || open.files.length === 0) return no(`${request.answer} takes no files here`);
+  if (whole || open.files.length === 0) return no(`${request.answer} accepts no files here`);
   const known = new Set(open.files.map((file) => file.path));
   const stranger = named.find((path) => !known.has(path));
   if (stranger !== undefined)
@@ -166,9 +164,9 @@ function validateFiles(state: DecisionContext, open: DecisionPoint, request: Dec
     );
   const clash = named.find((path) => (answerOf(open, path) ?? request.answer) !== request.answer);
   if (clash !== undefined)
-    return no(`${clash} has its answer already: ${answerOf(open, clash) ?? ''}; the first one stands`);
+    return no(`${clash} is already answered: ${answerOf(open, clash) ?? ''}; the first answer counts`);
   if (named.every((path) => answerOf(open, path) === request.answer))
-    return again('these files have this answer already');
+    return again('these files already have this answer');
   return { counts: true };
 }
 
@@ -178,7 +176,11 @@ export function outcomeOf(before: DecisionContext, after: DecisionContext, reque
   if (after.decision?.id === id) {
     const { decision } = after;
     const left = decision.files.filter((file) => answerOf(decision, file.path) === undefined).length;
-    return { outcome: 'recorded', decision: id, message: `${request.answer} recorded; ${left} files still wait` };
+    return {
+      outcome: 'recorded',
+      decision: id,
+      message: `${request.answer} recorded; ${left} files still need an answer`,
+    };
   }
   return { outcome: 'resolved', decision: id, message: `${request.answer}: ${ANSWER_MEANS[request.answer]}` };
 }

@@ -26,7 +26,7 @@ export const ownDirectory = async (
     if (process.getuid !== undefined && stat.uid !== process.getuid())
       return unusable(path, `it belongs to user ${stat.uid}, not to you (${process.getuid()})`, elsewhere);
     if ((stat.mode & 0o022) !== 0)
-      return unusable(path, 'other users may write to it', `Run: chmod go-w ${shellWord(path)}`);
+      return unusable(path, 'other users can write to it', `Run: chmod go-w ${shellWord(path)}`);
     await sys.accessWrite(path);
     return await sys.realpath(path);
   } catch (error) {
@@ -38,8 +38,8 @@ export const ownDirectory = async (
 
 const WHY: Record<string, string> = {
   EROFS: 'its filesystem is read-only',
-  EACCES: 'you may not write there',
-  EPERM: 'you may not write there',
+  EACCES: 'you cannot write there',
+  EPERM: 'you cannot write there',
   ENOTDIR: 'a part of its path is a file',
   EEXIST: 'it is a file or a broken link',
   ENOSPC: 'the disk is full',
@@ -65,12 +65,7 @@ const unusable = (home: string, why: string, next: string): never =>
  * where another version of Emend made it.
  */
 export const resolveHome = async (env: Environment, sys: Sys = realSys): Promise<string> => {
-  const home = await ownDirectory(
-    sys,
-    homeLocation(env),
-    'Set EMEND_HOME to a directory that you may write to.',
-    unusable,
-  );
+  const home = await ownDirectory(sys, homeLocation(env), 'Set EMEND_HOME to a writable directory.', unusable);
   await checkHomeVersion(home, sys);
   return home;
 };
@@ -110,8 +105,8 @@ export const absentHome = async (env: Environment, sys: Sys = realSys): Promise<
   if (state !== 'ENOENT' || (await orNull(sys.stat(home), ['ENOENT', 'ENOTDIR'])) !== null) await resolveHome(env, sys);
   return problem(
     'home_unusable',
-    `No runs yet: ${home} does not exist or holds nothing of Emend's.`,
-    'Start one with: emend run JOB.md. If there should be runs, set EMEND_HOME to where they are, mount it or put it back.',
+    `No runs yet: ${home} does not exist or contains no Emend data.`,
+    'Start one with: emend run JOB.md. If you expect runs, set EMEND_HOME to where they are, mount it or restore it.',
   );
 };
 
@@ -140,12 +135,12 @@ export const hostId = async (home: string, sys: Sys = realSys): Promise<string> 
     if (code === null) throw error;
     return unusable(
       home,
-      `its host id could not be kept at ${path} (${code})`,
-      'Free disk space or mend the permission.',
+      `its host id could not be saved at ${path} (${code})`,
+      'Free disk space or fix the permissions.',
     );
   });
   return (
     idIn(bytes, `The home at ${home}`, 'EMEND_HOME') ??
-    unusable(home, `${path} holds no host id`, `Restore ${path}, or remove it where no run waits for this host.`)
+    unusable(home, `${path} contains no host id`, `Restore ${path}, or remove it if no run waits for this host.`)
   );
 };

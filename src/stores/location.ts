@@ -48,7 +48,7 @@ export const resolveStore = async (env: Environment, home: string, sys: Sys = re
   const note = await readNote(home, sys);
   const set = env.EMEND_STORE ?? '';
   const wanted = set === '' ? (note?.path ?? home) : resolve(set);
-  const dir = await ownDirectory(sys, wanted, 'Set EMEND_STORE to a directory that you may write to.', unusable);
+  const dir = await ownDirectory(sys, wanted, 'Set EMEND_STORE to a writable directory.', unusable);
   if (note === null && (wanted === home || dir === home)) return { dir, id: await storeId(dir, sys), apart: false };
   if (note === null) await refuseOwnStore(home, dir, sys);
   else await refuseOther(home, note, dir, sys);
@@ -86,7 +86,7 @@ const storeId = async (dir: string, sys: Sys): Promise<string> => {
     const earlier = await readId(dir, sys);
     return earlier ?? asId((await putFileIfAbsent(sys, path, freshId())).bytes, dir);
   });
-  return id ?? unusable(dir, `${path} holds no store id`, `Restore ${path} from a back-up.`);
+  return id ?? unusable(dir, `${path} contains no store id`, `Restore ${path} from a backup.`);
 };
 
 const readId = async (dir: string, sys: Sys): Promise<string | null> => {
@@ -99,11 +99,11 @@ const asId = (bytes: Uint8Array, dir: string): string | null => idIn(bytes, `The
 const refuseOther = async (home: string, note: StoreNote, dir: string, sys: Sys): Promise<Store> => {
   const found = await onDisk(`Reading the store's id at ${dir}`, () => readId(dir, sys));
   if (found === note.id) return { dir, id: found, apart: true };
-  const there = found === null ? 'no store lies there' : `store ${found.slice(0, 8)} lies there`;
+  const there = found === null ? 'there is no store' : `it contains store ${found.slice(0, 8)}`;
   return unusable(
     dir,
-    `${home} works with store ${note.id.slice(0, 8)} (last at ${note.path}), but ${there}`,
-    `Mount it, or set EMEND_STORE to where it is now; to work with another store, set another EMEND_HOME or remove ${homePaths(home).storeNote} once no run of this home is open.`,
+    `${home} uses store ${note.id.slice(0, 8)} (last at ${note.path}), but ${there}`,
+    `Mount it, or set EMEND_STORE to its current place; to use another store, set another EMEND_HOME or remove ${homePaths(home).storeNote} when no run of this home is open.`,
   );
 };
 
@@ -117,7 +117,7 @@ const refuseOwnStore = async (home: string, dir: string, sys: Sys): Promise<void
   const list = own.length === 1 ? (own[0] ?? '') : `{${own.join(',')}}`;
   unusable(
     dir,
-    `${home} holds a store of its own (${own.join(', ')})`,
+    `${home} contains its own store (${own.join(', ')})`,
     `Stop its workers, then move it over: cp -an ${home}/${list} ${dir}/ && rm -r ${home}/${list}. Or set another EMEND_HOME.`,
   );
 };
@@ -132,7 +132,7 @@ export interface HomeGuard {
   readonly check: () => Promise<void>;
 }
 
-const NEXT = 'Put the directory back (or mount it) and answer `retry`; another home needs a worker of its own.';
+const NEXT = 'Restore the directory (or mount it) and answer `retry`; another home needs its own worker.';
 
 /** To be made after the home has its host id and the store its own. */
 export const guardHome = async (home: string, store: Store, sys: Sys): Promise<HomeGuard> => {
@@ -170,9 +170,9 @@ export const guardHome = async (home: string, store: Store, sys: Sys): Promise<H
           return fail(code, `${what} cannot be read (${errno} at ${path}).`, NEXT);
         });
         if (now === null)
-          fail(code, `${what} is gone or was emptied while the worker ran: ${path} is not there.`, NEXT);
+          fail(code, `${what} was removed or emptied while the worker ran: ${path} does not exist.`, NEXT);
         if (now !== known[index])
-          fail(code, `${what} was replaced while the worker ran: ${path} holds another id.`, NEXT);
+          fail(code, `${what} was replaced while the worker ran: ${path} has another id.`, NEXT);
       }
     },
   };

@@ -94,7 +94,7 @@ const whyUnread = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, chars
 const tooLarge = (path: string, chars: number, about: string): Unread | null => {
   const most = SYNTAX_FILE_CHARS;
   if (chars <= most) return null;
-  return unread('syntax_too_large', `${path} has ${about}${chars} characters; a syntax tree is made of up to ${most}.`);
+  return unread('syntax_too_large', `${path} has ${about}${chars} characters; the limit for a syntax tree is ${most}.`);
 };
 
 const parse = ({ row, parser }: Grammar, path: string, lines: readonly string[]): Outline => {

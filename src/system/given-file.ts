@@ -24,19 +24,11 @@ export const kindOf = (found: Pick<Stats, 'isDirectory' | 'isFIFO' | 'isSocket'>
 /** Throws ProblemError `target_not_a_file` or `target_too_large`. */
 const check = (path: string, found: Stats, max_bytes: number): void => {
   if (!found.isFile())
-    fail(
-      'target_not_a_file',
-      `${path} is ${kindOf(found)}, a file was expected`,
-      'Put a file in its place, or remove it.',
-    );
+    fail('target_not_a_file', `${path} is ${kindOf(found)}, expected a file`, 'Put a file in its place, or remove it.');
   if (found.size > max_bytes) tooLarge(path, max_bytes);
 };
 const tooLarge = (path: string, max_bytes: number): never =>
-  fail(
-    'target_too_large',
-    `${path} has more than the ${max_bytes} bytes that are read of it`,
-    'Make the file smaller.',
-  );
+  fail('target_too_large', `${path} has more than ${max_bytes} bytes`, 'Reduce the size of the file.');
 
 /**
  * Throws the errno error of a path that is not there or may not be read, and ProblemError `target_not_a_file` or `target_too_large`. Of

@@ -11,4 +11,4 @@ export const refOf = (bytes: Uint8Array): BlobRef => `sha256:${sha256(bytes)}`;
 
 /** JSON with sorted keys and no white space: the same value gives the same bytes. */
 export const canonicalJson = (value: unknown): string =>
-  stringify(value) ?? fail('internal', 'a value without JSON form');
+  stringify(value) ?? fail('internal', 'a value that JSON cannot represent');

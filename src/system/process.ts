@@ -65,7 +65,7 @@ export const isAlive = async (sys: Sys, who: ProcessIdentity): Promise<boolean> 
 // Ends a process by its identity, never by a name: asked first, forced after a while.
 
 /** SIGTERM, then SIGKILL after `grace_ms` (0: at once). Returns when the process is gone, or `still there` if even that does not end it. */
-export const endProcess = async (identity: ProcessIdentity, grace_ms: number): Promise<'gone' | 'still there'> => {
+export const endProcess = async (identity: ProcessIdentity, grace_ms: number): Promise<'gone' | 'still running'> => {
   for (const [signal, wait_ms] of [
     ['SIGTERM', grace_ms],
     ['SIGKILL', KILLED_MS],
@@ -84,5 +84,5 @@ export const endProcess = async (identity: ProcessIdentity, grace_ms: number): P
       if (!(await isAlive(realSys, identity))) return 'gone';
     }
   }
-  return (await isAlive(realSys, identity)) ? 'still there' : 'gone';
+  return (await isAlive(realSys, identity)) ? 'still running' : 'gone';
 };

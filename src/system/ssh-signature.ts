@@ -32,7 +32,7 @@ export const signText = (text: string, key: string, namespace: string): Promise<
     return fail(
       'usage',
       `The decision could not be signed with ${key}: ${whyNot(made)}.`,
-      'Load the key into the agent (`ssh-add`), or name another: git config user.signingkey PATH.',
+      'Load the key into the agent (`ssh-add`), or set another: git config user.signingkey PATH.',
     );
   });
 
@@ -44,7 +44,7 @@ export const verifyText = (text: string, signature: string, signers: string, nam
     await writeFile(signed, signature);
     const found = await keygen(['-Y', 'find-principals', '-s', signed, '-f', allowed], '', dir);
     const signer = found.stdout.toString('utf8').split('\n')[0] ?? '';
-    if (found.code !== 0 || signer === '') return { why: `its key is none of the approvers': ${whyNot(found)}` };
+    if (found.code !== 0 || signer === '') return { why: `its key does not belong to an approver: ${whyNot(found)}` };
     const said = ['-Y', 'verify', '-f', allowed, '-I', signer, '-n', namespace, '-s', signed];
     const checked = await keygen(said, text, dir);
     return checked.code === 0 ? { signer } : { why: `it is not ${signer}'s for this answer: ${whyNot(checked)}` };

@@ -92,7 +92,7 @@ export const createTurns = (atOnce: number, what: string): Turns => {
       };
       const patience_ms = Math.max(0, Math.min(wait_ms, timeFor(Infinity) - work_ms));
       const timer = setTimeout(() => {
-        const message = `${what} are at work ${atOnce} at a time on this host, and none of them ended within ${Math.round(patience_ms) / 1000} s`;
+        const message = `${what} are running (at most ${atOnce} at a time on this host), and none ended within ${Math.round(patience_ms) / 1000} s`;
         settle(() => {
           reject(new NoTurn(problem('busy', message)));
         });

@@ -95,7 +95,7 @@ const pipDownload = async (
   } catch (error) {
     const { code, stderr, killed } = error as { code?: string | number; stderr?: string; killed?: boolean };
     if (code === 'ENOENT') return 'not found';
-    if (killed === true) return `no end within ${PIP_MS} ms`;
+    if (killed === true) return `not finished within ${PIP_MS} ms`;
     const lines = (stderr ?? '')
       .trim()
       .split('\n')

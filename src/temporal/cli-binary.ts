@@ -80,7 +80,7 @@ export const findTemporalCli = async ({
     return fail(
       'no_cli',
       `EMEND_TEMPORAL_CLI: ${set} ${asked.why}.`,
-      'Correct EMEND_TEMPORAL_CLI, or unset it to have one found.',
+      'Correct EMEND_TEMPORAL_CLI, or unset it to search for one.',
     );
   }
 
@@ -118,7 +118,7 @@ export const findTemporalCli = async ({
     'no_cli',
     `No Temporal CLI found. ${reasons.map((reason) => `${reason}.`).join(' ')}`,
     fetch
-      ? 'Install it (https://docs.temporal.io/cli) so that `temporal` is on PATH, or set EMEND_TEMPORAL_CLI to it.'
+      ? 'Install it (https://docs.temporal.io/cli) so that `temporal` is on PATH, or set EMEND_TEMPORAL_CLI to its path.'
       : 'Run `emend dev`, which fetches it, or install it (https://docs.temporal.io/cli).',
   );
 };
@@ -172,7 +172,7 @@ const keep = async (path: string, bytes: Buffer): ReturnType<typeof cliVersion> 
   } catch (error) {
     return {
       usable: false,
-      why: `could not be kept at ${path}: ${error instanceof Error ? error.message : String(error)}`,
+      why: `could not be saved at ${path}: ${error instanceof Error ? error.message : String(error)}`,
     };
   } finally {
     await rm(partial, { force: true });

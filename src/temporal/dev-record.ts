@@ -112,11 +112,11 @@ const removeDead = async (home: string): Promise<void> => {
 export const alreadyRunning = (home: string, holder: DevServerRecord): [message: string, next: string] =>
   holder.state === 'serving'
     ? [
-        `A dev server of this home (${home}) runs already: pid ${holder.process.pid}, ${holder.address}.`,
-        `Use that one, or end it first: kill ${(holder.owner ?? holder.process).pid}`,
+        `A dev server of this home (${home}) is already running: pid ${holder.process.pid}, ${holder.address}.`,
+        `Use it, or stop it first: kill ${(holder.owner ?? holder.process).pid}`,
       ]
     : [
-        `Another process (pid ${holder.process.pid}) is just starting a dev server for this home (${home}).`,
+        `Another process (pid ${holder.process.pid}) is starting a dev server for this home (${home}).`,
         `Wait a moment and try again; if it hangs: kill ${holder.process.pid} (its claim is ${recordPath(home)})`,
       ];
 

@@ -82,19 +82,19 @@ export const checkDatabase = async (dbFile: string, cli: TemporalCli): Promise<v
     return;
   }
   const afresh = (name: string): string =>
-    `start afresh (open runs are lost, archives stay): mv '${folder}' '${folder}-${name}'`;
+    `start over (open runs are lost, archives are kept): mv '${folder}' '${folder}-${name}'`;
   // The note is on disk before the server makes a database: one without it was made or brought here by somebody else.
   if (noted === '') {
     fail(
       'cli_version',
-      `${dbFile} does not say which Temporal CLI made it; the one found (${cli.path}, ${cli.from}) is ${cli.version}.`,
-      `If that one made it: echo ${cli.version} > '${noteOf(dbFile)}'. Else ${afresh('unknown')}`,
+      `${dbFile} does not record which Temporal CLI created it; the one found (${cli.path}, ${cli.from}) is ${cli.version}.`,
+      `If that version created it: echo ${cli.version} > '${noteOf(dbFile)}'. Else ${afresh('unknown')}`,
     );
   }
   if (noted !== cli.version) {
     fail(
       'cli_version',
-      `${dbFile} was made by Temporal CLI ${noted}, but the one found (${cli.path}, ${cli.from}) is ${cli.version}.`,
+      `${dbFile} was created by Temporal CLI ${noted}, but the one found (${cli.path}, ${cli.from}) is ${cli.version}.`,
       `Set EMEND_TEMPORAL_CLI to a Temporal CLI ${noted}, or ${afresh(noted)}`,
     );
   }
@@ -180,7 +180,7 @@ const endLeftBehind = async ({ home, log }: DevServerOptions): Promise<number> =
   if (!(await isAlive(realSys, record.process))) return DEFAULT_PORT;
   await stopDevServer(home, record.process);
   log?.(
-    `Ended the Temporal server (pid ${record.process.pid}) that a killed \`emend dev\` left behind; the new one goes on with its runs.`,
+    `Stopped the Temporal server (pid ${record.process.pid}) left behind by a killed \`emend dev\`; the new one continues its runs.`,
   );
   return Number(record.address.split(':')[1] ?? DEFAULT_PORT);
 };
@@ -230,8 +230,8 @@ export const stopDevServer = async (
   grace_ms: number = DEV_STOP_MS,
 ): Promise<void> => {
   const end = await endProcess(server, grace_ms);
-  if (end === 'still there')
-    fail('internal', `The dev server (pid ${server.pid}) does not end.`, `kill -9 ${server.pid}`);
+  if (end === 'still running')
+    fail('internal', `The dev server (pid ${server.pid}) does not stop.`, `kill -9 ${server.pid}`);
   await removeRecord(home, server);
 };
 
@@ -292,4 +292,4 @@ const ready = async (address: string, child: ChildProcess): Promise<boolean> => 
 const sizeOf = async (path: string): Promise<number> => (await readFile(path).catch(() => Buffer.alloc(0))).byteLength;
 
 const lastLines = (log: string): string =>
-  log === '' ? 'it said nothing.' : log.split('\n').slice(-3).join(' ').slice(-500);
+  log === '' ? 'it printed nothing.' : log.split('\n').slice(-3).join(' ').slice(-500);

@@ -38,7 +38,7 @@ const bounded = (error: unknown, causesLeft: number): ApplicationFailure => {
   const failure = ApplicationFailure.create({
     message: cut(from.message, BOUNDS.reason_chars),
     nonRetryable: from.nonRetryable ?? false,
-    details: fits(from.details) ? (from.details ?? []) : ['(details left out: too large)'],
+    details: fits(from.details) ? (from.details ?? []) : ['(details omitted: too large)'],
     ...(from.type == null ? {} : { type: cut(from.type, BOUNDS.reason_chars) }),
     ...(delay == null ? {} : { nextRetryDelay: delay }),
     ...(from.category == null ? {} : { category: from.category }),

@@ -77,7 +77,7 @@ export class BlobPayloadCodec implements PayloadCodec {
       throw this.#raise(
         problem(
           'limit_reached',
-          `A value of ${data.byteLength} bytes is over the ${MAX_PAYLOAD_BYTES} bytes that one payload may hold.`,
+          `A value of ${data.byteLength} bytes exceeds the ${MAX_PAYLOAD_BYTES} bytes allowed in one payload.`,
           'Pass a reference to a stored file instead of its content.',
         ),
       );

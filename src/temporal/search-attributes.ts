@@ -54,13 +54,13 @@ export const ensureSearchAttributes = async (
     for (const end = performance.now() + ATTRIBUTES_APPEAR_MS; ; found = await types()) {
       const other = NAMES.find((name) => found[name] !== undefined && found[name] !== KEYWORD);
       if (other !== undefined) {
-        tell(`Search attribute ${other} exists with another type than Keyword: runs go without search attributes.`);
+        tell(`Search attribute ${other} is not of type Keyword: runs have no search attributes.`);
         return false;
       }
       if (NAMES.every((name) => found[name] === KEYWORD)) return true;
       if (performance.now() > end) {
         tell(
-          `The server did not show its new search attributes within ${ATTRIBUTES_APPEAR_MS} ms: runs go without them.`,
+          `The server did not show its new search attributes within ${ATTRIBUTES_APPEAR_MS} ms: runs do not use them.`,
         );
         return false;
       }
@@ -68,7 +68,7 @@ export const ensureSearchAttributes = async (
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    tell(`Search attributes may not be listed or created here (${why.slice(0, 200)}): runs go without them.`);
+    tell(`Search attributes cannot be listed or created here (${why.slice(0, 200)}): runs do not use them.`);
     return false;
   }
 };
@@ -110,7 +110,7 @@ export const awaitUsable = async (connection: ConnectionLike, namespace: string)
         taskQueue: PROBE,
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
         workflowExecutionTimeout: '1 minute',
-        staticSummary: 'A worker asked whether runs may carry search attributes',
+        staticSummary: 'A worker checked whether runs can have search attributes',
         typedSearchAttributes: NAMES.map((name) => ({
           key: defineSearchAttributeKey(name, 'KEYWORD'),
           value: 'probe',

@@ -58,8 +58,8 @@ const loadConfiguration = (env: Environment): ClientConnectConfig => {
     const why = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
     return fail(
       'config_invalid',
-      `Temporal's client configuration (${file}, TEMPORAL_* variables) cannot be used: ${why}`,
-      `Correct the file or variable, or do without the file: ${NO_FILE}`,
+      `Temporal's client configuration (${file}, TEMPORAL_* variables) is invalid: ${why}`,
+      `Correct the file or variable, or ignore the file: ${NO_FILE}`,
     );
   }
 };

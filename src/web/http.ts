@@ -109,14 +109,14 @@ export const readJson = async (request: IncomingMessage): Promise<unknown> => {
   try {
     return JSON.parse(Buffer.concat(parts).toString('utf8')) as unknown;
   } catch {
-    return fail('usage', 'The body is no JSON.');
+    return fail('usage', 'The body is not JSON.');
   }
 };
 
 export const problemOf = (error: unknown): Problem =>
   error instanceof ProblemError
     ? error.problem
-    : problem('internal', 'The review page failed; the terminal that it was started from says why.');
+    : problem('internal', 'The review page failed; see the terminal that it was started from.');
 
 // What a request must be before anything else is looked at: meant for this server, and not sent by another site. Pure.
 
@@ -160,18 +160,18 @@ export const refusalOf = (
 ): readonly [number, string] | null => {
   if (url.length > WEB_URL_CHARS) return [414, 'The address is too long.'];
   const host = (headers.host ?? '').toLowerCase();
-  if (!place.hosts.has(host)) return [421, 'This server does not answer under that name.'];
-  if (!methods.includes(method)) return [405, 'Only GET and POST are answered.'];
+  if (!place.hosts.has(host)) return [421, 'This server does not respond to that host name.'];
+  if (!methods.includes(method)) return [405, 'Only GET and POST are allowed.'];
   const { origin } = headers;
-  if (origin !== undefined && !place.origins.has(origin.toLowerCase())) return [403, 'Another site asked for this.'];
-  if (method !== 'GET' && method !== 'HEAD' && origin === undefined)
-    return [403, 'A change must say which page it comes from (Origin).'];
+  if (origin !== undefined && !place.origins.has(origin.toLowerCase()))
+    return [403, 'This request came from another site.'];
+  if (method !== 'GET' && method !== 'HEAD' && origin === undefined) return [403, 'A change needs an Origin header.'];
   const site = headers['sec-fetch-site'];
   // A link on another page may lead here; nothing else of another site may.
   const visit =
     method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !visit)
-    return [403, 'Another site asked for this.'];
+    return [403, 'This request came from another site.'];
   return null;
 };
 
@@ -224,7 +224,7 @@ export const listen = (server: Server, host: string, port: number): Promise<numb
           problem(
             'usage',
             `The review page cannot listen on ${bracketed(host)}:${port} (${error.code ?? error.message}).`,
-            'Name another with --port, or 0 for any free one.',
+            'Choose another with --port, or 0 for any free port.',
           ),
         ),
       );

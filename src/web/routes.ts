@@ -41,7 +41,9 @@ const DECIDE = z.strictObject({
 });
 
 const keyOf = (text: string | undefined): StepKey =>
-  text !== undefined && text.length >= 32 && isStepKey(text) ? text : fail('run_unknown', 'That is no key of a run.');
+  text !== undefined && text.length >= 32 && isStepKey(text)
+    ? text
+    : fail('run_unknown', 'That is not the key of a run.');
 
 const runOf = async (emend: Emend, text: string | undefined): Promise<ResolvedRun> => {
   const key = keyOf(text);
@@ -54,13 +56,13 @@ const proposalOf = async (emend: Emend, run: ResolvedRun, id: string | undefined
   const versions = versionsTo(run, (await showRun(emend, run)).proposal);
   return (
     versions.findLast(({ proposal }) => proposal.id === id)?.proposal ??
-    fail('answer_not_accepted', 'The run has another proposal by now.', 'Look at the run again.')
+    fail('answer_not_accepted', 'The run has a newer proposal.', 'Reload the run.')
   );
 };
 
 const decideRoute: Route = async ({ request, response, person, signs, source }, [key]) => {
   const given = DECIDE.safeParse(await readJson(request));
-  if (!given.success) return fail('usage', `The answer is not as it should be: ${z.prettifyError(given.error)}`);
+  if (!given.success) return fail('usage', `The answer is invalid: ${z.prettifyError(given.error)}`);
   const emend = await source();
   const options: DecideOptions = { ...given.data, by: { name: person, from: 'web' }, sign: signs };
   sendJson(response, await decide(emend, await runOf(emend, key), options));
@@ -175,6 +177,6 @@ export const answerRoute = async (context: RouteContext): Promise<void> => {
   })).filter(({ found }) => found !== null);
   const match = matching.find(({ wanted }) => wanted === method);
   if (match?.found) await match.route(context, match.found.slice(1));
-  else if (matching.length > 0) refuse(context.response, 405, 'This address takes another method.');
-  else refuse(context.response, 404, 'There is nothing at this address.');
+  else if (matching.length > 0) refuse(context.response, 405, 'This address requires another method.');
+  else refuse(context.response, 404, 'Not found.');
 };

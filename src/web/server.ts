@@ -100,12 +100,12 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     // Nobody guesses a token: the right one lets in whatever was tried before it. A secret may be a word, so it is not even looked at.
     const byToken = 'token' in given.data ? sessions.byToken(given.data.token, options.person) : null;
     if (byToken === null && !logins.take(from(request))) {
-      http.refuse(response, 429, 'Too many tries.');
+      http.refuse(response, 429, 'Too many attempts.');
       return;
     }
     const opened = 'token' in given.data ? byToken : sessions.bySecret(given.data.secret, given.data.name);
     if (opened === null) {
-      http.refuse(response, 401, 'That is not it, or it was used before.');
+      http.refuse(response, 401, 'Invalid, or already used.');
       return;
     }
     const secure = publicUrl?.startsWith('https:') === true ? '; Secure' : '';
@@ -123,12 +123,12 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     const session = sessions.find(cookie, typeof key === 'string' ? key : undefined);
     const post = request.method === 'POST';
     if (refusal !== null) http.refuse(response, ...refusal);
-    else if (url === null) http.refuse(response, 400, 'That is no address.');
+    else if (url === null) http.refuse(response, 400, 'Invalid address.');
     else if (!(session === null ? strangers.take(from(request)) : session.rate.take()))
       http.refuse(response, 429, 'Too many requests.');
     else if (!url.pathname.startsWith('/api/')) sendAsset(request, response, assets, url.pathname);
     else if (url.pathname === '/api/login' && post) await login(request, response);
-    else if (session === null) http.refuse(response, 401, 'Not let in (any more).');
+    else if (session === null) http.refuse(response, 401, 'Not signed in, or no longer.');
     else if (url.pathname === '/api/logout' && post) {
       sessions.end(cookie);
       http.sendJson(response, {}, { 'set-cookie': `${at.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0` });
@@ -191,15 +191,15 @@ const checkPlace = ({ host, secret, publicUrl }: WebOptions): void => {
   if (secret === null)
     fail(
       'usage',
-      `Whoever reaches ${publicUrl ?? host} could change files and run commands here, so a secret is needed.`,
-      'Set EMEND_WEB_SECRET to a long random text (`openssl rand -hex 32`), and put a proxy with TLS before it; or leave out --host.',
+      `Anyone who reaches ${publicUrl ?? host} could change files and run commands here, so a secret is required.`,
+      'Set EMEND_WEB_SECRET to a long random text (`openssl rand -hex 32`), and put a TLS proxy in front of it; or omit --host.',
     );
   else if (secret.length < WEB_SECRET_CHARS)
-    fail('usage', `EMEND_WEB_SECRET has ${secret.length} characters; at least ${WEB_SECRET_CHARS} are needed.`);
+    fail('usage', `EMEND_WEB_SECRET has ${secret.length} characters; at least ${WEB_SECRET_CHARS} are required.`);
   if ((host === '0.0.0.0' || host === '::') && publicUrl === null)
     fail(
       'usage',
-      `--host ${host} is every address of this machine, so the name that people use must be told.`,
+      `--host ${host} is every address of this machine, so the public name is required.`,
       'Add --public-url http://NAME:PORT.',
     );
 };
@@ -215,7 +215,7 @@ const urlOf = ({ url }: IncomingMessage): URL | null => {
 const sendAsset = (request: IncomingMessage, response: ServerResponse, assets: Assets, path: string): void => {
   const asset = assets.get(path);
   if (asset === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) {
-    http.refuse(response, asset === undefined ? 404 : 405, 'There is nothing at this address.');
+    http.refuse(response, asset === undefined ? 404 : 405, 'Not found.');
     return;
   }
   const brotli = /\bbr\b/.test(request.headers['accept-encoding'] ?? '') ? asset.brotli : null;
@@ -254,11 +254,7 @@ const builtPage = (): string =>
 /** By path, `/` being the page itself. Throws ProblemError `internal` where it was not built. */
 export const loadAssets = async (dir: string = builtPage()): Promise<Assets> => {
   const entries = await readdir(dir, { recursive: true, encoding: 'utf8' }).catch(() =>
-    fail(
-      'internal',
-      `The review page is not at ${dir}.`,
-      'In a checkout run `npm run build`; otherwise install again.',
-    ),
+    fail('internal', `Review page not found at ${dir}.`, 'In a checkout run `npm run build`; otherwise reinstall.'),
   );
   const assets = new Map<string, Asset>();
   for (const name of entries) {

@@ -41,7 +41,7 @@ export const startUi = async (options: UiOptions): Promise<ServedUi> => {
     const refused = refusalOf(request, placeOf(options.host, at.port, null), UI_METHODS);
     if (refused !== null) return refused;
     if (!(session?.rate ?? options.strangers(request)).take()) return [429, 'Too many requests.'];
-    return session === null ? [401, 'The Temporal UI opens in a browser that the review page has let in.'] : null;
+    return session === null ? [401, 'The Temporal UI opens only in a browser signed in to the review page.'] : null;
   };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refused = refusal(request, options.session(cookieOf(request.headers, at.cookie)));
@@ -64,8 +64,8 @@ export const startUi = async (options: UiOptions): Promise<ServedUi> => {
 };
 
 const UI_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
-const NO_UI = [404, 'No dev server of this home shows a Temporal UI now.'] as const;
-const NO_ANSWER = 'The Temporal UI does not answer.';
+const NO_UI = [404, 'No dev server of this home serves a Temporal UI now.'] as const;
+const NO_ANSWER = 'The Temporal UI is not reachable.';
 /** Of one connection, not of what goes over it. */
 const HOP = ['connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'proxy-authorization', 'host', 'referer'];
 

@@ -82,7 +82,7 @@ function installRuntime(): void {
 /** A home that is not mounted looks like one that was never used: whoever starts a worker in it should know. */
 async function sayNewHome(home: string, logger: Logger): Promise<void> {
   if ((await orNull(realSys.stat(homePaths(home).hostId))) !== null) return;
-  logger.warn({ home }, 'a new home: runs that were started in another one wait for a worker of that one');
+  logger.warn({ home }, 'new home: runs started in another home wait for a worker there');
 }
 
 /** Installs Temporal's runtime, one a process. Throws ProblemError: no_server, home_unusable, store_unusable, config_invalid. */
@@ -101,7 +101,7 @@ export async function createWorker(options: WorkerOptions): Promise<RunningWorke
 
   const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms, blobs });
   const { connection, namespace, address, uiUrl } = connected;
-  if (connected.assumed === true) logger.warn(`works for the server${byDefault(connected)}`);
+  if (connected.assumed === true) logger.warn(`connected to the server${byDefault(connected)}`);
   const attributes = await ensureSearchAttributes(connection, namespace, (why) => {
     logger.warn(why);
   });
@@ -158,14 +158,14 @@ export async function createWorker(options: WorkerOptions): Promise<RunningWorke
 /** Looks once for workspaces that ended runs still hold; what it finds and what goes wrong is logged. */
 async function reportStaleLocks(endedRuns: EndedRuns, logger: Logger): Promise<void> {
   const holds = await endedRuns.sweep().catch((error: unknown) => {
-    logger.error({ err: error }, 'ended runs could not be looked at');
+    logger.error({ err: error }, 'could not check ended runs');
     return null;
   });
   if (holds === null) return;
-  if (holds.note !== null) logger.warn(`Not every held workspace was looked at: ${holds.note}`);
+  if (holds.note !== null) logger.warn(`Not every locked workspace was checked: ${holds.note}`);
   for (const { stepKey, workspace, ended, because } of holds.released)
-    logger.warn({ stepKey, workspace, ended, because }, 'released the workspace of an ended run');
-  for (const worktree of holds.worktrees) logger.warn(worktree, 'looked at a worktree of an ended plan');
+    logger.warn({ stepKey, workspace, ended, because }, 'unlocked the workspace of an ended run');
+  for (const worktree of holds.worktrees) logger.warn(worktree, 'checked a worktree of an ended plan');
   for (const { stepKey, workspace, ended, files } of holds.held)
-    logger.warn({ stepKey, workspace, ended, files }, 'an ended run still holds a workspace: see `emend recover`');
+    logger.warn({ stepKey, workspace, ended, files }, 'an ended run still locks a workspace: see `emend recover`');
 }

@@ -77,7 +77,7 @@ export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, c
     const [first] = failures;
     if (!asked && first !== undefined) throw first;
     if (first !== undefined) throw stuck(first.message);
-    if (how === 'late') throw stuck(`something that it does has not ended ${stop_ms} ms after it was asked to`);
+    if (how === 'late') throw stuck(`an activity has not ended ${stop_ms} ms after it was asked to stop`);
     if (closed !== null) throw stuck(wordsOf(closed));
   };
   const done = run();

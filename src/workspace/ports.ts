@@ -19,12 +19,12 @@ export interface WorkspaceLock extends HeldLock {
   readonly continues?: number;
 }
 /**
- * What can be said of the run that holds a workspace. `finished`: it came to its own end. `elsewhere`: it worked from another
+ * What can be said of the run that holds a workspace. `finished`: it ended normally. `elsewhere`: it worked from another
  * `EMEND_HOME`, and only there is known what it applied.
  */
 export type HolderState =
   | { readonly state: 'open' }
-  /** `undo`: it was aborted without its host; what it applied is to be put back. */
+  /** `undo`: it was aborted while its host was unreachable; what it applied is to be put back. */
   | {
       readonly state: 'ended';
       readonly how: string;
@@ -127,7 +127,7 @@ export interface Workspace {
   ): Promise<LockAttempt & { readonly taken: boolean }>;
   readLock(workspace: string): Promise<WorkspaceLock | null>;
   /**
-   * Recovers the transactions of a step whose run has ended, and ends its lock where nothing of it is applied and not committed.
+   * Recovers the transactions of a step whose run has ended, and ends its lock where nothing of it was applied and not committed.
    * `finished`: the run came to its own end, so what it left is as it should be.
    */
   releaseEnded(workspace: string, holder: WorkspaceLock, finished: boolean): Promise<LockEnd>;

@@ -53,13 +53,13 @@ const read = () => {
 test('outside a git repository: refused by the command line before a server is asked, and by the run', async () => {
   await write('p.md', PLAN);
   await expect(planOfPath(repo, 'p.md')).rejects.toThrow(
-    'p.md lies in no git repository, and each phase of a plan is committed.',
+    'p.md is not in a git repository, but each phase of a plan is committed.',
   );
   expect(await read()).toMatchObject({
     outcome: 'refused',
     problem: {
       code: 'not_a_repository',
-      message: `p: each phase of a plan is committed, and ${repo} is no git repository.`,
+      message: `p: each phase of a plan is committed, but ${repo} is not a git repository.`,
     },
   });
 });
@@ -69,7 +69,7 @@ test('a repository without a commit', async () => {
   await write('p.md', PLAN);
   expect(await read()).toMatchObject({
     outcome: 'refused',
-    problem: { message: `${repo} has no commit yet, and the phases of p are committed onto one.` },
+    problem: { message: `${repo} has no commit yet; the phases of p need one to build on.` },
   });
 });
 
@@ -80,7 +80,7 @@ test('a plan that is in no commit: its marks could not be committed alone', asyn
     outcome: 'refused',
     problem: {
       code: 'target_dirty',
-      message: "p: the plan's progress is committed, and these of its files are in no commit: p.md (untracked).",
+      message: "p: the plan's progress is committed, but these of its files are not in a commit: p.md (untracked).",
       next: 'Commit the plan first: git add, git commit.',
     },
   });
@@ -102,7 +102,7 @@ test('a missing stage file: the line that leads to it', async () => {
     'p/phase_1_a/phase_1_overview.md':
       '# Phase 1: A\n<!-- emend:body -->\n#### Stage 1: S [EXPANDED]\n**See**: [s](stage_1_s.md)\n',
   });
-  const message = 'p/phase_1_a/phase_1_overview.md:4: expected a file p/phase_1_a/stage_1_s.md, and there is none';
+  const message = 'p/phase_1_a/phase_1_overview.md:4: expected a file p/phase_1_a/stage_1_s.md, but it does not exist';
   await expect(planOfPath(repo, 'p')).rejects.toThrow(message);
   expect(await read()).toMatchObject({ outcome: 'refused', problem: { code: 'plan_invalid', message } });
 });

@@ -34,16 +34,14 @@ describe('emend init and emend new', () => {
     expect(readFileSync(join(dir, 'emend.yaml'), 'utf8')).toBe(CONFIG);
     expect(readFileSync(join(dir, 'jobs/first.md'), 'utf8')).toContain('\ntest: "npm test"\n');
     writeFileSync(join(dir, 'emend.yaml'), 'commit: true\n');
-    expect((await run(['init'], dir)).out).toContain('is there already, left as it is: emend.yaml');
+    expect((await run(['init'], dir)).out).toContain('already exists, unchanged: emend.yaml');
     expect(readFileSync(join(dir, 'emend.yaml'), 'utf8')).toBe('commit: true\n');
 
     await run(['new', 'job', 'jobs/010_greet-politely.md', '--file', 'a "b".js'], dir);
     expect(readFileSync(join(dir, 'jobs/010_greet-politely.md'), 'utf8')).toContain('# Greet politely\n');
     await run(['new', 'job', 'jobs/010_greet-politely.md'], dir, 2);
     // Nobody has written what should change: no model is paid for that.
-    expect((await run(['run', 'jobs/first.md'], dir, 2)).err).toContain(
-      'jobs/first.md does not say what should change',
-    );
+    expect((await run(['run', 'jobs/first.md'], dir, 2)).err).toContain('jobs/first.md does not describe a change');
     await run(['new', 'plan', 'plans/010_grow.md'], dir);
     expect((await run(['plan', 'check', 'plans/010_grow.md'], dir)).out).toContain('2 phases');
     await run(['new', 'thing', 'x.md'], dir, 2);

@@ -60,7 +60,7 @@ describe('what went wrong', () => {
     expect(explanation(explained).split('\n')).toEqual([
       'emend: job.md:2: a',
       'emend: job.md:3: b',
-      '  Mend the named line of the job file; docs/jobs.md lists every key.',
+      '  Fix the named line of the job file; docs/jobs.md lists every key.',
       'emend: job.md:4: c',
       '  Correct the path, or create files with `output_files`.',
     ]);
@@ -70,9 +70,7 @@ describe('what went wrong', () => {
     const bug = new Error('boom\nand more');
     const quiet = fakeIo();
     expect(reportError(quiet, bug, false)).toBe(1);
-    expect(quiet.printed.err).toBe(
-      'emend: Something unexpected went wrong: boom\n  Run it again with EMEND_DEBUG=1 to see where.\n',
-    );
+    expect(quiet.printed.err).toBe('emend: Unexpected error: boom\n  Run again with EMEND_DEBUG=1 for details.\n');
     const loud = fakeIo({ env: { EMEND_DEBUG: '1' } });
     reportError(loud, bug, false);
     expect(loud.printed.err).toContain('errors.test');

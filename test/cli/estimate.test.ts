@@ -88,7 +88,7 @@ test('budget_usd with a model whose price is not known is refused, and `models:`
   });
   const refused = await emend(cwd, 'run', 'job.md', '--estimate');
   expect(refused.exit).toBe(2);
-  expect(refused.err).toContain('job.md: budget_usd is 1, and what its model costs is not known.');
+  expect(refused.err).toContain('job.md: budget_usd is 1, and the price of its model is not known.');
   expect(refused.err).toContain('under `models:` in emend.yaml');
   writeFileSync(join(cwd, 'emend.yaml'), 'models: {unheard-of: {input_usd: 0, output_usd: 0}}\n');
   const priced = await emend(cwd, 'run', 'job.md', '--estimate');
@@ -102,7 +102,7 @@ test('a plan: the sum of its open phases; refused as its run would be', async ()
   const { exit, out, err } = await emend(cwd, 'plan', 'run', 'plans/001_two.md', '--estimate');
   expect([exit, err]).toEqual([0, '']);
   expect(out).toMatch(
-    /^plans\/001_two: 2 phases: about 2 model calls, [\d,]+ tokens in, 2,000 out, \$0\.03\d\d, if none fails\n$/,
+    /^plans\/001_two: 2 phases: about 2 model calls, [\d,]+ tokens in, 2,000 out, \$0\.03\d\d, if no phase fails\n$/,
   );
   const unpriced = await emend(cwd, 'plan', 'run', 'plans/001_two.md', '--estimate', '--set', 'budget_usd=1');
   expect(unpriced.exit).toBe(0);
@@ -117,10 +117,10 @@ test('doctor says when the prices are older than 90 days, and they hold up nothi
   expect(prices(published + 90 * day)).toEqual({
     ok: true,
     found: 'genai-prices 0.2.3 (PyPI) of 2026-11-10, 90 days old',
-    mend: null,
+    fix: null,
   });
   expect(prices(published + 91 * day)).toMatchObject({
     ok: true,
-    mend: expect.stringContaining('`models:` in emend.yaml'),
+    fix: expect.stringContaining('`models:` in emend.yaml'),
   });
 });

@@ -28,7 +28,7 @@ test.each(cases.map((each) => [each[1].situation, each[1].line, each[0], each] a
 test('who names no decision is shown its id, the hash of the proposal and the files before anything is sent', async () => {
   const { out, asked } = await played('waits', 'approve RUN', { isTty: true, typed: ['n'] });
   expect(out).toMatch(
-    /^waits for you: approval {3}\(decision 1-abcdabcd\)\n {2}proposal 11111111: 1 file, \+1 -1\n.*a\.txt/s,
+    /^waiting for you: approval {3}\(decision 1-abcdabcd\)\n {2}proposal 11111111: 1 file, \+1 -1\n.*a\.txt/s,
   );
   expect(asked).toEqual(['approve? [y/N] ']);
   // What would be applied, not only its name.

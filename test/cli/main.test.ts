@@ -71,7 +71,7 @@ describe('the command line', () => {
     await writeFile(join(cwd, 'job.md'), '---\ntarget_files: [gone.ts]\n---\nDo it.\n');
     const io = fakeIo({ env, cwd });
     expect(await main(['run', 'job.md', '--dev'], io)).toBe(2);
-    expect(io.printed.err).toContain('job.md:2: target_files: expected an existing file, there is no gone.ts');
+    expect(io.printed.err).toContain('job.md:2: target_files: expected an existing file, gone.ts');
     expect(await readdir(cwd)).toEqual(['job.md']);
     await expect(readdir(env.EMEND_HOME)).rejects.toThrow('ENOENT');
   });
@@ -142,7 +142,7 @@ describe('--set', () => {
       ...{ maxAttemptsPerFile: 3, requireCompleteSentinel: false },
     });
     expect(await problemOf(async () => decisionSettings(['requireCompleteSentinel=false']))).toMatchObject({
-      ...{ code: 'usage', message: expect.stringContaining('is for runs') },
+      ...{ code: 'usage', message: expect.stringContaining('applies to runs') },
     });
     for (const bad of ['model=x', 'command=ls', 'nothing', 'concurrency=0', 'concurrency=x'])
       expect(await problemOf(async () => runOverrides([bad]))).toMatchObject({ code: 'usage' });

@@ -61,7 +61,7 @@ describe('emend patch', () => {
     put('docs/a.md', 'a\n');
     const answer = (path: string): string => `FILE ${path}\nnew\nEND FILE\n`;
     expect((await patch(answer('README.MD'), '--check')).err).toContain(
-      'README.MD is new, and Readme.md is the same name where letter case does not count',
+      'README.MD is new, and Readme.md is the same name where letter case is ignored',
     );
     expect((await patch(answer('Docs/b.md'), '--check')).err).toContain('Docs is new, and docs is the same name');
     expect((await patch(answer('docs/b.md'), '--check')).err).not.toContain('is new, and');
@@ -77,7 +77,7 @@ describe('emend patch', () => {
       exit: 0,
       out: `  a.txt  edit  +1  -1
   used line_drift in a.txt:1: right text, wrong line number
-Applied to 1 file in ${work}. \`emend undo\` puts them back.
+Applied to 1 file in ${work}. \`emend undo\` reverts it.
 `,
       err: '',
     });
@@ -85,7 +85,7 @@ Applied to 1 file in ${work}. \`emend undo\` puts them back.
     expect(await emend(['undo'])).toMatchObject({ exit: 0, err: '' });
     expect(get('a.txt')).toBe('one\r\ntwo\r\nthree');
     const again = await emend(['undo']);
-    expect(again).toMatchObject({ exit: 0, out: `Nothing is left to undo in ${work}.\n` });
+    expect(again).toMatchObject({ exit: 0, out: `Nothing to undo in ${work}.\n` });
     expect(readdirSync(work)).toEqual(['a.txt']);
   });
 
@@ -193,7 +193,7 @@ Applied to 1 file in ${work}. \`emend undo\` puts them back.
       reasons: [{ code: 'context_mismatch', path: 'a.txt' }],
     });
     expect([get('a.txt'), get('b.txt')]).toEqual(['one\n2\nthree\n', 'b\n']);
-    expect((await emend(['undo'])).out).toContain('Nothing is left to undo');
+    expect((await emend(['undo'])).out).toContain('Nothing to undo');
   });
 
   test.each([
@@ -303,7 +303,7 @@ Applied to 1 file in ${work}. \`emend undo\` puts them back.
   test('a file that the answer leaves as it is: nothing to change, exit 0', async () => {
     put('a.txt', 'one\n');
     expect(await patch('FILE a.txt\none\nEND FILE\n')).toMatchObject({ exit: 0 });
-    expect((await emend(['undo'])).out).toContain('Nothing is left');
+    expect((await emend(['undo'])).out).toContain('Nothing to undo');
   });
 
   test('a cut answer is not applied', async () => {
@@ -327,7 +327,7 @@ describe('emend undo', () => {
     expect(get('a.txt')).toBe('one\nTWO\nthree\n');
     expect((await emend(['undo'])).exit).toBe(0);
     expect(get('a.txt')).toBe('one\ntwo\nthree\n');
-    expect((await emend(['undo'])).out).toContain('Nothing is left to undo');
+    expect((await emend(['undo'])).out).toContain('Nothing to undo');
   });
 
   test('a file that was touched is named, and nothing is written', async () => {
@@ -372,7 +372,7 @@ describe('emend undo', () => {
     await patch(DIFF);
     const other = join(dir, 'other');
     mkdirSync(other);
-    expect((await emend(['undo', '--workspace', other])).out).toContain('Nothing is left to undo');
+    expect((await emend(['undo', '--workspace', other])).out).toContain('Nothing to undo');
     expect(get('a.txt')).toBe('one\nTWO\nthree\n');
   });
 });

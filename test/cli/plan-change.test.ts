@@ -92,9 +92,9 @@ describe('expand and collapse', () => {
     [['expand', 'phase', 'p.md'], 'Give its number, or --auto'],
     [['expand', 'phase', 'p.md', '1.2'], 'expected the number of a phase'],
     [['expand', 'stage', 'p.md', '1'], 'expected PHASE.STAGE'],
-    [['expand', 'phase', 'p.md', '7'], 'p.md:1: there is no Phase 7'],
+    [['expand', 'phase', 'p.md', '7'], 'p.md:1: Phase 7'],
     [['collapse', 'phase', 'p.md', '1'], 'p.md:16: Phase 1 is not expanded'],
-    [['expand', 'phase', 'gone.md', '1'], 'There is no plan gone.md'],
+    [['expand', 'phase', 'gone.md', '1'], 'Plan gone.md'],
   ])('refused: %j', async (args, message) => {
     const cwd = folderWith({ 'p.md': EVERYTHING });
     const { exit, err } = await emend(cwd, ...args);
@@ -114,7 +114,7 @@ describe('--auto', () => {
     expect([exit, told.parts.map(({ phase }) => phase), told.files.length]).toEqual([0, [2, 3], 4]);
     expect(told.parts[0]?.why).toBe('score 19.4 is above 2, 4 tasks are more than 2');
     expect((await emend(cwd, 'expand', 'phase', '010_demo', '--auto')).out).toBe(
-      'No phase is to be expanded by the rules.\n',
+      'The rules select no phase to be expanded.\n',
     );
   });
 
@@ -122,7 +122,7 @@ describe('--auto', () => {
     const cwd = folderWith({
       '010_demo.md': MANY.replace('### Phase 3: Testing', '#### Stage 4: More\n- [ ] m\n### Phase 3: Testing'),
     });
-    expect((await emend(cwd, 'expand', 'stage', '010_demo.md', '--auto')).out).toContain('No stage');
+    expect((await emend(cwd, 'expand', 'stage', '010_demo.md', '--auto')).out).toContain('no stage');
     await emend(cwd, 'expand', 'phase', '010_demo.md', '2');
     const { out } = await emend(cwd, 'expand', 'stage', '010_demo.md', '--auto');
     expect(out.match(/^expanded Stage \d of Phase 2: 4 stages are more than 3$/gm)).toHaveLength(4);
@@ -134,7 +134,7 @@ describe('--auto', () => {
     await emend(cwd, 'expand', 'phase', '010_demo.md', '1');
     await emend(cwd, 'expand', 'phase', '010_demo.md', '3');
     expect((await emend(cwd, 'collapse', 'phase', '010_demo.md', '3', '--auto')).out).toContain(
-      'No phase is to be collapsed',
+      'no phase to be collapsed',
     );
     expect((await emend(cwd, 'collapse', 'phase', '010_demo.md', '--auto')).out).toContain(
       'collapsed Phase 1: completed',

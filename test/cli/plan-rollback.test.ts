@@ -90,7 +90,7 @@ test('one new commit takes back files, marks and boxes; what a person has beside
     files: ['plans/010_demo.md', 'src/one.js', 'src/two.js', 'summaries/010_partial.md'],
   });
   expect(git('rev-list', 'HEAD~1').trim()).toBe(before);
-  expect(git('log', '-1', '--format=%B')).toContain('Take back Phase 2: Two\n\nPlan plans/010_demo.\n');
+  expect(git('log', '-1', '--format=%B')).toContain('Revert Phase 2: Two\n\nPlan plans/010_demo.\n');
   expect(git('log', '-1', '--format=%b')).toContain(`This reverts commit ${two}.`);
   expect(read('src/one.js')).toBe('one\n');
   expect(existsSync(join(cwd, 'src/two.js'))).toBe(false);
@@ -105,7 +105,7 @@ test('one new commit takes back files, marks and boxes; what a person has beside
   // Nothing of it stands any more, so there is nothing to take back twice.
   const again = await emend('rollback', 'plans/010_demo.md', '2');
   expect([again.exit, again.out]).toEqual([2, '']);
-  expect(again.err).toContain('No commit of Phase 2 (Two) stands in the branch');
+  expect(again.err).toContain('No commit of Phase 2 (Two) is in the branch');
   const first = await emend('rollback', 'plans/010_demo.md', '1');
   expect([first.exit, first.err]).toEqual([0, '']);
   expect(existsSync(join(cwd, 'src/one.js'))).toBe(false);
@@ -149,8 +149,8 @@ test('signed where git is told so, or emend.yaml says it', async () => {
   put('emend.yaml', 'sign: true\n');
   expect(await emend('rollback', 'plans/010_demo.md', '1')).toMatchObject({ exit: 0, err: '' });
   expect(git('log', '-3', '--format=%G? %s').split('\n').slice(0, 3)).toEqual([
-    'G Take back Phase 1: One',
-    'G Take back Phase 2: Two',
+    'G Revert Phase 1: One',
+    'G Revert Phase 2: Two',
     expect.stringMatching(/^N Mark Phase 2/),
   ]);
 }, 60_000);
@@ -164,13 +164,13 @@ describe('refused, and nothing is changed', () => {
         put('src/two.js', 'two\nand mine\n');
         commit('Mine');
       },
-      ['Files of Phase 2 (Two) were changed since: ', '(Mine)', 'Take that back first: git revert '],
+      ['Files of Phase 2 (Two) have changed since: ', '(Mine)', 'Revert it first: git revert '],
     ],
     [
       'a later phase on a file of it',
       '1',
       () => undefined,
-      ['Files of Phase 1 (One) were changed since: ', 'emend plan rollback plans/010_demo.md 2'],
+      ['Files of Phase 1 (One) have changed since: ', 'emend plan rollback plans/010_demo.md 2'],
     ],
     [
       'a file of it that is not committed',
@@ -186,7 +186,7 @@ describe('refused, and nothing is changed', () => {
       () => {
         put('plans/010_demo.md', `${PLAN}\nMine.\n`);
       },
-      ['plans/010_demo.md holds changes that are not committed', 'Commit or stash them'],
+      ['plans/010_demo.md has uncommitted changes', 'Commit or stash them'],
     ],
     [
       'a phase that is done and builds on it',
@@ -198,9 +198,9 @@ describe('refused, and nothing is changed', () => {
         );
         commit('It builds on it');
       },
-      ['Phase 2 (Two) is done and builds on Phase 1', 'emend plan rollback plans/010_demo.md 2'],
+      ['Phase 2 (Two) is done and depends on Phase 1', 'emend plan rollback plans/010_demo.md 2'],
     ],
-    ['no such phase', '7', () => undefined, ['There is no Phase 7', 'its phases are 1, 2']],
+    ['no such phase', '7', () => undefined, ['has no Phase 7', 'its phases are 1, 2']],
     ['no number', 'x', () => undefined, ['expected the number of a phase, received "x"']],
   ])('%s', async (_, number, prepare, said) => {
     prepare();
@@ -221,7 +221,7 @@ test('killed once its files are there and before its commit: typed again, it goe
     workspace: cwd,
     commits: [two],
     isKept: () => false,
-    message: 'Take back Phase 2: Two',
+    message: 'Revert Phase 2: Two',
     holder,
     sign: false,
   };

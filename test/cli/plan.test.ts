@@ -79,21 +79,21 @@ describe('emend plan check', () => {
   });
 
   test.each([
-    ['no phases', { 'p.md': '# A\n' }, 'p.md:1: expected a heading `### Phase N: Name`, and found none'],
+    ['no phases', { 'p.md': '# A\n' }, 'p.md:1: expected a heading `### Phase N: Name`, found none'],
     ['an empty file', { 'p.md': '' }, 'p.md:1: expected a heading'],
     [
       '5 MB',
       { 'p.md': '### Phase 1: A\n'.repeat(350_000) },
-      'p.md:1: expected at most 1048576 bytes, and p.md has 5250000; split the plan',
+      'p.md:1: expected at most 1048576 bytes, but p.md has 5250000; split the plan',
     ],
-    ['not UTF-8', { 'p.md': Uint8Array.of(0x23, 0xff, 0xfe) }, 'p.md:1: expected UTF-8, and p.md is something else'],
-    ['a NUL', { 'p.md': '### Phase 1: A\0\n' }, 'p.md:1: expected text, and p.md holds a NUL character'],
+    ['not UTF-8', { 'p.md': Uint8Array.of(0x23, 0xff, 0xfe) }, 'p.md:1: expected UTF-8, but p.md has another encoding'],
+    ['a NUL', { 'p.md': '### Phase 1: A\0\n' }, 'p.md:1: expected text, but p.md contains a NUL character'],
     [
       'no **See**',
       { 'p/p.md': '### Phase 1: A [EXPANDED]\n' },
       'p/p.md:1: expected `**See**: [file](file)` under a heading that is [EXPANDED], received none',
     ],
-    ['a missing phase file', { 'p/p.md': PHASE }, 'p/p.md:2: expected a file p/phase_1_a.md, and there is none'],
+    ['a missing phase file', { 'p/p.md': PHASE }, 'p/p.md:2: expected a file p/phase_1_a.md, but it does not exist'],
     [
       'a link out of the folder',
       { 'p/p.md': PHASE.replace('(p', '(../p') },
@@ -125,17 +125,17 @@ describe('emend plan check', () => {
         ...{ 'p/p.md': PHASE, 'p/phase_1_a.md': STAGE },
         'p/stage_1_s.md': '# Stage 1: S\n## Stage 1: S [EXPANDED]\n**See**: [s](stage_1_s.md)\n',
       },
-      'p/stage_1_s.md:3: **See**: expected a file of its own, and p/stage_1_s.md is read for another part already',
+      'p/stage_1_s.md:3: **See**: expected a separate file, but p/stage_1_s.md already belongs to another part',
     ],
     [
       'a phase that leads to the plan',
       { 'p/p.md': PHASE.replace('phase_1_a', 'p') },
-      'p/p.md:2: **See**: expected a file of its own, and p/p.md is read for another part already',
+      'p/p.md:2: **See**: expected a separate file, but p/p.md already belongs to another part',
     ],
     [
       'two phases with one file',
       { 'p/p.md': PHASE + PHASE.replace('1: A', '2: B'), 'p/phase_1_a.md': '# Phase 1: A\n' },
-      'p/p.md:4: **See**: expected a file of its own, and p/phase_1_a.md is read for another part already',
+      'p/p.md:4: **See**: expected a separate file, but p/phase_1_a.md already belongs to another part',
     ],
     ['stages that wait for each other', { 'p.md': CIRCLE }, /p\.md:3: .*[^]*p\.md:5: /],
     [
@@ -146,7 +146,7 @@ describe('emend plan check', () => {
     [
       'one number twice',
       { 'p.md': '### Phase 1: A\n### Phase 1: B\n' },
-      'p.md:2: expected each number once, and line 1 is Phase 1 already',
+      'p.md:2: expected each number once, but line 1 is already Phase 1',
     ],
     [
       'a phase that waits for itself, in a file of its own',
@@ -172,7 +172,7 @@ describe('emend plan check', () => {
   test('a missing plan', async () => {
     const { exit, err } = await emend(folderWith({}), 'check', 'p.md');
     expect(exit).toBe(2);
-    expect(err).toContain('There is no plan p.md');
+    expect(err).toContain('Plan p.md');
   });
 
   test('a phase file that is a symbolic link out of the folder', async () => {

@@ -107,7 +107,7 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
       headRefName: BRANCH,
       draft: true,
       title: 'Greet "politely"',
-      body: 'Made by `emend run` (abcd1234), approved and tested: pass.',
+      body: 'Created by `emend run` (abcd1234), approved and tested: pass.',
     });
     const there = execFileSync('git', ['-C', at('remote.git'), 'rev-parse', BRANCH], { encoding: 'utf8' });
     expect(there).toBe(git('rev-parse', 'HEAD'));
@@ -136,7 +136,7 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     execFileSync('git', ['-C', at('remote.git'), 'update-ref', '-d', `refs/heads/${BRANCH}`]);
     await expect(published()).rejects.toMatchObject({
       problem: {
-        message: 'There is a pre-push hook (.git/hooks/pre-push), which Emend does not run: nothing is pushed.',
+        message: 'There is a pre-push hook (.git/hooks/pre-push), which Emend does not run: nothing was pushed.',
         next: expect.stringMatching(/^Push it yourself: git push origin [0-9a-f]{12}:refs.heads.emend.greet$/),
       },
     });
@@ -151,7 +151,10 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     const path = at('bin');
     execFileSync('sh', ['-c', `mkdir -p "${path}" && ln -sf "${only}" "${path}/git"`]);
     await expect(published({ PATH: path })).rejects.toMatchObject({
-      problem: { message: 'There is no `gh` to open a pull request with.', next: expect.stringContaining('is pushed') },
+      problem: {
+        message: 'Cannot open a pull request: `gh` is not installed.',
+        next: expect.stringContaining('is pushed'),
+      },
     });
   });
 });

@@ -24,13 +24,18 @@ export const QUIET_TABLE: readonly QuietRow[] = [
   {
     command: 'run',
     leavesOut:
-      'the title, the link, events, what each file does, what `--yes` or the policy approved, that of `--dev` nothing stays',
+      'the title, the link, events, progress of each file, what `--yes` or the policy approved, that `--dev` stops everything',
     cases: [
       { situation: 'committed', line: 'run job.md', loses: 'Grow', keeps: 'committed' },
-      { situation: 'tests_failed', line: 'run job.md', loses: 'Grow', keeps: 'its tests failed' },
+      {
+        situation: 'tests_failed',
+        line: 'run job.md',
+        loses: 'Grow',
+        keeps: 'tests failed: the change was rolled back',
+      },
       { situation: 'terminated', line: 'run job.md', loses: 'Grow', keeps: 'emend recover' },
       { situation: 'waits', line: 'run job.md', loses: 'Grow', keeps: 'emend approve ' },
-      { situation: 'waits', line: 'run job.md', typed: ['q'], loses: 'Grow', keeps: 'waits for you: approval' },
+      { situation: 'waits', line: 'run job.md', typed: ['q'], loses: 'Grow', keeps: 'waiting for you: approval' },
       {
         situation: 'waits',
         line: 'run job.md --policy policy.yaml',
@@ -39,7 +44,7 @@ export const QUIET_TABLE: readonly QuietRow[] = [
       },
       { situation: 'answered', line: 'run job.md --yes', loses: 'approved (--yes)', keeps: 'committed' },
       { situation: 'answered', line: 'run job.md --wait', loses: 'Grow', keeps: 'emend approve ' },
-      { situation: 'no_worker', line: 'run job.md', loses: 'Grow', keeps: 'is started and goes on' },
+      { situation: 'no_worker', line: 'run job.md', loses: 'Grow', keeps: 'is started and continues' },
     ],
   },
   {
@@ -50,16 +55,16 @@ export const QUIET_TABLE: readonly QuietRow[] = [
       { situation: 'answered', line: 'plan run plan.md --wait', loses: 'Plan', keeps: 'emend approve ' },
     ],
   },
-  { command: 'plan resume', leavesOut: 'the same, where it starts the plan again', cases: [] },
+  { command: 'plan resume', leavesOut: 'the same, if it starts the plan again', cases: [] },
   {
     command: 'plan pause',
-    leavesOut: 'how to take it back',
-    cases: [{ situation: 'paused', line: 'plan pause plan.md', loses: 'resume', keeps: 'pauses before' }],
+    leavesOut: 'how to reverse it',
+    cases: [{ situation: 'paused', line: 'plan pause plan.md', loses: 'resume', keeps: 'will pause before' }],
   },
   {
     command: 'plan stop',
-    leavesOut: 'how to take it back',
-    cases: [{ situation: 'paused', line: 'plan stop plan.md --after-phase', loses: 'resume', keeps: 'ends when' }],
+    leavesOut: 'how to reverse it',
+    cases: [{ situation: 'paused', line: 'plan stop plan.md --after-phase', loses: 'resume', keeps: 'will end after' }],
   },
   {
     command: 'list',
@@ -71,7 +76,7 @@ export const QUIET_TABLE: readonly QuietRow[] = [
   },
   {
     command: 'review',
-    leavesOut: 'how to go on with the run',
+    leavesOut: 'how to continue with the run',
     cases: [
       {
         situation: 'waits',
@@ -89,7 +94,7 @@ export const QUIET_TABLE: readonly QuietRow[] = [
   },
   {
     command: 'report',
-    leavesOut: 'that the file is written',
+    leavesOut: 'the confirmation',
     cases: [{ situation: 'waits', line: 'report RUN --out report.md', loses: 'wrote report.md', keeps: '' }],
   },
   {
@@ -104,10 +109,10 @@ export const QUIET_TABLE: readonly QuietRow[] = [
   },
   {
     command: 'patch',
-    leavesOut: 'that `emend undo` puts the files back',
+    leavesOut: 'the hint about `emend undo`',
     cases: [{ situation: 'answer', line: 'patch answer.txt', loses: 'emend undo', keeps: 'Applied to 1 file' }],
   },
-  { command: 'doctor', leavesOut: 'of `--model` the heading and what to write into `emend.yaml`', cases: [] },
+  { command: 'doctor', leavesOut: 'with `--model`, the heading and what to add to `emend.yaml`', cases: [] },
   {
     command: 'rehearse',
     leavesOut: "what to type in the worker's terminal",
@@ -122,37 +127,37 @@ export const QUIET_TABLE: readonly QuietRow[] = [
   },
   {
     command: 'dev',
-    leavesOut: "that Ctrl-C ends it, fetching the Temporal CLI, the worker's log below warnings",
+    leavesOut: "that Ctrl-C stops it, fetching the Temporal CLI, the worker's log below warnings",
     cases: [],
   },
-  { command: 'worker', leavesOut: 'that Ctrl-C ends it, its log below warnings', cases: [] },
-  { command: 'web', leavesOut: 'that Ctrl-C ends it, and that an address is good once', cases: [] },
+  { command: 'worker', leavesOut: 'that Ctrl-C stops it, its log below warnings', cases: [] },
+  { command: 'web', leavesOut: 'that Ctrl-C stops it, and that an address works once', cases: [] },
 ];
 
 /** Why the others have no `--quiet`: all that they print is their result. */
 export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   show: 'one screen, with the commands that answer',
-  diff: 'the diff, and beside it what guards found',
-  'evidence verify': 'what does not hold',
+  diff: 'the diff, and the findings of guards',
+  'evidence verify': 'what does not match',
   calls: 'calls, or the texts of one',
   stats: 'numbers',
   completion: 'a script',
-  decide: 'what came of the answer',
-  approve: 'what came of the answer',
-  skip: 'what came of the answer',
-  retry: 'what came of the answer',
-  revise: 'what came of the answer',
-  abort: 'what came of the answer',
-  undo: 'what was put back, or why not',
-  events: 'what happened',
-  recover: 'what was found, and the commands that settle it',
+  decide: 'the result of the answer',
+  approve: 'the result of the answer',
+  skip: 'the result of the answer',
+  retry: 'the result of the answer',
+  revise: 'the result of the answer',
+  abort: 'the result of the answer',
+  undo: 'what was restored, or why not',
+  events: 'the events',
+  recover: 'what was found, and the commands to resolve it',
   gc: 'what was removed',
-  'plan check': 'what stands in the plan, notes too',
+  'plan check': 'the contents of the plan, and notes',
   'plan score': 'the scores',
-  'plan show': 'where its parts are',
+  'plan show': 'the files of its parts',
   'plan status': 'one screen',
-  'plan drift': 'that it is taken up',
-  'plan revise': 'that it is taken up',
+  'plan drift': 'the confirmation',
+  'plan revise': 'the confirmation',
   'plan expand': 'the files that were changed',
   'plan collapse': 'the files that were changed',
   'plan rollback': 'the commit, and the files that were changed',

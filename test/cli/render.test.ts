@@ -82,17 +82,17 @@ describe('text of others', () => {
 describe('a decision', () => {
   test('shows the exact commands, each naming the decision that was looked at', () => {
     expect(decisionLines('abcd1234', decision())).toEqual([
-      'waits for you: approval   (decision 1-abcd1234-99999999)',
+      'waiting for you: approval   (decision 1-abcd1234-99999999)',
       '  the proposal is ready',
       '  a.ts',
       '  b.ts',
       '',
       '  emend diff abcd1234',
       '  emend approve abcd1234 --decision 1-abcd1234-99999999            apply the proposed change',
-      '  emend skip abcd1234 --decision 1-abcd1234-99999999               leave these files as they are',
-      '  emend revise abcd1234 --decision 1-abcd1234-99999999 --note "…"  ask again, with your note and what was rejected in the prompt',
-      '  emend abort abcd1234 --decision 1-abcd1234-99999999              end the run; what was applied and not committed is rolled back',
-      '  --file PATH (again and again) answers for these files only',
+      '  emend skip abcd1234 --decision 1-abcd1234-99999999               leave these files unchanged',
+      '  emend revise abcd1234 --decision 1-abcd1234-99999999 --note "…"  ask the model again, with your note and the rejected edit in the prompt',
+      '  emend abort abcd1234 --decision 1-abcd1234-99999999              end the run and roll back uncommitted changes',
+      '  --file PATH (repeatable) answers for these files only',
     ]);
   });
 
@@ -109,7 +109,7 @@ describe('a decision', () => {
       proposalId: null,
     } as const;
     expect(decisionLines('abcd1234', decision({ ...more, parts }))).toEqual([
-      'waits for you: plan_start   (decision 1-abcd1234-99999999)',
+      'waiting for you: plan_start   (decision 1-abcd1234-99999999)',
       '  expand (all, none, 2): Phase 2',
       '  tests (run, none, or command=…): npm test (package.json)',
       '',
@@ -124,7 +124,7 @@ describe('a decision', () => {
     const lines = decisionLines('abcd1234', decision(), { width: 72 });
     expect(lines).toContain('  emend approve abcd1234 --decision 1-abcd1234-99999999');
     expect(lines).toContain('      apply the proposed change');
-    expect(lines).toContain('      end the run; what was applied and not committed is rolled back');
+    expect(lines).toContain('      end the run and roll back uncommitted changes');
     expect(Math.max(...lines.map((text) => text.length))).toBeLessThanOrEqual(72);
     expect(decisionLines('abcd1234', decision(), { width: 200 })).toEqual(decisionLines('abcd1234', decision()));
   });
@@ -156,10 +156,10 @@ describe('a decision', () => {
     const found = { guard: 'syntax', severity: 'note' as const, path: 'b.ts', message: 'lacks )' };
     expect(findingText({ ...found, lines: [3, 3] })).toBe('note: syntax in b.ts, line 3: lacks )');
     expect(findingText({ ...found, lines: [3, 5] })).toBe('note: syntax in b.ts, lines 3 to 5: lacks )');
-    expect(text).toContain('look here: a file is deleted');
+    expect(text).toContain('check: a file is deleted');
     expect(text).toContain('deletion in a.ts: is deleted');
     expect(text).toContain('tolerance used: line_drift a.ts');
-    expect(text).toContain('1 file already answered, 1 to go');
+    expect(text).toContain('1 file already answered, 1 left');
   });
 });
 
@@ -226,7 +226,7 @@ describe('a run on one screen', () => {
       100,
     ).join('\n');
     expect(text).toContain('No worker serves the task queue emend.');
-    expect(text).toContain('it may lag behind');
+    expect(text).toContain('it may be out of date');
   });
 
   test('a result says what came of it, what it cost and where to look', () => {
@@ -241,15 +241,11 @@ describe('a run on one screen', () => {
         outcome: 'refused',
         commit: null,
         verification: null,
-        problem: { code: 'target_binary', message: 'a.png is binary', next: 'Leave it out.' },
+        problem: { code: 'target_binary', message: 'a.png is binary', next: 'Omit it.' },
       }),
       'abcd1234',
     );
-    expect(refused.slice(0, 3)).toEqual([
-      'abcd1234  refused before anything was written',
-      '  a.png is binary',
-      '  Leave it out.',
-    ]);
+    expect(refused.slice(0, 3)).toEqual(['abcd1234  refused; nothing was written', '  a.png is binary', '  Omit it.']);
   });
 });
 
@@ -264,9 +260,9 @@ describe('progress', () => {
     ];
     expect(progressLines(status, ledger, 80)).toEqual([
       'file 2/5: b.ts',
-      '  > b.ts  asking the model (unified-diff)',
+      '  > b.ts  calling the model (unified-diff)',
       '  + a.ts  answered',
-      '    c.ts  waiting its turn',
+      '    c.ts  waiting for its turn',
       '  ! d.ts  failed: cut off',
     ]);
   });
@@ -294,7 +290,7 @@ describe('progress', () => {
     } as const;
     const split = { type: 'edit_split_triggered', reason: 'truncated', file_count: 3, ...at } as const;
     expect([cut, split].every(isWorthALine)).toBe(true);
-    expect(eventText(cut)).toBe('truncated: all files: max_tokens; 900 bytes thrown away');
+    expect(eventText(cut)).toBe('truncated: all files: max_tokens; 900 bytes discarded');
     expect(eventText(split)).toBe('split by file: 3 files: truncated');
   });
 });

@@ -115,8 +115,8 @@ describe('a report', () => {
     expect(html).toContain('tests of the change: fail_soft in 1.5 s: 1 failed');
     expect(html).toContain('failed: not ok 1 - &lt;script&gt;');
     expect(html).toContain('<span>not ok &lt;script&gt;');
-    expect(html).toContain('The first 3 lines are left out; --whole shows them.');
-    expect(html).toContain('<p>look here: protected path a.js: ');
+    expect(html).toContain('The first 3 lines are omitted; --whole shows them.');
+    expect(html).toContain('<p>check: protected path a.js: ');
   });
 
   test('as Markdown holds words of others in cells and fences that they cannot leave', () => {

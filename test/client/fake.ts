@@ -95,7 +95,7 @@ export class FakeServer implements RunGateway {
   query = async <T>(ref: { workflowId: string; runId: string | null }, name: string): Promise<T> => {
     this.queries.push(name);
     const run = this.find(ref);
-    if (!this.workers || run === undefined) throw new ProblemError(problem('no_worker', 'No worker answers.'));
+    if (!this.workers || run === undefined) throw new ProblemError(problem('no_worker', 'No worker is running.'));
     const ledger: readonly LedgerRow[] = [];
     if (name === QUERIES.events) return this.events as T;
     return (name === QUERIES.status ? run.status : name === QUERIES.proposal ? null : ledger) as T;
@@ -138,7 +138,7 @@ export const statusOf = (stepKey: string): StepStatus => ({
   jobPath: 'job.md',
   title: 'A job',
   state: 'running',
-  doing: 'looking at the files',
+  doing: 'reading the files',
   stage: 'preflight',
   counts: { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 },
   decision: null,

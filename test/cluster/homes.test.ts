@@ -102,7 +102,7 @@ test(
     const go = join(s.home, '..', 'go');
     const waits = `sandbox: off\ntest: until test -e '${go}'; do sleep 0.1; done`;
     const mine = await s.start('mine.md', job('a.js', 'commit: true', 'approval: auto', waits));
-    await eventually('the first holds the workspace', async () => (await s.show(mine)).status.stage === 'verify');
+    await eventually('the first has locked the workspace', async () => (await s.show(mine)).status.stage === 'verify');
     const theirs = await s.startFromOther(
       'theirs.md',
       job('b.js', 'commit: true', 'approval: auto', 'test: node --check b.js'),
@@ -110,7 +110,7 @@ test(
     const theirView = () => showRun(s.other.emend, theirs);
     await eventually(
       'the second waits',
-      async () => (await theirView()).status.doing === 'waiting for another step to leave the workspace',
+      async () => (await theirView()).status.doing === 'waiting for another step to unlock the workspace',
     );
     expect([s.read('a.js'), s.read('b.js')]).toEqual([AFTER, BEFORE]);
     expect(existsSync(join(s.repo, '.git', 'emend', 'lock'))).toBe(true);

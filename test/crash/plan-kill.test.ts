@@ -95,11 +95,12 @@ const looked = async (place: Place, kill: object): Promise<{ open: boolean }> =>
   const said: boolean[] = [];
   for (const look of ['check', 'score', 'show', 'run']) {
     const { exit, err } = await emend(place, 'plan', look, '010_demo.md');
-    const open = err.includes('a command that was killed left a change of');
+    const open = err.includes('an interrupted command left a change of');
     if (open)
       expect({ kill, look, exit, err }).toMatchObject({ exit: 4, err: expect.stringContaining('`emend recover`') });
     // What stands there is no repository, which a run says of a plan that it could read.
-    else if (look === 'run') expect({ kill, err }).toMatchObject({ err: expect.stringContaining('no git repository') });
+    else if (look === 'run')
+      expect({ kill, err }).toMatchObject({ err: expect.stringContaining('not a git repository') });
     else expect({ kill, look, exit, err }).toEqual({ kill, look, exit: 0, err: '' });
     said.push(open);
   }

@@ -1,5 +1,5 @@
-/** Every command in README and docs is run by a test or listed with the reason why not; those inside sentences are ones that there are. */
-import { existsSync, readFileSync } from 'node:fs';
+/** Every command in README and docs is run by a test or listed with the reason why not; those inside sentences exist. And their English. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, test } from '@jest/globals';
 import { buildProgram } from '../../src/cli/program.js';
@@ -88,5 +88,52 @@ describe('commands in sentences', () => {
       return name === undefined || name in scripts ? [] : [`${file}: ${text}`];
     });
     expect(wrong).toEqual([]);
+  });
+});
+
+describe('the English of documents and messages', () => {
+  // Translated idioms that were here once, each with the words that took its place.
+  const IDIOMS: readonly (readonly [RegExp, string])[] = [
+    [/\bmend(s|ed)?\b/i, 'fix'],
+    [/\b(was|were|is|are|be) told\b/i, 'reported, shown'],
+    [/\bleft alone\b/i, 'skipped'],
+    [/\bgo(es)? on\b/i, 'continue'],
+    [/\banew\b/i, 'again'],
+    [/\bmeanwhile\b/i, 'in the meantime'],
+    [/\b(but for|all the same)\b/i, 'except, anyway'],
+    [/\bstands? (nowhere|in several|there)\b/i, 'occurs, is'],
+    [/\b(takes? back|taken back|thrown away)\b/i, 'revert, discard'],
+    [/\b(nobody|somebody)\b/i, 'no one, someone'],
+    [/\bagain and again\b/i, 'repeatable, keeps failing'],
+  ];
+  /** `place: the line`, of each line that holds one. */
+  const found = (place: string, text: string): readonly string[] =>
+    text.split('\n').flatMap((line, at) => {
+      const idiom = IDIOMS.find(([words]) => words.test(line));
+      return idiom === undefined ? [] : [`${place}:${at + 1}: ${line.trim().slice(0, 100)} (${idiom[1]})`];
+    });
+  /** Records of what was measured, asked and decided keep the words of their day. */
+  const RECORDS = /^docs\/(decisions\/|issue-|coverage|measures|library|mcp|reference)/;
+  /** Prompts are measured with a model before they change. */
+  const PROMPTS = /^src\/(model\/prompts\/|activities\/plan\/phase-job|activities\/frame\/secrets)/;
+
+  test('documents', () => {
+    expect(
+      DOCUMENTS.filter((file) => !RECORDS.test(file)).flatMap((file) => found(file, readFileSync(file, 'utf8'))),
+    ).toEqual([]);
+  });
+
+  test('strings in the sources', () => {
+    const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+      .map((name) => `src/${name}`)
+      .filter((file) => /[.]tsx?$/.test(file) && !PROMPTS.test(file));
+    const strings = files.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/^(?! *(?:\/\/|\/?\*)).*$/gm)].flatMap(([line]) =>
+        [...line.matchAll(/(['"`])((?:(?!\1)[^\\]|\\.)+)\1/g)].flatMap(([, , text = '']) => found(file, text)),
+      ),
+    );
+    expect(strings).toEqual([]);
+    // The check can fail.
+    expect(found('x', 'a line that was told\nanother')).toEqual(['x:1: a line that was told (reported, shown)']);
   });
 });

@@ -71,7 +71,7 @@ long('`emend dev` beside a configured server: a worker for it, as it says', asyn
   const { code, said } = await s.done(`${set}emend dev`);
   expect({ code, said }).toMatchObject({
     code: 2,
-    said: expect.stringContaining(`names a Temporal server, ${SERVER}`),
+    said: expect.stringContaining(`A Temporal server is configured, ${SERVER}`),
   });
   await follow(s, `${set}${advised(said, /worker of that server: (emend worker)/)}`);
 });
@@ -91,7 +91,7 @@ long('a temporal.toml that cannot be read, at its usual place and at another', a
   for (const path of [join(usual, 'temporal.toml'), join(s.repo, 'mine.toml')]) writeFileSync(path, 'not = = toml\n');
   for (const set of ['', 'export TEMPORAL_CONFIG_FILE=mine.toml TEMPORAL_PROFILE=none; ']) {
     const { said } = await s.done(`${set}emend run job.md`);
-    const without = advised(said, /do without the file: (.*)$/m);
+    const without = advised(said, /ignore the file: (.*)$/m);
     const dev = await follow(s, `${set}${without}; emend dev`);
     await dev.kill('SIGTERM');
   }
@@ -172,7 +172,7 @@ long('a server that wants a key', async () => {
   const s = await begin();
   const set = `export TEMPORAL_TLS=false TEMPORAL_ADDRESS=${await keyed('the-key')}; `;
   const { said } = await s.done(`${set}emend doctor`);
-  expect(said).toMatch(/it refuses us \(.*unauthorized/i);
+  expect(said).toMatch(/it denies access \(.*unauthorized/i);
   expect(said).toContain('Check TEMPORAL_API_KEY');
   await follow(s, `${set}export TEMPORAL_API_KEY=the-key; emend worker`);
 });

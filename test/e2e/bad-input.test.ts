@@ -141,7 +141,7 @@ const JOBS: Record<string, Bad> = {
   'job file absent': {
     args: RUN,
     exit: 2,
-    says: [/no job file job\.md \(looked for \/.*job\.md\)/, /Markdown job file/],
+    says: [/Job file job\.md not found \(looked for \/.*job\.md\)/, /Markdown job file/],
   },
   'job is a directory': {
     args: ['run', 'src'],
@@ -243,7 +243,7 @@ const JOBS: Record<string, Bad> = {
     args: RUN,
     exit: 2,
     make: withJob('target_files:\n  - a.js\n  - gone.js'),
-    says: [/job\.md:4: target_files: expected an existing file, there is no gone\.js/, /`output_files`/],
+    says: [/job\.md:4: target_files: expected an existing file, gone\.js/, /`output_files`/],
   },
   'target a directory': {
     args: RUN,
@@ -338,14 +338,14 @@ const MACHINE: Record<string, Bad> = {
       chmodSync(join(at.dir, 'home'), 0o777);
     },
     env: (at) => ({ EMEND_HOME: join(at.dir, 'home') }),
-    says: [/other users may write to it/, /chmod go-w/],
+    says: [/other users can write to it/, /chmod go-w/],
   },
   'no server': {
     args: RUN,
     exit: 7,
     make: withJob('target_files: [a.js]'),
     env: () => ({ TEMPORAL_ADDRESS: '127.0.0.1:1' }),
-    says: [/No Temporal server at 127\.0\.0\.1:1 .*nothing listens there/, /TEMPORAL_ADDRESS/],
+    says: [/No Temporal server at 127\.0\.0\.1:1 .*nothing is listening there/, /TEMPORAL_ADDRESS/],
   },
   'no server, not this machine': {
     args: RUN,
@@ -390,9 +390,9 @@ const MACHINE: Record<string, Bad> = {
   'RUN too short': {
     args: ['show', 'abc'],
     exit: 2,
-    says: [/"abc" names no run; expected the first 4 or more digits/, /emend list/],
+    says: [/"abc" does not name a run; expected at least the first 4 digits/, /emend list/],
   },
-  'RUN is a path': { args: ['diff', '../../etc'], exit: 2, says: [/"\.\.\/\.\.\/etc" names no run/] },
+  'RUN is a path': { args: ['diff', '../../etc'], exit: 2, says: [/"\.\.\/\.\.\/etc" does not name a run/] },
 };
 
 describe('a job that cannot be run', () => {
@@ -486,7 +486,7 @@ const PLANS: Record<string, Bad> = {
     make: (at) => {
       at.write('p.md', PLAN);
     },
-    says: [/p\.md lies in no git repository, and each phase of a plan is committed/],
+    says: [/p\.md is not in a git repository, but each phase of a plan is committed/],
   },
   'plan in a repository without a commit': {
     args: PLAN_RUN,
@@ -497,7 +497,7 @@ const PLANS: Record<string, Bad> = {
       at.git('init', '-q');
       at.write('p.md', PLAN);
     },
-    says: [/has no commit yet, and the phases of p are committed onto one/],
+    says: [/has no commit yet; the phases of p need one to build on/],
   },
   'plan in no commit': {
     args: PLAN_RUN,
@@ -506,7 +506,7 @@ const PLANS: Record<string, Bad> = {
     make: (at) => {
       at.write('p.md', PLAN);
     },
-    says: [/these of its files are in no commit: p\.md \(untracked\)/, /Commit the plan first: git add, git commit/],
+    says: [/these of its files are not in a commit: p\.md \(untracked\)/, /Commit the plan first: git add, git commit/],
   },
   'plan with a missing stage file': {
     args: ['plan', 'run', 'p', '--auto', '--yes'],
@@ -519,7 +519,7 @@ const PLANS: Record<string, Bad> = {
       );
       commit(at);
     },
-    says: [/p\/phase_1_a\/phase_1_overview\.md:4: expected a file p\/phase_1_a\/stage_1_s\.md, and there is none/],
+    says: [/p\/phase_1_a\/phase_1_overview\.md:4: expected a file p\/phase_1_a\/stage_1_s\.md, but it does not exist/],
   },
 };
 
@@ -596,7 +596,7 @@ describe('with a worker', () => {
     expect(ended).toMatchObject({
       exit: 2,
       err: expect.stringMatching(
-        /^emend: "abcd" fits 2 runs:\n {2}abcd1111 .*\n {2}abcd2222 .*\n {2}Type more digits of the run\.\n$/,
+        /^emend: "abcd" fits 2 runs:\n {2}abcd1111 .*\n {2}abcd2222 .*\n {2}Type more digits of the run\'s id's id\'s id\.\n$/,
       ),
     });
   });
@@ -620,7 +620,7 @@ test('a worker without a key says so, and the run waits for a person with the sa
   try {
     let said = '';
     worker.stderr.setEncoding('utf8').on('data', (piece: string) => (said += piece));
-    await s.until(() => said.includes('Ctrl-C ends the worker') || worker.exitCode !== null);
+    await s.until(() => said.includes('Ctrl-C stops the worker') || worker.exitCode !== null);
     expect(said).toContain('Neither ANTHROPIC_API_KEY nor ANTHROPIC_BASE_URL is set');
     const paused = await emend(RUN, at.dir, noKey);
     expect(paused).toMatchObject({ exit: 3, out: expect.stringMatching(/model_unavailable/) });

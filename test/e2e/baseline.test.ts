@@ -69,7 +69,7 @@ const SUITE = [
 
 test('tests that failed before do not count where that is known; new failures do, and the next prompt tells them apart', async () => {
   const text = whole({ 'a.js': "module.exports = 'two';\n" });
-  const told = 'failing only now: is a number; failing before the change, too';
+  const told = 'newly failing: is a number; also failing before the change';
   const rules = [
     { name: 'second', match: { contains: told }, answer: TWO },
     { name: 'first', match: { contains: '- a.js' }, answer: text },
@@ -81,7 +81,7 @@ test('tests that failed before do not count where that is known; new failures do
     usage: { calls: 2 },
   });
   const verified = (await s.events(run)).flatMap((event) => (event.type === 'verified' ? [event.summary] : []));
-  expect(verified[0]).toContain('failing only now: is a number; failing before the change, too');
+  expect(verified[0]).toContain('newly failing: is a number; also failing before the change');
   expect(verified[1]).toContain('passed, but for 1 that failed before the change: is old');
 });
 

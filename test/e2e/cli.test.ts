@@ -188,7 +188,7 @@ describe('in a terminal', () => {
     await s.worker();
     await emend(s, 3, ['run', 'job.md'], { isTty: true, typed: ['q'] });
     const printed = await emend(s, 1, ['run', 'job.md'], { isTty: true, typed: ['r', 'warmer, please', 'x'] });
-    expect(printed.out).toContain('running already');
+    expect(printed.out).toContain('already running');
     expect(printed.out).toContain('aborted');
     expect(s.rehearsal.requests().length).toBeGreaterThan(1);
     expect(s.read('greet.js')).toContain('hello');
@@ -212,7 +212,7 @@ describe('in a terminal', () => {
     await asked;
     io.interrupt();
     expect(await ended).toBe(130);
-    expect(io.printed.err).toMatch(/goes on without this terminal/);
+    expect(io.printed.err).toMatch(/continues without this terminal/);
     expect(json(await emend(s, 0, ['list', '--json']))).toMatchObject({ runs: [{ state: 'waiting', open: true }] });
   });
 });

@@ -72,7 +72,7 @@ describe('decisions', () => {
     const first = await s.settle(run);
     const old = first.status.decision!.id;
     expect(await s.answer(run, 'approve', { files: ['b.js'] })).toMatchObject({ outcome: 'recorded' });
-    await expect(s.answer(run, 'skip', { files: ['b.js'] })).rejects.toThrow(/first one stands/);
+    await expect(s.answer(run, 'skip', { files: ['b.js'] })).rejects.toThrow(/first answer counts/);
     await expect(s.answer(run, 'revise', { files: ['a.js'] })).rejects.toThrow(/note/);
     await s.answer(run, 'revise', { files: ['a.js'], note: 'make it four' });
     const second = await s.settle(run);

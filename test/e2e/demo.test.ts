@@ -42,7 +42,7 @@ describe('the demo', () => {
       output.slice(output.indexOf('Job 2:')),
       'split by file',
       'refused',
-      'asked again and told why',
+      'asked again with the reason',
       'file 3/3: lodash.js',
       'check command: pass',
     );
@@ -81,7 +81,7 @@ describe('the demo', () => {
   test('ended in the middle it takes everything with it', async () => {
     let sent = false;
     const { code } = await runDemo(scratch, ['run.js', '--yes'], (output, pid) => {
-      if (sent || !output.includes('all 3 files in one call')) return;
+      if (sent || !output.includes('all 3 files')) return;
       sent = true;
       process.kill(pid, 'SIGTERM');
     });

@@ -75,11 +75,11 @@ test('the archive of a run that ended holds it, signed, and a clone and a copy o
   const file = join(archive, 'evidence.json');
   const all = emend('evidence', 'verify', file, '--repository', clone, '--archive', archive);
   expect([all.stdout, all.status]).toEqual([
-    expect.stringMatching(/^commit \w+, made on \w+\nsigned by ada\nAll that was checked holds\.\n$/),
+    expect.stringMatching(/^commit \w+, made on \w+\nsigned by ada\nEverything that was checked matches\.\n$/),
     0,
   ]);
   const few = emend('evidence', 'verify', file, '--repository', clone);
-  expect(few.stdout).toMatch(/no archive was given.*\ncommit .*\nsigned by ada\n/);
+  expect(few.stdout).toMatch(/no archive given.*\ncommit .*\nsigned by ada\n/);
   // Nor a working tree, where the list is given.
   execFileSync('git', ['clone', '-q', '--bare', s.repo, `${clone}.git`]);
   const bare = emend('evidence', 'verify', file, '--repository', `${clone}.git`, '--signers', join(clone, 'signers'));
@@ -96,7 +96,7 @@ test('the archive of a run that ended holds it, signed, and a clone and a copy o
   expect([written.stderr, written.status]).toEqual(['', 0]);
   expect(written.stdout.trim()).toBe(join(s.store, 'archive', basename(archive), 'evidence.json'));
   const others = emend('evidence', 'verify', file, '--repository', clone, '--signers', join(dir, 'others'));
-  expect([others.stdout, others.status]).toEqual([expect.stringMatching(/does not hold: signatures\.0\.sig/), 1]);
+  expect([others.stdout, others.status]).toEqual([expect.stringMatching(/does not match: signatures\.0\.sig/), 1]);
   const said = statement() as { subject: unknown; predicate: Record<string, unknown> };
   expect(said.subject).toEqual([
     { name: 'commit', digest: { gitCommit: s.git('rev-parse', 'HEAD').trim() } },
@@ -167,10 +167,10 @@ test('each value changed in turn: named, and the signature does not hold', async
     { ...said, predicate: { signed: [null] } },
     { ...said, subject: 5 },
   ])
-    await expect(check(withStatement(broken))).rejects.toThrow(/no statement of a run/);
+    await expect(check(withStatement(broken))).rejects.toThrow(/not a statement of a run/);
   for (const text of ['', 'null', '{}', '{"payloadType":1}'])
     await expect(verifyEvidence(text, { repository: s.repo, archive, signers: null })).rejects.toThrow(
-      /no DSSE envelope/,
+      /not a DSSE envelope/,
     );
   expect((await check({ ...envelope, payloadType: 'text/plain' })).wrong.join()).toMatch(
     /payloadType.*signatures\.0\.sig/,

@@ -65,7 +65,7 @@ describe('nothing applied under the lock of a terminated run', () => {
     const again = await emptyHold(s);
     const listed = await emendCommand(s, 'list');
     expect(listed.err).toContain(
-      `${again.stepKey.slice(0, 8)}  has ended (terminated) and held ${s.repo}, which is free now`,
+      `${again.stepKey.slice(0, 8)}  has ended (terminated) and had locked ${s.repo}, which is now unlocked`,
     );
     expect(listed.out).toMatch(new RegExp(`${again.stepKey.slice(0, 8)} .*terminated, nothing applied`));
     expect(await lockOf(s)).toBeNull();
@@ -87,7 +87,7 @@ test('files of a terminated run: the next step waits and says for whom and what 
   await s.until(() => !pidsIn(pids).some(alive));
 
   const next = await s.start('next.md', job('b.js', 'approval: auto', 'commit: true'));
-  const advice = `run ${id} has ended (terminated) with 1 file applied and not committed: \`emend recover --undo ${id}\``;
+  const advice = `run ${id} has ended (terminated) with 1 file applied but not committed: \`emend recover --undo ${id}\``;
   const said = await eventually('the advice', async () => {
     const { status } = await s.show(next);
     return status.doing.includes('emend recover') ? status.doing : null;
@@ -98,9 +98,9 @@ test('files of a terminated run: the next step waits and says for whom and what 
   ]);
 
   const listed = await emendCommand(s, 'list');
-  expect(listed.out).toContain(`${id}  has ended (terminated) and still holds ${s.repo}.`);
+  expect(listed.out).toContain(`${id}  has ended (terminated) and still locks ${s.repo}.`);
   expect(listed.out).toContain('  applied: 1 file: a.js');
-  expect(listed.out).toContain(`  emend recover --undo ${id}   puts its files back`);
+  expect(listed.out).toContain(`  emend recover --undo ${id}   restores its files`);
   expect((await lockOf(s))?.stepKey).toBe(first.stepKey);
 
   const undo = ['recover', '--undo', id, '--json'];

@@ -56,8 +56,8 @@ test('gone, then empty, then back: the decision says so, no home is made, the ru
     reason: 'engine_failed',
     accepts: expect.arrayContaining(['retry', 'abort']) as unknown,
   });
-  expect(gone.message).toContain(`EMEND_HOME at ${s.home} is gone or was emptied`);
-  expect(gone.message).toContain('Put the directory back');
+  expect(gone.message).toContain(`EMEND_HOME at ${s.home} was removed or emptied`);
+  expect(gone.message).toContain('Restore the directory');
   expect(existsSync(s.home)).toBe(false);
   expect(await attemptsOf(s, run, 'applyProposal')).toEqual([ATTEMPTS]);
   // Nobody who only looks makes a home either. With a store apart (a cluster) there are runs to see from a home that is new.
@@ -67,7 +67,7 @@ test('gone, then empty, then back: the decision says so, no home is made, the ru
     expect({ command, code: said.code }).toEqual({ command, code: command[0] === 'list' ? 0 : 1 });
     const told = `${said.out}${said.err}`;
     expect(told).toContain(`No runs yet: ${s.home} does not exist`);
-    expect(told).toContain('mount it or put it back');
+    expect(told).toContain('mount it or restore it');
     expect(told.split('\n').length).toBeLessThan(5);
     expect(existsSync(s.home)).toBe(false);
   }
@@ -75,7 +75,7 @@ test('gone, then empty, then back: the decision says so, no home is made, the ru
   mkdirSync(s.home, { mode: 0o700 });
   await signal(s, run, 'retry', gone.id);
   const empty = await nextDecision(s, run, gone.id);
-  expect(empty.message).toContain('is gone or was emptied');
+  expect(empty.message).toContain('was removed or emptied');
   expect(readdirSync(s.home)).toEqual([]);
   expect(s.read('a.js')).toBe('const a = 1;\n');
   expect(await attemptsOf(s, run, 'applyProposal')).toEqual([ATTEMPTS, ATTEMPTS]);

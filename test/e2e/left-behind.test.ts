@@ -28,10 +28,10 @@ test('emend dev is killed: run, doctor, list and show say so within 10 s; starte
   open = s;
   writeFileSync(join(s.repo, 'job.md'), JOB);
   const dev = s.type('emend dev --no-web');
-  await dev.says(/Ctrl-C ends/);
+  await dev.says(/Ctrl-C stops/);
   const left = serverOf(s);
   const run = s.type('emend run job.md --wait');
-  await run.says(/waits for you: approval/);
+  await run.says(/waiting for you: approval/);
   const approve = /emend (approve \S+ --decision \S+)/.exec(run.said())?.[1] ?? '';
   const shown = approve.split(' ')[1] ?? '';
   expect((await s.done('emend doctor')).said).toMatch(/^ok +worker/m);
@@ -60,10 +60,10 @@ test('emend dev is killed: run, doctor, list and show say so within 10 s; starte
   expect(list.said).toContain('unknown');
 
   const again = s.type('emend dev --no-web');
-  await again.says(/Ctrl-C ends/);
-  expect(again.said()).toContain(`Ended the Temporal server (pid ${left.pid}) that a killed \`emend dev\` left behind`);
+  await again.says(/Ctrl-C stops/);
+  expect(again.said()).toContain(`Stopped the Temporal server (pid ${left.pid}) left behind by a killed \`emend dev\``);
   expect([alive(left.pid), serverOf(s).address]).toEqual([false, left.address]);
-  await run.says(/A worker serves the run again/, TOLD_MS);
+  await run.says(/A worker is available again/, TOLD_MS);
   expect(await s.done(`emend ${approve}`)).toMatchObject({ code: 0 });
   await run.says(/committed 1 file/);
   // Beside one that lives there is no second.

@@ -150,10 +150,10 @@ inBrowser()('the review page', () => {
     // A name that resolves to this machine, but which nobody told the page of (DNS rebinding).
     expect((await page.goto(`http://${REBOUND}:${port}/`))?.status()).toBe(421);
     await page.goto(`http://${HOST}:${port}/`);
-    await page.getByText('There is a shared secret').click();
+    await page.getByText('Sign in with a shared secret').click();
     await page.getByLabel('Your name').fill('Grace');
     await enter(page, `${SECRET}!`);
-    await page.getByRole('alert').getByText('That is not it').waitFor();
+    await page.getByRole('alert').getByText('Invalid, or already used').waitFor();
     await picture(page, 'door-wrong-secret');
     expect(await violations(page)).toEqual([]);
     await enter(page, SECRET);
@@ -163,13 +163,13 @@ inBrowser()('the review page', () => {
     await skipAll(page, 'host.js');
     await page.getByText(/skip by Grace/).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByText('There is a shared secret').click();
+    await page.getByText('Sign in with a shared secret').click();
     await page.getByLabel('Your name').fill('Eve');
     // Two tries were taken by Grace; so many more are heard, then none for a while, the right one included.
     for (const left of Array.from({ length: WEB_LOGINS_BURST }).keys()) await enter(page, `guess ${left}`);
-    await page.getByRole('alert').getByText('Too many tries').waitFor();
+    await page.getByRole('alert').getByText('Too many attempts').waitFor();
     await enter(page, SECRET);
-    await page.getByRole('alert').getByText('Too many tries').waitFor();
+    await page.getByRole('alert').getByText('Too many attempts').waitFor();
     await context.close();
     expect(await served.end()).toBe(0);
   });
@@ -214,7 +214,7 @@ inBrowser()('the review page', () => {
     const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();
     await page.goto(`${address}/`);
-    await page.getByText('There is a shared secret').click();
+    await page.getByText('Sign in with a shared secret').click();
     await page.getByLabel('Your name').fill('Grace');
     await enter(page, SECRET);
     await page.getByRole('link', { name: new RegExp(`Change ${file}`) }).waitFor();
@@ -270,7 +270,7 @@ inBrowser()('the review page', () => {
       expect({ zoom, what, unseen: await unseenFocus(page) }).toEqual({ zoom, what, unseen: [] });
     };
     await page.goto(`http://127.0.0.1:${served.port}/`);
-    await page.getByText('There is a shared secret').click();
+    await page.getByText('Sign in with a shared secret').click();
     await look('door');
     await page.goto(served.address());
     await page.getByRole('link', { name: /Change zoom.js/ }).waitFor();
@@ -328,7 +328,7 @@ inBrowser()('the review page', () => {
     expect(await page.getByRole('link', { name: /Change other.js/ }).count()).toBe(0);
     await waiting('other.js');
     await page
-      .getByRole('region', { name: 'Waits for you' })
+      .getByRole('region', { name: 'Waiting for you' })
       .getByRole('link', { name: /Change other.js/ })
       .waitFor();
     expect(faults).toEqual([]);

@@ -32,7 +32,8 @@ new file mode 100644
 diff --git a/c.ts b/c.ts
 deleted file mode 100644
 `;
-const SAME_BYTES = 'the proposal is ready, but the tests failed with these very bytes before: 3 files, +4 -1 lines';
+const SAME_BYTES =
+  'the proposal is ready, but the tests already failed with exactly these changes: 3 files, +4 -1 lines';
 const reasons = Object.keys(ANSWERS_BY_REASON) as PauseReason[];
 const keyOf = (reason: PauseReason): string => reasons.indexOf(reason).toString(16).padStart(32, 'a');
 
@@ -115,7 +116,7 @@ inBrowser()('a decision on the review page', () => {
   const open = async (page: Page, reason: PauseReason): Promise<string> => {
     const place = reason === 'approval' ? '/review' : '';
     await page.goto(`http://127.0.0.1:${served.port}/#/run/${keyOf(reason)}${place}`);
-    await page.getByRole('heading', { name: `Waits for you: ${reason}`, exact: true }).waitFor();
+    await page.getByRole('heading', { name: `Waiting for you: ${reason}`, exact: true }).waitFor();
     if (reason === 'approval') await page.getByRole('navigation', { name: 'Changed files' }).waitFor();
     return flat(await page.locator('body').innerText());
   };
@@ -136,7 +137,7 @@ inBrowser()('a decision on the review page', () => {
         .map(flat)
         .filter((text) => !shown.includes(text));
       expect({ reason, missing }).toEqual({ reason, missing: [] });
-      if (reason === 'approval') expect(shown).toContain('failed with these very bytes before');
+      if (reason === 'approval') expect(shown).toContain('already failed with exactly these changes');
       // What is given by buttons at each file is no list of answers.
       else
         for (const answer of decision.accepts.filter((each) => each !== 'abort' && each !== 'select'))

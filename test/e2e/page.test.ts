@@ -120,7 +120,7 @@ inBrowser()('the review page', () => {
       await page.getByRole('button', { name: 'Send …' }).click();
       await page.getByRole('button', { name: 'Send', exact: true }).click();
       await page.getByText(/approve by ada \(web\)/).waitFor();
-      await page.getByRole('link', { name: 'What became of it' }).click();
+      await page.getByRole('link', { name: 'Result' }).click();
       await page.getByText('committed', { exact: true }).first().waitFor();
       await page.getByText(/; expected: about 1 model call, .* tokens in, .* out, \$0\.\d{4} \(claude-/).waitFor();
       await picture(page, 'run-light');
@@ -171,19 +171,19 @@ inBrowser()('the review page', () => {
       await page.getByText('needs hunk 1 (shout)', { exact: true }).waitFor();
       // Leaves the first, takes the second, and takes the third by mouse.
       for (const key of ['n', 'l', 't']) await page.keyboard.press(key);
-      await page.getByText('needs hunk 1 (shout), which you left out').waitFor();
+      await page.getByText('needs hunk 1 (shout), which you rejected').waitFor();
       await page.getByRole('group', { name: 'Verdict on hunk 3' }).getByRole('button', { name: 'Take' }).click();
       await page.getByText('2 of 3 hunks').waitFor();
       await picture(page, 'parts-light');
       expect(await violations(page)).toEqual([]);
       await page.getByRole('button', { name: 'Send …' }).click();
-      await page.getByText('hunk 3 of src/parts.js needs hunk 1 (shout), which you left out').waitFor();
-      await page.getByRole('button', { name: 'Not yet' }).click();
+      await page.getByText('hunk 3 of src/parts.js needs hunk 1 (shout), which you rejected').waitFor();
+      await page.getByRole('button', { name: 'Cancel' }).click();
       // The other way round: what is used is taken, the middle is left.
       for (const key of ['p', 'p', 't', 'l']) await page.keyboard.press(key);
       const first = await page.getByText(/^Proposal [0-9a-f]{8}:/).innerText();
       await page.getByRole('button', { name: 'Send …' }).click();
-      expect(await page.getByText('which you left out').count()).toBe(0);
+      expect(await page.getByText('which you rejected').count()).toBe(0);
       await page.getByRole('button', { name: 'Send', exact: true }).click();
       const part = page.getByText(/^Proposal [0-9a-f]{8}: 1 file, \+2 -2/);
       await part.waitFor();
@@ -254,9 +254,7 @@ inBrowser()('the review page', () => {
         '2. Core logic',
       ]);
       const replans = page.getByRole('region', { name: 'Replans' });
-      await replans
-        .getByText('Phase 1: scope_drift: replan: a person reports work that the plan does not hold')
-        .waitFor();
+      await replans.getByText('Phase 1: scope_drift: replan: someone reported work missing from the plan').waitFor();
       await replans.getByText(/^Phase 1: update_tasks: .+ complexity [\d.]+ -> [\d.]+$/).waitFor();
       await page
         .getByRole('row', { name: /1\. Foundation/ })

@@ -119,13 +119,13 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
   const { decision } = (await showRun(s.emend, run)).status;
   expect(decision).toMatchObject({ reason: 'resume', accepts: ['resume', 'restart', 'abort'] });
   expect(decision?.message).toMatch(
-    /an earlier run of the plan left a checkpoint: it was aborted; its tests did not pass; its last error is not mended: .*two is bad/,
+    /an earlier run of the plan left a checkpoint: it was aborted; its tests did not pass; its last error is not fixed: .*two is bad/,
   );
   await s.answer(run, 'resume');
   const estimate = (await s.settle(run)).status.decision;
   expect(estimate?.reason).toBe('estimate');
   expect(estimate?.message).toMatch(
-    /^1 phase: from about 1 model call, .*, if none fails, to at most about 19 model calls, /,
+    /^1 phase: from about 1 model call, .*, if no phase fails, to at most about 19 model calls, /,
   );
   await s.answer(run, 'continue');
   const two = await phaseRun(s, run, 'p2-1');

@@ -69,13 +69,13 @@ describe('emend review', () => {
       'Take hunk 3/3 [y,n,a,d,c,p,q,?]? ',
       'Take hunk 1/1 [y,n,a,d,c,p,q,?]? ',
     ]);
-    expect(io.printed.out).toContain('  needs hunk 1 (shout), which you left out\n');
-    expect(io.printed.out).toContain('  select   a.js: 2 of 4 changes; 2 left out, not asked for again\n');
+    expect(io.printed.out).toContain('  needs hunk 1 (shout), which you rejected\n');
+    expect(io.printed.out).toContain('  select   a.js: 2 of 4 changes; 2 rejected, not requested again\n');
     expect(io.printed.out).toContain('  approve  b.js\n');
     // The second round: the part alone, with what was found in it.
-    const again = io.printed.out.slice(io.printed.out.indexOf('a proposal of its own now'));
-    expect(again).toContain('  selection: 2 of 4 changes were chosen; left out: 1, 2\n');
-    expect(again).toContain('uses shout, which only change 1 brings, and that is left out');
+    const again = io.printed.out.slice(io.printed.out.indexOf('now a separate proposal'));
+    expect(again).toContain('  selection: 2 of 4 changes were selected; left out: 1, 2\n');
+    expect(again).toContain('uses shout, which only change 1 adds, and that one is left out');
     expect(again).not.toContain('line fifteen');
     expect(io.asked.slice(7)).toEqual(['Take this file [y,n,a,d,s,c,p,q,?]? ', 'Send these answers [y,n]? ']);
 
@@ -101,7 +101,7 @@ describe('emend review', () => {
     expect((await s.show(run)).status.decision?.id).toBe(decision);
     const none = typing(s, ['?', 'p', 'q']);
     expect(await main(['review', run.stepKey], none)).toBe(3);
-    expect(none.printed.out).toContain('d - leave this and all that follows in this file\n');
+    expect(none.printed.out).toContain('d - reject this hunk and the rest of this file\n');
     expect(none.tools).toMatchObject([{ command: 'my-pager' }]);
     expect(unpainted(none.tools[0]?.text ?? '')).toContain('+const b = 2;');
 
@@ -133,12 +133,12 @@ describe('emend review', () => {
     expect(await wrong([])).toContain('--hunk PATH:1,3');
     expect(await wrong(['--hunk', 'a.js:4'])).toContain('a.js has hunks 1 to 3');
     expect(await wrong(['--hunk', 'c.js:1'])).toContain('no file c.js');
-    expect(await wrong(['--hunk', 'a.js:1,2,3'])).toContain('all of a.js is chosen: approve it');
-    expect(await wrong(['--hunk', 'b.js:1'])).toContain('cannot be taken in part');
+    expect(await wrong(['--hunk', 'a.js:1,2,3'])).toContain('all of a.js is selected: approve it');
+    expect(await wrong(['--hunk', 'b.js:1'])).toContain('cannot be accepted in part');
     expect(await wrong(['--hunk', 'a.js:2'], '9-00000000-00000000')).toContain('under this decision');
     const typed = fakeIo({ env: s.env, cwd: s.repo });
     expect(await main(['decide', shown, 'select', '--decision', decision, '--hunk', './a.js:2'], typed)).toBe(0);
-    expect(typed.printed.out).toContain('1 files still wait');
+    expect(typed.printed.out).toContain('1 files still need an answer');
     await s.answer(run, 'skip');
     const part = await s.settle(run);
     expect(part.proposal?.files.map(({ path }) => path)).toEqual(['a.js']);
@@ -170,7 +170,7 @@ describe('emend review', () => {
       ['Take hunk 2/3', 'd'],
       ['Take hunk 1/1', 'n'],
       ['Send these answers', 'y'],
-      ['a proposal of its own now', ''],
+      ['now a separate proposal', ''],
       ['Take this file', 'y'],
       ['Send these answers', 'y'],
     ]);

@@ -87,8 +87,8 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
       reason: 'sandbox_blocks_tests',
       accepts: ['retry', 'run_without', 'skip', 'abort'],
     });
-    expect(decision?.message).toContain(`it does not show ${needed(s)} (\`read: [${needed(s)}]\`)`);
-    expect(decision?.message).toContain(`${s.repo}/emend.yaml, answer retry`);
+    expect(decision?.message).toContain(`it hides ${needed(s)} (\`read: [${needed(s)}]\`)`);
+    expect(decision?.message).toContain(`${s.repo}/emend.yaml, then answer retry`);
     // Of the base nothing was left behind.
     expect([s.read('a.js'), existsSync(join(s.repo, 'ran'))]).toEqual(['const a = 1;\n', false]);
     expect((await s.show(run)).status.usage.calls).toBe(0);
@@ -124,7 +124,7 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
   test('a hook that moves refs, as the stash of lint-staged does', async () => {
     const { s, run, decision } = await blocked('', STASH);
     expect(decision).toMatchObject({ reason: 'sandbox_blocks_tests' });
-    expect(decision?.message).toContain('it refused to write to the git directory');
+    expect(decision?.message).toContain('it blocked a write to the git directory');
     await s.answer(run, 'run_without');
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
     expect(s.git('stash', 'list')).toContain('x');

@@ -62,7 +62,7 @@ inBrowser()('a second round', () => {
       await s.settle(run);
       const look = looking(browser, served, `${served.url}/#/run/${run.stepKey}/review`);
       const { err: none } = await typed(s, 2, 'diff', run.stepKey, '--since', '1');
-      expect(none).toContain('--since 1: expected the number of an earlier version, and there is none.');
+      expect(none).toContain('--since 1: expected the number of an earlier version, but it does not exist.');
       // The first round is the whole change, and there is no choice of versions.
       await look(
         {},
@@ -116,7 +116,7 @@ inBrowser()('a second round', () => {
       expect(hint.err).toMatch(/^version 2; since version 1: emend diff [0-9a-f]{8} --since 1$/m);
       const since = await typed(s, 0, 'diff', run.stepKey, '--since', '1');
       expect(since.err).toBe(
-        'version 2, what changed since version 1\n  note: please write it in capitals\n' +
+        'version 2, changes since version 1\n  note: please write it in capitals\n' +
           '  a.txt: as you saw it\n  b.txt: changed\n  c.txt: as you saw it\n',
       );
       expect(since.out).toContain('-fifty\n+FIFTY\n');
@@ -132,13 +132,13 @@ inBrowser()('a second round', () => {
       await look(
         {},
         async (page) => {
-          await page.getByText('the file itself changed in between').waitFor();
+          await page.getByText('the file itself changed in the meantime').waitFor();
           expect(await page.getByRole('region', { name: 'Changes' }).innerText()).toMatch(/line 2[^]*two, by a person/);
         },
         'rebased',
       );
       expect((await typed(s, 0, 'diff', run.stepKey, '--since', '2')).err).toContain(
-        '  b.txt: changed; the file itself changed in between\n',
+        '  b.txt: changed; the file itself changed in the meantime\n',
       );
       const both = JSON.parse((await typed(s, 0, 'diff', run.stepKey, '--since', '1', '--json')).out) as unknown;
       expect(both).toMatchObject({ since: { version: 1 } });

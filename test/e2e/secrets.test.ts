@@ -89,14 +89,14 @@ test('an edit that copies the token into another file asks a person under auto',
   await s.worker();
   const run = await s.start('job.md', job('target_files: [b.ts]\ncontext_files: [a.ts]\napproval: auto'));
   const view = await s.settle(run);
-  expect(view.status.decision?.message).toContain('a person must look: secret in b.ts');
+  expect(view.status.decision?.message).toContain('a person must review: secret in b.ts');
   expect(view.proposal?.findings).toEqual([
     {
       guard: 'secret',
       severity: 'ask',
       path: 'b.ts',
       lines: [1, 1],
-      message: 'Line 1 of b.ts holds a secret that stood elsewhere: it would be committed there.',
+      message: 'Line 1 of b.ts contains a secret from elsewhere: it would be committed.',
     },
   ]);
   await nowhereElse(s, run, token);
@@ -110,7 +110,7 @@ test('a placeholder that the request did not have is refused, and the next answe
     once('made up', whole({ 'a.ts': source('EMEND_SECRET_00000000_1') })),
     {
       name: 'told',
-      match: { contains: 'EMEND_SECRET_00000000_1, which stands for no secret of the files' },
+      match: { contains: 'EMEND_SECRET_00000000_1, which is not a placeholder of these files' },
       answer: whole({ 'a.ts': source('{{secret:1}}').replace('= 80;', '= 8080;') }),
     },
   ]));
@@ -189,7 +189,7 @@ describe('secrets: ask', () => {
     const { s, run, decision } = await begin(token);
     expect(decision).toMatchObject({
       reason: 'secret_found',
-      message: 'the request would hold what looks like a secret: a.ts:1, b.ts:2',
+      message: 'the request would contain what looks like a secret: a.ts:1, b.ts:2',
       accepts: ['mask', 'send', 'skip', 'abort'],
     });
     expect(decision?.files.map(({ path }) => path)).toEqual(['a.ts']);

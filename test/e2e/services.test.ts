@@ -65,15 +65,15 @@ const READY = {
 
 /** `aside`: what `--quiet` leaves out; `keeps`: what it does not. The worker says nothing then: it is ready where somebody polls. */
 const SERVICES = [
-  { line: 'web --port 0', ready: READY.web, aside: 'Each address is good for one browser', keeps: 'review page  http' },
+  { line: 'web --port 0', ready: READY.web, aside: 'Each address works once', keeps: 'review page  http' },
   {
     line: 'rehearse script.json --port 0',
     ready: READY.rehearse,
-    aside: 'In the terminal of the',
+    aside: 'In the worker',
     keeps: 'Rehearsal of',
   },
-  { line: 'worker', ready: READY.worker, aside: 'Ctrl-C ends the worker', keeps: 'a new home' },
-  { line: 'dev', ready: READY.dev, aside: 'Ctrl-C ends server and worker', keeps: 'Temporal UI  http' },
+  { line: 'worker', ready: READY.worker, aside: 'Ctrl-C stops the worker', keeps: 'new home' },
+  { line: 'dev', ready: READY.dev, aside: 'Ctrl-C stops server and worker', keeps: 'Temporal UI  http' },
 ];
 
 test.each(SERVICES)(

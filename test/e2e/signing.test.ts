@@ -42,7 +42,7 @@ test('a job: the key is not there, so a person is asked and told what to type; w
   const { decision } = (await s.settle(run)).status;
   expect(decision).toMatchObject({ reason: 'engine_failed', accepts: expect.arrayContaining(['retry', 'abort']) });
   expect(decision!.message).toMatch(
-    /^Git could not sign the commit, so it is not made\. Load the key .*ssh-add.*Then answer retry\./,
+    /^Git could not sign the commit, so no commit was made\. Load the key .*ssh-add.*Then answer retry\./,
   );
   expect([s.read('a.js'), s.git('rev-parse', 'HEAD')]).toEqual(['two\n', s.git('rev-parse', 'base')]);
   for (const each of [key, `${key}.pub`]) renameSync(`${each}.away`, each);

@@ -155,7 +155,7 @@ describe('terminated in the Temporal UI', () => {
     const paused = await s.start('paused.md', job('Raise it'));
     await s.settle(paused);
     await terminate(paused);
-    expect(await emendCommand(s, 'recover')).toMatchObject({ code: 0, out: 'No change was left half done.\n' });
+    expect(await emendCommand(s, 'recover')).toMatchObject({ code: 0, out: 'No interrupted change found.\n' });
     const shown = await emendCommand(s, 'show', paused.stepKey);
     expect(shown.out).toMatch(/state +aborted/);
     expect(shown.out).not.toMatch(/waiting for|emend decide|emend approve/);
@@ -179,7 +179,7 @@ describe('terminated in the Temporal UI', () => {
     const id = first.stepKey.slice(0, 8);
     expect(s.read('a.js')).toBe(AFTER);
     const found = await emendCommand(s, 'recover');
-    expect(found.out).toContain(`${id}  has ended (terminated) and still holds`);
+    expect(found.out).toContain(`${id}  has ended (terminated) and still locks`);
     expect(found.out).toContain('a.js');
     expect((await emendCommand(s, 'list')).out).toMatch(new RegExp(`${id} .*terminated, 1 file applied`));
     const seen = await emendCommand(s, 'show', id);

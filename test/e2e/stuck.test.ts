@@ -34,7 +34,7 @@ test('the input of a run is lost before its first task', async () => {
     await main(['show', run.stepKey.slice(0, 8)], io);
     printed = io.printed.out + io.printed.err;
   }
-  expect(printed).toMatch(/Its worker cannot go on and tries again: .*The blob sha256:[0-9a-f]{64} is not at /);
+  expect(printed).toMatch(/Its worker fails and keeps retrying: .*The blob sha256:[0-9a-f]{64} is not at /);
   expect(printed).toContain(lost);
 
   writeFileSync(lost, bytes);

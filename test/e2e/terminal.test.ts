@@ -31,7 +31,7 @@ const atColumns = (columns: number) => async (): Promise<void> => {
     s,
     ['run', 'job.md'],
     [
-      ['looking at the files', 'x'],
+      ['reading the files', 'x'],
       ['', 'a\r'],
       ['\n> ', 'q'],
     ],
@@ -42,11 +42,11 @@ const atColumns = (columns: number) => async (): Promise<void> => {
   const [change, question] = [text.indexOf('\n+export const greet = () => "good day"'), text.indexOf('[a] approve')];
   expect(change).toBeGreaterThan(0);
   expect(question).toBeGreaterThan(change);
-  expect(text.indexOf('waits for you: approval')).toBeGreaterThan(change);
+  expect(text.indexOf('waiting for you: approval')).toBeGreaterThan(change);
   expect(left.out).toContain('\u001b[35mexport\u001b[39m');
   expect(left.out).toContain('\u001b[33m"good day"\u001b[39m');
   // The question fits the window.
-  const rows = text.slice(text.indexOf('waits for you')).split('\n');
+  const rows = text.slice(text.indexOf('waiting for you')).split('\n');
   expect(rows.filter((row) => row.length > columns && !row.startsWith('> '))).toEqual([]);
 
   const done = await onTerminal(s, ['run', 'job.md'], [['\n> ', 'a']], { columns });

@@ -110,7 +110,7 @@ export const serverOf = ({ home }: Pick<Scene, 'home'>): { readonly pid: number;
 /** `emend dev` or `emend worker` as advised; then, set up in the same way, nothing is missing any more. */
 export const follow = async (s: Terminals, advice: string): Promise<Typed> => {
   const service = s.type(advice);
-  await service.says(/Ctrl-C ends/);
+  await service.says(/Ctrl-C stops/);
   await service.says(/worker ready/);
   const { said } = await s.done(advice.replace(/emend (?:dev|worker)/, 'emend doctor'));
   expect(said).toMatch(/^ok +Temporal server/m);

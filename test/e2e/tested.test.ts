@@ -90,7 +90,7 @@ describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sa
     const { s, run } = await begin('echo x >> b.js; echo y > new.txt', more);
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
     const told = (await s.events(run)).filter((event) => event.type === 'warning').map((event) => event.message);
-    expect(told.join()).toMatch(/the tests changed other files, too: b\.js, new\.txt/);
+    expect(told.join()).toMatch(/the tests also changed other files: b\.js, new\.txt/);
     expect(s.git('show', 'HEAD', '--name-only', '--format=').trim()).toBe('a.js');
   });
 });

@@ -73,7 +73,7 @@ test.each<[string, readonly string[]]>([
   ['show', ['\\u{202E}', '\\u{200B}']],
   ['diff', ['+/* \\u{202E} } \\u{2066}if (admin)\\u{2069} */', '+two\\u{200B}', 'a\\u{202E}sj.exe']],
   ['review', ['+/* \\u{202E} } \\u{2066}if (admin)\\u{2069} */']],
-  ['report', ['\\u{202E} } \\u{2066}if (admin)\\u{2069}', 'look here: unicode in bidi']],
+  ['report', ['\\u{202E} } \\u{2066}if (admin)\\u{2069}', 'check: unicode in bidi']],
   ['report --html', ['\\u{202E} } \\u{2066}if (admin)\\u{2069}']],
   ['events', []],
   ['list', []],
@@ -119,7 +119,7 @@ inBrowser()('the review page', () => {
         '/* \\u{202E} } \\u{2066}if (admin)\\u{2069} */',
         'two\\u{200B}',
         'a\\u{202E}sj.exe',
-        'look here',
+        'check: ',
       ])
         expect(review).toContain(text);
       expect(HIDDEN.exec(review)).toBeNull();

@@ -41,7 +41,9 @@ test('a record, a run’s input, an answer and an activity’s result with v 3',
   const first = await s.settle(run);
   expect(first.status.decision).toMatchObject({
     reason: 'engine_failed',
-    message: expect.stringMatching(/preflight-1.json has version 3; this Emend reads version 2.*upgrade this one/),
+    message: expect.stringMatching(
+      /preflight-1.json has version 3; this Emend reads version 2.*upgrade worker and client/,
+    ),
   });
   rmSync(record);
 
@@ -56,10 +58,10 @@ test('a record, a run’s input, an answer and an activity’s result with v 3',
   const later = { ...request, v: 3 } as unknown as Parameters<NonNullable<typeof s.emend.runs>['update']>[1];
   expect(await s.emend.runs!.update(ref, later, 20_000)).toMatchObject({
     kind: 'refused',
-    message: expect.stringContaining('upgrade this one'),
+    message: expect.stringContaining('upgrade worker and client'),
   });
   await s.emend.runs!.signal(ref, 'decide', later);
-  expect((await s.show(run)).status.ignored.at(-1)).toContain('upgrade this one');
+  expect((await s.show(run)).status.ignored.at(-1)).toContain('upgrade worker and client');
   await s.emend.runs!.update(ref, { ...later, v: 2, requestId: 'r1', laterField: { v: 3 } } as never, 20_000);
 
   // The result of a newer activity (build-worker.js makes the first buildProposal's result one).
@@ -88,7 +90,7 @@ test('a record, a run’s input, an answer and an activity’s result with v 3',
   expect(result).toMatchObject({
     v: 2,
     outcome: 'refused',
-    problem: { code: 'version_unknown', next: expect.stringContaining('upgrade this one') },
+    problem: { code: 'version_unknown', next: expect.stringContaining('upgrade worker and client') },
   });
   expect(
     raw.filter((event) => event.workflowTaskFailedEventAttributes ?? event.activityTaskScheduledEventAttributes),

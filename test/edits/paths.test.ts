@@ -94,16 +94,20 @@ test.each([
 
 test('a refusal has a place among the edits only where one is known', () => {
   const context = { files: new Map(), options: { requireMarker: true } };
-  const reason = { code: 'unknown_file', path: 'a.ts', message: 'There is no file a.ts, and none may be made there.' };
+  const reason = {
+    code: 'unknown_file',
+    path: 'a.ts',
+    message: 'There is no file a.ts, and none may be created there.',
+  };
   expect(lookUp('a.ts', context)).toStrictEqual({ ok: false, reason });
   expect(lookUp('a.ts', context, 0)).toStrictEqual({ ok: false, reason: { ...reason, index: 0 } });
 });
 
 test.each([
-  [undefined, { code: 'binary', message: 'a.png is not text that can be edited. Leave it out.' }],
+  [undefined, { code: 'binary', message: 'a.png is not text that can be edited. Omit it.' }],
   [
     { code: 'encoding', why: 'It is not UTF-8.' } as const,
-    { code: 'encoding', message: 'a.png is not text that can be edited. It is not UTF-8. Leave it out.' },
+    { code: 'encoding', message: 'a.png is not text that can be edited. It is not UTF-8. Omit it.' },
   ],
 ])('bytes that are not text are refused by name', (unreadable, reason) => {
   const binary = { bytes: new Uint8Array(1), text: null, ...(unreadable === undefined ? {} : { unreadable }) };

@@ -82,7 +82,7 @@ describe('abort', () => {
 
   const effects = Array.from({ length: lengthOf() }, (_, index) => index);
   test.each(['before', 'during'] as const)(
-    '%s every move: rolled back exactly when something is applied and not committed',
+    '%s every move: rolled back exactly when something is applied but not committed',
     (when) => {
       for (const at of effects) {
         const { driver, next } = drive();
@@ -142,7 +142,7 @@ describe('picking', () => {
       words: { preflight: ['pick'], pick: ['declined', 'declined'] },
       decisions: ['manual', 'retry', 'skip'],
       effects:
-        'preflight > pick > ask declined > say manual > no: manual is no answer to declined; answers are: retry, skip, abort > ' +
+        'preflight > pick > ask declined > say manual > no: manual is not an answer to declined; answers are: retry, skip, abort > ' +
         'say retry > pick#2 > ask declined > say skip > skipped',
     },
     {

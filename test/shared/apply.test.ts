@@ -89,7 +89,7 @@ describe('review', () => {
       name: 'the first verdict on a file stands',
       files: TWO,
       decisions: [['skip', { files: ['a.ts'] }], ['approve', { files: ['a.ts'] }], 'approve'],
-      effects: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve a.ts > no: a.ts has its answer already: skip; the first one stands > say approve > apply b.ts > commit > committed`,
+      effects: `${AB} > ask approval a.ts,b.ts > say skip a.ts > say approve a.ts > no: a.ts is already answered: skip; the first answer counts > say approve > apply b.ts > commit > committed`,
     },
     {
       name: 'revise: from the original, with the note and the rejected edit; a verdict on the same bytes stands',
@@ -313,7 +313,7 @@ describe('verify and roll_back', () => {
     const FIRST = `${A} > ask approval a.ts > say approve > apply a.ts > verify > roll_back`;
     expect(driver.trace.join(' > ')).toBe(`${FIRST} > propose a.ts#2 told > build > ask approval a.ts`);
     expect(driver.state.decision?.message).toContain(
-      'the proposal is ready, but the tests failed with these very bytes before: 1 file',
+      'the proposal is ready, but the tests already failed with exactly these changes: 1 file',
     );
     // Other bytes are another matter.
     const other = play({ ...again, ready, decisions: ['approve', 'approve'] });
@@ -330,7 +330,7 @@ describe('verify and roll_back', () => {
     );
     const driver = play({ words, ready, mustAsk: ['a guard'], decisions: ['approve'] });
     expect(driver.state.decision?.message).toContain(
-      'approval is auto, but a person must look: the tests failed with these very bytes before; a guard: 1 file',
+      'approval is auto, but a person must review: the tests already failed with exactly these changes; a guard: 1 file',
     );
   });
 

@@ -38,7 +38,7 @@ export function checkFold(before: StepState, after: StepState, fact: Fact): void
   if (after.stage.at === 'closed') {
     const { outcome } = after.stage;
     const ended = outcome === 'aborted' || outcome === 'skipped' || outcome === 'refused';
-    holds(!ended || after.applied.all.length === 0, `${outcome} with files applied and not committed`);
+    holds(!ended || after.applied.all.length === 0, `${outcome} with files applied but not committed`);
   }
   if (fact.type === 'decided' && fact.request.answer !== 'abort' && before.decision !== null) {
     // The first verdict on a file stands.

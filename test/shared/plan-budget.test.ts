@@ -97,7 +97,7 @@ describe('the estimate before the first phase', () => {
     const state = asked(read(planOf(over, 'ask'), 'ask'));
     expect(state.decision).toMatchObject({ reason: 'estimate', accepts: ['continue', 'abort'] });
     expect(state.decision?.message).toBe(
-      '2 phases: about 4 model calls, 4,000 tokens in, 2,000 out, $1.0000, if none fails; ' +
+      '2 phases: about 4 model calls, 4,000 tokens in, 2,000 out, $1.0000, if no phase fails; ' +
         'about 4 model calls are expected; budget_calls is 3',
     );
     const on = answered(state, 'continue', { budget_calls: 9 });
@@ -114,7 +114,7 @@ describe('failed tests and replans', () => {
   test('are said beside the least, of what is still to be done; budgets are held against the least', () => {
     const state = asked(read(failing, 'ask'));
     expect(state.decision?.message).toBe(
-      '2 phases: from about 4 model calls, 4,000 tokens in, 2,000 out, $1.0000, if none fails, to at most about 40 model calls, ' +
+      '2 phases: from about 4 model calls, 4,000 tokens in, 2,000 out, $1.0000, if no phase fails, to at most about 40 model calls, ' +
         '60,000 tokens in, 18,000 out, price unknown, if each fails its tests up to its limit of replans',
     );
     expect(state.events.find(({ type }) => type === 'plan_estimated')).toMatchObject({
@@ -140,9 +140,7 @@ describe('what earlier runs used', () => {
     expect(state.usage).toEqual(NO_USAGE);
     expect(resultOfPlan(state).plan?.budget).toMatchObject({ used_tokens: 900, used_calls: 3, usedBefore_ms: 20_000 });
     const taken = state.events.find(({ type }) => type === 'resumed_from');
-    expect(taken === undefined ? '' : describeEvent(taken)).toContain(
-      'used of the budgets: 3 model calls, 900 tokens in',
-    );
+    expect(taken === undefined ? '' : describeEvent(taken)).toContain('budgets used: 3 model calls, 900 tokens in');
     // The next run goes on from both.
     expect(checkpointOf({ ...state, usage: { ...NO_USAGE, calls: 2 } }, 1_000).spent).toMatchObject({
       own: { usage: { calls: 2, input_tokens: 0 }, time_ms: 1_000 },

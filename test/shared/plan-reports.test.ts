@@ -108,7 +108,7 @@ describe('a report', () => {
     plan.dispatch({ type: 'proposed', revising: plan.state.revision.current!, result: failed });
     const asked = plan.asked();
     expect(asked).toMatchObject({ reason: 'replan_limit', accepts: ['force', 'revise', 'continue', 'abort'] });
-    expect(asked.message).toContain(`${drift.text}: no replan could be made of it: nothing usable`);
+    expect(asked.message).toContain(`${drift.text}: no replan was possible: nothing usable`);
     plan.answer('revise', 'one more phase');
     expect(plan.state.revision.current).toMatchObject({
       ...{ step: 'evaluate', trigger: 'scope_drift', forced: true },
@@ -125,7 +125,7 @@ describe('a report', () => {
     expect(plan.state.revision).toMatchObject({ current: null, drifts: [{ text: drift.text }] });
     for (let n = 1; n <= BOUNDS.driftsKept; n++) plan.dispatch({ type: 'reported', report: revise });
     expect(plan.state.revision.drifts).toHaveLength(BOUNDS.driftsKept);
-    expect(plan.state.ignored.at(-1)).toContain(`${revise.text}: ${BOUNDS.driftsKept} reports wait already`);
+    expect(plan.state.ignored.at(-1)).toContain(`${revise.text}: ${BOUNDS.driftsKept} reports are already waiting`);
   });
 
   test('that a stopped plan leaves goes to the next run of the plan', () => {

@@ -277,7 +277,7 @@ describe('several files', () => {
       decisions: [['skip', { files: ['a.ts'] }], 'retry', 'retry'],
       effects:
         'preflight > propose * > ask budget a.ts,b.ts > say skip a.ts > say retry > propose b.ts > ' +
-        'build > ask approval b.ts > say retry > no: retry is no answer to approval; answers are: approve, skip, revise, abort',
+        'build > ask approval b.ts > say retry > no: retry is not an answer to approval; answers are: approve, skip, revise, abort',
     },
     {
       name: 'retry at a limit reaches the one call for all',
@@ -604,7 +604,7 @@ describe('some files failed, the others are done: their proposal is built before
         ['approve', { decision: '1-feedc0de' }],
       ],
       effects:
-        'preflight > propose a.ts > propose b.ts > build > ask declined a.ts > say approve a.ts > no: approve takes no files here > ' +
+        'preflight > propose a.ts > propose b.ts > build > ask declined a.ts > say approve a.ts > no: approve accepts no files here > ' +
         'say approve > no: decision 1-feedc0de is not open; open is 1-feedc0de-d1b3aebb (an answer counts only for the proposal it names)',
     },
     {
@@ -623,7 +623,7 @@ describe('some files failed, the others are done: their proposal is built before
       decisions: ['approve', 'skip'],
       effects:
         'preflight > propose a.ts > propose b.ts > build > ask declined a.ts > say approve > ' +
-        'no: approve is no answer to declined; answers are: retry, manual, skip, abort > say skip > build > unchanged',
+        'no: approve is not an answer to declined; answers are: retry, manual, skip, abort > say skip > build > unchanged',
     },
     {
       name: 'the build refuses a file that is done: it is asked for again first',
@@ -652,7 +652,7 @@ describe('some files failed, the others are done: their proposal is built before
     });
     const { decision } = driver.state;
     expect(decision?.message).toContain(
-      'approve leaves out what failed and takes the rest: 1 file, +1 -1 lines; tests will run without a sandbox (bwrap is missing)',
+      'approve accepts the rest without what failed: 1 file, +1 -1 lines; tests will run without a sandbox (bwrap is missing)',
     );
     expect(decision?.id).toContain(driver.state.proposal?.id.slice(0, 8));
     expect(detailsOf(driver.state)).toContain('its combined diff: `emend diff feedc0de`\n\n- `b.ts` +1 -1');

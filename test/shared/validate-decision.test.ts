@@ -72,7 +72,7 @@ describe('refused, with the reason', () => {
       'not accepted here',
       atApproval,
       'retry',
-      /^retry is no answer to approval; answers are: approve, skip, revise, abort/,
+      /^retry is not an answer to approval; answers are: approve, skip, revise, abort/,
     ],
     [
       'a stranger among the files',
@@ -80,16 +80,16 @@ describe('refused, with the reason', () => {
       ['approve', { files: ['a.ts', 'c.ts'] }],
       /^c\.ts is not in this decision; files are: a\.ts, b\.ts/,
     ],
-    ['select where nothing can be chosen', atApproval, ['select', { select: { 'a.ts': [1] } }], /^select is no answer/],
-    ['select without changes', atParts, 'select', /^select needs the changes to take/],
-    ['select of no file', atParts, ['select', { select: {} }], /^select names no file/],
     [
-      'select with files',
-      atParts,
-      ['select', { select: { 'a.ts': [1] }, files: ['a.ts'] }],
-      /names its files by itself/,
+      'select where nothing can be chosen',
+      atApproval,
+      ['select', { select: { 'a.ts': [1] } }],
+      /^select is not an answer/,
     ],
-    ['changes with another answer', atParts, ['approve', { select: { 'a.ts': [1] } }], /^approve takes no selection/],
+    ['select without changes', atParts, 'select', /^select needs the changes to accept/],
+    ['select of no file', atParts, ['select', { select: {} }], /^select names no file/],
+    ['select with files', atParts, ['select', { select: { 'a.ts': [1] }, files: ['a.ts'] }], /already names its files/],
+    ['changes with another answer', atParts, ['approve', { select: { 'a.ts': [1] } }], /^approve accepts no selection/],
     ['select of a stranger', atParts, ['select', { select: { 'c.ts': [1] } }], /^c\.ts is not in this decision/],
     [
       'a change that is not there',
@@ -99,8 +99,8 @@ describe('refused, with the reason', () => {
     ],
     ['a change that is no number', atParts, ['select', { select: { 'a.ts': [1.5] } }], /got 1\.5/],
     ['a change twice', atParts, ['select', { select: { 'a.ts': [1, 1] } }], /is named twice/],
-    ['nothing of a file', atParts, ['select', { select: { 'a.ts': [] } }], /is chosen: skip it/],
-    ['all of a file', atParts, ['select', { select: { 'a.ts': [3, 2, 1] } }], /is chosen: approve it/],
+    ['nothing of a file', atParts, ['select', { select: { 'a.ts': [] } }], /is selected: skip it/],
+    ['all of a file', atParts, ['select', { select: { 'a.ts': [3, 2, 1] } }], /is selected: approve it/],
     [
       'a prototype key among the files',
       atApproval,
@@ -108,8 +108,8 @@ describe('refused, with the reason', () => {
       /^__proto__ is not in this decision/,
     ],
     ['no files', atApproval, ['approve', { files: [] }], /^files is empty/],
-    ['files where there are none', atEstimate, ['retry', { files: ['a.ts'] }], /^retry takes no files here/],
-    ['files for an answer to the whole', atApproval, ['abort', { files: ['a.ts'] }], /^abort takes no files here/],
+    ['files where there are none', atEstimate, ['retry', { files: ['a.ts'] }], /^retry accepts no files here/],
+    ['files for an answer to the whole', atApproval, ['abort', { files: ['a.ts'] }], /^abort accepts no files here/],
     [
       'a note that is too long',
       atApproval,
@@ -258,7 +258,7 @@ describe('counts once', () => {
     driver.dispatch({ type: 'decided', request: partly });
     expect(outcomeOf(before, driver.state, partly)).toMatchObject({
       outcome: 'recorded',
-      message: 'approve recorded; 1 files still wait',
+      message: 'approve recorded; 1 files still need an answer',
     });
     const rest = driver.request('approve');
     const open = driver.state;

@@ -47,23 +47,21 @@ describe('which store a home works with', () => {
     fs.rmSync(join(dir, 'store'), { recursive: true });
     fs.mkdirSync(join(dir, 'store'), { mode: 0o700 });
     for (const env of [at('store'), {}])
-      await expect(resolveStore(env, home)).rejects.toMatchObject(refused(/but no store lies there/));
+      await expect(resolveStore(env, home)).rejects.toMatchObject(refused(/but there is no store/));
     expect(fs.readdirSync(join(dir, 'store'))).toEqual([]);
     const other = await resolveStore(at('other'), await homeOf('elsewhere'));
     await expect(resolveStore(at('other'), home)).rejects.toMatchObject(
-      refused(new RegExp(`works with store ${id.slice(0, 8)} .*but store ${other.id.slice(0, 8)} lies there`)),
+      refused(new RegExp(`uses store ${id.slice(0, 8)} .*but store ${other.id.slice(0, 8)} lies there`)),
     );
     // Its own home is no way out either: what the runs need is in the store.
-    await expect(resolveStore({ EMEND_STORE: home }, home)).rejects.toMatchObject(refused(/no store lies there/));
+    await expect(resolveStore({ EMEND_STORE: home }, home)).rejects.toMatchObject(refused(/there is no store/));
   });
 
   test('a home with runs of its own is not pointed elsewhere without a word', async () => {
     const home = await homeOf('home');
     const { archive } = await openStores(home, await resolveStore({}, home));
     await archive.append('0123456789abcdef', [entry('1')]);
-    await expect(resolveStore(at('store'), home)).rejects.toMatchObject(
-      refused(/holds a store of its own \(archive\)/),
-    );
+    await expect(resolveStore(at('store'), home)).rejects.toMatchObject(refused(/contains its own store \(archive\)/));
     // As the message says: moved over, it works.
     fs.renameSync(join(home, 'archive'), join(dir, 'store', 'archive'));
     const apart = await openStores(home, await resolveStore(at('store'), home));
@@ -93,7 +91,7 @@ describe('which store a home works with', () => {
     await expect(resolveStore(at('file'), home)).rejects.toMatchObject(refused(/it is not a directory/));
     fs.mkdirSync(join(dir, 'open'));
     fs.chmodSync(join(dir, 'open'), 0o777);
-    await expect(resolveStore(at('open'), home)).rejects.toMatchObject(refused(/other users may write to it/));
+    await expect(resolveStore(at('open'), home)).rejects.toMatchObject(refused(/other users can write to it/));
     expect(fs.existsSync(homePaths(home).storeNote)).toBe(false);
   });
 });

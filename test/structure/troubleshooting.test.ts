@@ -20,7 +20,7 @@ const sources = (dir: string): string[] =>
     .map((name) => join(dir, name));
 
 test('every reason of a decision has its row, and no other has', () => {
-  expect(entries(section('A run waits for you')).sort()).toEqual(Object.keys(ANSWERS_BY_REASON).sort());
+  expect(entries(section('A run is waiting for you')).sort()).toEqual(Object.keys(ANSWERS_BY_REASON).sort());
 });
 
 test('every refusal of the edit engine has its entry, and what has one is refused somewhere', () => {

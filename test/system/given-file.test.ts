@@ -96,7 +96,7 @@ test('sockets, devices and directories are named too, by both readers', async ()
   pipe('pipe');
   const kinds = { socket: 'a socket', zero: 'a device', folder: 'a directory', pipe: 'a named pipe' };
   for (const [name, kind] of Object.entries(kinds)) {
-    const why = `target_not_a_file: ${join(dir, name)} is ${kind}, a file was expected`;
+    const why = `target_not_a_file: ${join(dir, name)} is ${kind}, expected a file`;
     expect(await said(() => readGiven(join(dir, name)), [])).toBe(why);
     expect(await said(() => readGivenSync(join(dir, name), 10), [])).toBe(why);
   }
@@ -109,9 +109,7 @@ test('no more is read than is asked for, of a file that says how long it is and 
   expect(String(readGivenSync(join(dir, 'ten'), 10))).toBe('0123456789');
   expect(String(await readGiven(join(dir, 'ten'), 4, 'cut'))).toBe('0123');
   for (const read of [readGiven, readGivenSync])
-    expect(await said(() => read(join(dir, 'ten'), 9), [])).toMatch(
-      /^target_too_large: .*ten has more than the 9 bytes/,
-    );
+    expect(await said(() => read(join(dir, 'ten'), 9), [])).toMatch(/^target_too_large: .*ten has more than 9 bytes/);
   // A file of the kernel's has the size 0.
   expect((await readGiven('/proc/self/status')).length).toBeGreaterThan(100);
   expect(await said(() => readGiven('/proc/self/status', 100), [])).toMatch(/^target_too_large/);

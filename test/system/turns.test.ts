@@ -40,7 +40,7 @@ test('a turn that does not come in time is `busy`, and an abort ends the wait; n
   const refused = await turns({ wait_ms: 30, work_ms: 0 }, () => Promise.resolve()).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(NoTurn);
   expect(refused).toMatchObject({
-    problem: { code: 'busy', message: expect.stringMatching(/^Commands are at work 1/) },
+    problem: { code: 'busy', message: expect.stringMatching(/^Commands are running \(at most 1/) },
   });
   const stop = new AbortController();
   const stopped = turns({ ...ask, signal: stop.signal }, () => Promise.resolve());

@@ -112,7 +112,7 @@ describe('the dev server', () => {
     const other = { ...options, cli: { ...options.cli, version: '1.8.0' } };
     const refused = await problemOf(startDevServer(other));
     expect(refused.code).toBe('cli_version');
-    expect(refused.message).toContain(`made by Temporal CLI ${options.cli.version}`);
+    expect(refused.message).toContain(`created by Temporal CLI ${options.cli.version}`);
     expect(refused.next).toMatch(/mv '.*server' '.*server-/);
     await expect(access(recordPath(place.home))).rejects.toThrow();
   });
@@ -176,7 +176,7 @@ describe('what needs a server', () => {
       );
     const closed = await connect({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(closed.code).toBe('no_server');
-    expect(closed.message).toContain('127.0.0.1:1 (configuration): nothing listens');
+    expect(closed.message).toContain('127.0.0.1:1 (configuration): nothing is listening');
 
     const server = await keep(startServer(place.home, 'memory'));
     const ui = await connect({ TEMPORAL_ADDRESS: new URL(server.hiddenUi ?? '').host });
@@ -199,10 +199,10 @@ describe('what needs a server', () => {
     const refused = await problemOf(open('default'));
     expect(refused.code).toBe('no_server');
     expect(refused.message).toMatch(
-      /A Temporal server 1\.\S+ answers at 127.* but its namespace "default" has no search/,
+      /A Temporal server 1\.\S+ answers at 127.* but its namespace "default" has no Emend search/,
     );
     expect(refused.next).toBe(
-      `To use it, start a worker there: TEMPORAL_ADDRESS=${server.address} emend worker. For a server of your own: emend dev`,
+      `To use it, start a worker there: TEMPORAL_ADDRESS=${server.address} emend worker. To use a local server: emend dev`,
     );
     // Named, it is used, and a worker prepares it; from then on it is known.
     const named = await open('configuration');
@@ -236,7 +236,7 @@ describe('what needs a server', () => {
       expect(found).toMatchObject({ ok: true, found: expect.stringContaining('(TEMPORAL_ADDRESS is not set)') });
       const used = await openEmend({ env });
       expect(noWorker(used, ['x']).message).toMatch(
-        /^No worker serves the task queue x at localhost:7233, which is used as TEMPORAL_ADDRESS is not set/,
+        /^No worker serves the task queue x at localhost:7233, used because TEMPORAL_ADDRESS is not set/,
       );
       expect(byDefault({ address: 'localhost:7233' })).toBe('');
       await used.close();
@@ -278,7 +278,7 @@ describe('what needs a server', () => {
       await operatorService.addSearchAttributes(another);
       const told: string[] = [];
       expect(await ensureSearchAttributes(connection, namespace, (why) => told.push(why))).toBe(false);
-      expect(told.join()).toContain(`${SEARCH_ATTRIBUTES.reason} exists with another type`);
+      expect(told.join()).toContain(`${SEARCH_ATTRIBUTES.reason} is not of type Keyword`);
     });
   });
 
@@ -335,12 +335,12 @@ describe('what needs a server', () => {
       'model',
     ]);
     // A new home is nothing that is missing: it is told what to type first.
-    for (const { name, ok, mend } of sick.values()) expect(name === 'EMEND_HOME' || ok === (mend === null)).toBe(true);
+    for (const { name, ok, fix } of sick.values()) expect(name === 'EMEND_HOME' || ok === (fix === null)).toBe(true);
     expect(sick.get('EMEND_HOME')).toEqual({
       name: 'EMEND_HOME',
       ok: true,
       found: `${place.home}: no runs yet`,
-      mend: 'Start one with: emend run JOB.md',
+      fix: 'Start one with: emend run JOB.md',
     });
     expect(sick.get('Temporal CLI')?.found).toContain('/nonexistent/temporal does not exist');
 

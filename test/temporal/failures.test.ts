@@ -23,14 +23,14 @@ describe('boundFailure', () => {
     const failure = bounded(ApplicationFailure.create({ message: long, type: 'x', details: [long] }));
     expect(failure.message).toHaveLength(BOUNDS.reason_chars);
     expect(failure.stack).not.toContain('mmm');
-    expect(failure.details).toEqual(['(details left out: too large)']);
+    expect(failure.details).toEqual(['(details omitted: too large)']);
   });
 
   test('details that cannot be written as JSON are left out', () => {
     const loop: { self?: unknown } = {};
     loop.self = loop;
     expect(bounded(ApplicationFailure.create({ message: 'x', details: [loop] })).details).toEqual([
-      '(details left out: too large)',
+      '(details omitted: too large)',
     ]);
   });
 

@@ -71,7 +71,7 @@ const execute = async (workflow: string, args: unknown[]) => {
   return { runs, ...outcome, history_bytes: historySize ?? Number.NaN };
 };
 
-const LEFT_OUT = ['details: (details left out: too large)'];
+const LEFT_OUT = ['details: (details omitted: too large)'];
 const long = longOnly('the server waits ten seconds before it tries a failed task a second time');
 
 describe('payloads on a real server', () => {

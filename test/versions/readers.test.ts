@@ -52,7 +52,7 @@ const problemOf = async (work: Promise<unknown>) => {
   if (!(error instanceof ProblemError)) throw error;
   return error.problem;
 };
-const REFUSED = { code: 'version_unknown', next: expect.stringContaining('upgrade this one') };
+const REFUSED = { code: 'version_unknown', next: expect.stringContaining('upgrade worker and client') };
 
 describe('blobs', () => {
   test.each([3, 2.5, '2', undefined])('a snapshot with v %s', async (v) => {
@@ -286,9 +286,9 @@ test('what a run carries over is read by version and shape; a field that began a
   expect(unreadableCarried({ v: 2, reportedSeq: 0, state: without }, fresh)).toBeNull();
   const odd: readonly (readonly [unknown, RegExp])[] = [
     [carried({}, { v: 3 }), /has version 3; this Emend reads version 2/],
-    [carried({ v: 3 }), /The state that the run goes on from has version 3/],
+    [carried({ v: 3 }), /The carried state of the run has version 3/],
     [carried({}, { reportedSeq: '3' }), /reportedSeq is missing/],
-    [carried({ phases: {} }), /phases is missing or of another kind/],
+    [carried({ phases: {} }), /phases is missing or has the wrong type/],
     [carried({ stage: undefined }), /stage is missing/],
     [carried({ group: { ids: [] } }), /group.baseTested is missing/],
     [{ v: 2, reportedSeq: 0 }, /no version/],

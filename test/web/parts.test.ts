@@ -69,7 +69,7 @@ describe('needs', () => {
   });
   test('are missed only where the one is taken and the other left', () => {
     expect(missedNeeds(needs, () => said('leave', 'take', 'take'))).toEqual([
-      'hunk 3 of a.js needs hunk 1 (shout), which you left out',
+      'hunk 3 of a.js needs hunk 1 (shout), which you rejected',
     ]);
     for (const fine of [said('take', 'leave', 'take'), said('leave', 'take', 'leave'), said(null, 'take', 'take')])
       expect(missedNeeds(needs, () => fine)).toEqual([]);

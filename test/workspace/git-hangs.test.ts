@@ -53,7 +53,7 @@ test('a filter that hangs, and does not listen to SIGTERM: ended with what it st
     ok: false,
     problem: {
       code: 'git_failed',
-      message: expect.stringContaining(`git cat-file in ${repo}: it took longer than 0.5 s and was ended`),
+      message: expect.stringContaining(`git cat-file in ${repo}: it took longer than 0.5 s and was stopped`),
     },
   });
   expect(await gone()).toBe(true);
@@ -64,7 +64,7 @@ test('in an activity every git ends before the activity does, whatever its own l
   process.env.PATH = `${dir}:${PATH ?? ''}`;
   const begun = performance.now();
   await expect(withTimeLimit(2_000, () => repositoryOf(repo))).rejects.toThrow(
-    /^git rev-parse in .*: it took longer than [\d.]+ s and was ended$/,
+    /^git rev-parse in .*: it took longer than [\d.]+ s and was stopped$/,
   );
   expect(performance.now() - begun).toBeLessThan(2_000);
   expect(await gone()).toBe(true);

@@ -367,7 +367,7 @@ describe('an attempt sees by the clocks that it stood still', () => {
       now[which] += 1100;
       expect(() => {
         pulse.assertCurrent();
-      }).toThrow('stood still for 1100 ms');
+      }).toThrow('was suspended for 1100 ms');
       pulse.beat();
       // A beat after waking up does not make it the one that counts again.
       expect(() => {

@@ -78,7 +78,7 @@ export function startHeartbeat(timeout_ms: number | null, clock: Clock = CLOCK):
     assertCurrent: () => {
       look();
       if (longest_ms > limit_ms)
-        fail('busy', `This attempt stood still for ${Math.round(longest_ms)} ms: another may have taken its place.`);
+        fail('busy', `This attempt was suspended for ${Math.round(longest_ms)} ms: another may have replaced it.`);
     },
   };
 }
@@ -183,7 +183,7 @@ export function activity<I extends ActivityBase, O extends object>(
       await ports.checkHome();
       await ports.archive.append(input.stepKey, eventEntries(input.log, runId));
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
-      if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it began`);
+      if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it started`);
       const run = () =>
         work(ports, input, { signal: context.cancellationSignal, assertCurrent: pulse.assertCurrent, owner });
       const told = await withTimeLimit(context.info.startToCloseTimeoutMs, run);
@@ -207,7 +207,7 @@ export function activity<I extends ActivityBase, O extends object>(
       const said = messageOf(error);
       const { message } = await maskWords(ports, { stepKey: input.stepKey }, { message: said }, UNTIL_DONE).catch(
         () => ({
-          message: 'What it says may hold a secret, and could not be looked through.',
+          message: 'The text may contain a secret and could not be checked.',
         }),
       );
       const err = message === said ? error : message;

@@ -103,7 +103,7 @@ const inThread = <R>(thread: Worker, signal: AbortSignal, timeout_ms: number): P
     });
     thread.once('exit', (code) => {
       end(() => {
-        reject(new Error(`its thread ended with code ${code}`));
+        reject(new Error(`its thread exited with code ${code}`));
       });
     });
     if (signal.aborted) onAbort();
@@ -112,16 +112,16 @@ const inThread = <R>(thread: Worker, signal: AbortSignal, timeout_ms: number): P
 class TimeLimit extends Error {}
 
 const WORDS: Record<EditWorkKind, string> = {
-  answer: 'reading and placing an answer',
+  answer: 'parsing and locating an answer',
   guards: 'checking the result',
-  merge: 'merging with the file as it is now',
+  merge: 'merging with the current file',
   outline: 'listing the definitions',
-  regions: 'cutting the file into regions',
+  regions: 'splitting the file into regions',
   describe: 'reading the file',
   prompt: 'listing the files for a request',
   brief: 'listing the files for a request',
   audit: 'listing the files for a request',
-  diff: 'drawing the diff',
+  diff: 'building the diff',
   secrets: 'looking for secrets',
 };
 

@@ -157,7 +157,7 @@ export async function callModel(
     return { outcome: 'secret_found', message, files, usage: recorded.usage };
   }
   if (recorded.outcome === 'call_lost') {
-    const message = `${recorded.usage.unknownCalls} calls for ${wanted.file} were cut off before their answer was on disk (maxUnknownCalls)`;
+    const message = `${recorded.usage.unknownCalls} calls for ${wanted.file} were interrupted before their answer was saved (maxUnknownCalls)`;
     return { outcome: 'call_lost', message, usage: recorded.usage };
   }
   const { answer, nonce, usage, request } = recorded;

@@ -210,8 +210,8 @@ async function placesOf({ blobs }: Ports, sources: readonly SecretSource[], secr
     }
   const named = places.slice(0, PLACES_NAMED).map(({ path, line }) => `${path}:${line}`);
   if (places.length > PLACES_NAMED) named.push(`${places.length - PLACES_NAMED} more lines`);
-  if (unseen.size > 0) named.push('the instructions, a note, or what tests said');
-  const message = `the request would hold what looks like a secret: ${named.join(', ')}`;
+  if (unseen.size > 0) named.push('the instructions, a note, or test output');
+  const message = `the request would contain what looks like a secret: ${named.join(', ')}`;
   return { paths: [...new Set(places.map(({ path }) => path))], message };
 }
 
@@ -288,8 +288,8 @@ export async function secretFindings(
       const known = new Set(ofSnapshot.map(longestLine));
       return lines.map((line) => {
         const at = after.slice(0, before === '' ? after.indexOf(line) : after.lastIndexOf(line)).split('\n').length;
-        const where = known.has(line) ? 'a secret that stood elsewhere' : 'what looks like a secret';
-        const message = `Line ${at} of ${path} holds ${where}: it would be committed there.`;
+        const where = known.has(line) ? 'a secret from elsewhere' : 'what looks like a secret';
+        const message = `Line ${at} of ${path} contains ${where}: it would be committed.`;
         return { guard: 'secret', severity, path, lines: [at, at], message };
       });
     }),

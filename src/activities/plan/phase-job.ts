@@ -147,7 +147,7 @@ const commitMessage = (title: string, { planPath, phase, total, commands }: Phas
     title,
     '',
     `Plan ${planPath}, phase ${phase.number} of ${total}.`,
-    ...(commands.length === 0 ? ['No tests were run: none are configured, and none were found or wanted.'] : []),
+    ...(commands.length === 0 ? ['No tests were run: none are configured, found or requested.'] : []),
   ].join('\n');
 
 async function failureText(

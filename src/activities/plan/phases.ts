@@ -78,7 +78,7 @@ export const mergePhase: Activity<'mergePhase'> = async (ports, input, { assertC
       case 'moved':
     }
   }
-  return { outcome: 'failed', why: 'the branch was moved by others again and again' };
+  return { outcome: 'failed', why: 'the branch kept moving' };
 };
 
 // Step 6: the checkpoint, a file in the archive that is written once under its number.

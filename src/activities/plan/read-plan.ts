@@ -42,13 +42,10 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   if (repository === null)
     return fail(
       'not_a_repository',
-      `${planPath}: each phase of a plan is committed, and ${workspace} is no git repository.`,
+      `${planPath}: each phase of a plan is committed, but ${workspace} is not a git repository.`,
     );
   if (repository.head === null)
-    return fail(
-      'not_a_repository',
-      `${workspace} has no commit yet, and the phases of ${planPath} are committed onto one.`,
-    );
+    return fail('not_a_repository', `${workspace} has no commit yet; the phases of ${planPath} need one to build on.`);
   const root = await ports.workspace.root(workspace);
   const plan = await readFiles(root, planPath);
   const report = plans.reportOf(plan.tree, plan.thresholds, plan.show);
@@ -170,7 +167,7 @@ async function refuseUncommitted(plan: ReadPlan, root: string, { reading, planPa
   const named = strange.slice(0, 10).map(({ path, state }) => `${path} (${state})`);
   fail(
     'target_dirty',
-    `${planPath}: the plan's progress is committed, and these of its files are in no commit: ${named.join(', ')}.`,
+    `${planPath}: the plan's progress is committed, but these of its files are not in a commit: ${named.join(', ')}.`,
     'Commit the plan first: git add, git commit.',
   );
 }

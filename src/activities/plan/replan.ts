@@ -73,7 +73,7 @@ export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, sco
         if (hidesSecret(JSON.stringify(value)))
           return {
             ok: false,
-            why: 'it repeats an EMEND_SECRET_…, and a plan holds no secret of others: say it without',
+            why: 'it repeats an EMEND_SECRET_…, but a plan must not contain secrets: leave it out',
           };
         const checked = plans.checkReplan(value, actions, [phase.number, ...named.map(({ number }) => number)]);
         return checked.ok ? { ok: true, value: checked.replan } : checked;
@@ -132,8 +132,7 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   const [broken] = tree.faults;
   if (broken !== undefined) return fail('plan_invalid', `${broken.file}:${broken.line}: ${broken.message}`);
   const node = plans.findPhase(tree, phase);
-  if (node === null)
-    return fail('plan_invalid', `${planPath}: there is no Phase ${phase.number} (${phase.name}) any more`);
+  if (node === null) return fail('plan_invalid', `${planPath}: Phase ${phase.number} (${phase.name}) no longer exists`);
   const { number } = node.part.heading;
   const replan = { ...(await replanOf(ports, input)), phase: number };
   const change = plans.applyReplan(tree, replan, values);

@@ -70,8 +70,8 @@ async function committedOf(
     // What was done, marked and then written anew under the same name is another phase.
     if (!same && mark !== undefined) continue;
     const which = `Phase ${phase.number} (${phase.name})`;
-    const gone = `${which} was marked as done by ${mark?.commit.slice(0, 12) ?? ''}, and is not marked any more`;
-    const other = `${which} is committed as ${each.commit.slice(0, 12)}, and may read otherwise now`;
+    const gone = `${which} was marked as done by ${mark?.commit.slice(0, 12) ?? ''}, and is no longer marked`;
+    const other = `${which} is committed as ${each.commit.slice(0, 12)}, but its text may have changed since`;
     committed.set(phase.id, {
       ...{ id: phase.id, commit: each.commit, doubt: mark !== undefined ? gone : same ? null : other },
       tests: each.body.includes('No tests were run') ? 'no_tests' : 'pass',

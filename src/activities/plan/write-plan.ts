@@ -80,7 +80,7 @@ export async function writePlan(
     const done = await write(ports, wanted, { ref: proposal, decision: number }, scope);
     if (done !== 'base_changed') return done.outcome === 'written' ? { ...done, data } : done;
   }
-  return { outcome: 'conflict', why: `the plan was saved by somebody each of ${STORE_BOUNDS.markTries} times` };
+  return { outcome: 'conflict', why: `someone else saved the plan each of ${STORE_BOUNDS.markTries} times` };
 }
 
 async function recordOf(

@@ -43,32 +43,28 @@ const holderOf = async (
   holder: WorkspaceLock,
 ): Promise<Holding> => {
   const run = shownKey(holder.stepKey);
-  const recover = `\`emend recover --undo ${run}\` puts the files back, \`emend recover --keep ${run}\` keeps them`;
+  const recover = `\`emend recover --undo ${run}\` restores the files, \`emend recover --keep ${run}\` keeps them`;
   const standing = await ports.stateOfHolder(holder);
   if (standing.state === 'open') return heldBy(null);
   if (standing.state === 'unknown')
     return heldBy(
-      standing.why === 'not_known'
-        ? `run ${run}, which the server does not know, holds the workspace: ${recover}`
-        : null,
+      standing.why === 'not_known' ? `run ${run}, unknown to the server, has locked the workspace: ${recover}` : null,
     );
   const ended = `run ${run} has ended (${standing.how})`;
   if (standing.elsewhere)
-    return heldBy(
-      `${ended} and holds the workspace from another EMEND_HOME: \`emend recover\` with that one knows what it applied`,
-    );
+    return heldBy(`${ended} and has locked the workspace from another EMEND_HOME: run \`emend recover\` with that one`);
   const end = await ports.workspace.releaseEnded(workspace, holder, standing.finished);
   switch (end.outcome) {
     case 'ended':
       return { free: true, because: `${standing.how}, ${end.because}` };
     case 'not_held':
-      return { free: true, because: 'it was released meanwhile' };
+      return { free: true, because: 'it was released in the meantime' };
     case 'kept':
-      return heldBy(`${ended} with ${count(end.files.length, 'file')} applied and not committed: ${recover}`);
+      return heldBy(`${ended} with ${count(end.files.length, 'file')} applied but not committed: ${recover}`);
     case 'at_work':
-      return heldBy(`${ended}, but a process is still at work on its files`);
+      return heldBy(`${ended}, but a process is still working on its files`);
     case 'unrecovered':
-      return heldBy(`${ended} half-way, and could not be recovered: \`emend recover\` says why`);
+      return heldBy(`${ended} midway and could not be recovered: \`emend recover\` says why`);
   }
 };
 

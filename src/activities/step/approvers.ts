@@ -25,8 +25,8 @@ export async function approversOf(
   if (file === null || !/^[^#\s]/m.test(file))
     return fail(
       'config_invalid',
-      `emend.yaml: approvers: ${path} must be an allowed_signers file in the commit that the run begins at, with at least one key.`,
-      `Write it as ssh-keygen's manual says under ALLOWED SIGNERS, then: git add ${path} && git commit`,
+      `emend.yaml: approvers: ${path} must be an allowed_signers file in the base commit, with at least one key.`,
+      `See ALLOWED SIGNERS in ssh-keygen's manual, then: git add ${path} && git commit`,
     );
   return putText(blobs, file);
 }

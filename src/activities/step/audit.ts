@@ -21,7 +21,7 @@ export const auditChange: Activity<'auditChange'> = async (ports, input, scope) 
   const { blobs } = ports;
   const snapshot = await currentSnapshot(blobs, input);
   const { config, limits } = snapshot;
-  if (config.audit === false) throw new Error('an audit that nobody asked for');
+  if (config.audit === false) throw new Error('an unrequested audit');
   const { model } = config.audit;
   const { files } = await appliedFiles(ports, input);
   const diffs = await diffsOf(ports, files, scope.signal);

@@ -89,8 +89,8 @@ export function refuseUnpriced({ budget_usd }: Limits, { usd }: Pick<StepEstimat
   if (budget_usd !== null && usd === null)
     fail(
       'config_invalid',
-      `${what}: budget_usd is ${budget_usd}, and what its model costs is not known.`,
-      'Give input_usd and output_usd of the model under `models:` in emend.yaml, or leave budget_usd out.',
+      `${what}: budget_usd is ${budget_usd}, and the price of its model is not known.`,
+      'Set input_usd and output_usd of the model under `models:` in emend.yaml, or omit budget_usd.',
     );
 }
 

@@ -87,7 +87,7 @@ export async function formatted(
       guard: 'formatter',
       severity: 'note',
       path,
-      message: `Not formatted, and not there while other files were: a tool may run it (${whyRun(path) ?? ''}).`,
+      message: `Not formatted, and removed while other files were formatted: a tool may run it (${whyRun(path) ?? ''}).`,
     })),
   };
 }

@@ -67,18 +67,18 @@ export async function judged(
     const words = commands.join(' && ');
     const old = failed.flatMap(({ told }) => told?.old ?? []);
     const idle = RAN_NOTHING.some((pattern) => pattern.test(said.output));
-    const but = old.length === 0 ? '' : `, but for ${old.length} that failed before the change: ${listed(old)}`;
+    const but = old.length === 0 ? '' : `, except ${old.length} that failed before the change: ${listed(old)}`;
     return {
       outcome: idle ? 'no_tests' : old.length > 0 || WARNED.test(said.output) ? 'pass_with_warnings' : 'pass',
       ...{ kind: null, transient: false, signature: null, suggestions: [], seconds },
-      summary: idle ? `${words}: ran no test` : `${words}: passed${but}`.slice(0, SUMMARY_CHARS),
+      summary: idle ? `${words}: no test ran` : `${words}: passed${but}`.slice(0, SUMMARY_CHARS),
       output: await putJson(ports.blobs, said),
     };
   }
   const { what, summary: plain, kind, transient, signature, suggestions } = failureOf(worst.ran, timeout_s);
   const { fresh = [], old = [] } = worst.told ?? {};
-  const now = fresh.length === 0 ? '' : `failing only now: ${listed(fresh)}; `;
-  const before = `failing before the change, too${known === true ? ' (they need not pass)' : ''}: ${listed(old)}`;
+  const now = fresh.length === 0 ? '' : `newly failing: ${listed(fresh)}; `;
+  const before = `also failing before the change${known === true ? ' (they may fail)' : ''}: ${listed(old)}`;
   const summary = old.length === 0 ? plain : `${what}: ${now}${before}`.slice(0, SUMMARY_CHARS);
   const diffs = await diffsOf(ports, tested.files, tested.signal);
   return {

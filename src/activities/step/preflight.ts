@@ -55,7 +55,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const { mode } = jobs.jobFormatPolicy(job);
   const commitMessage = messageOf(job, config);
   if (commitMessage !== null && (await ports.repository.head(workspace)) === null)
-    fail('not_a_repository', `${input.jobPath}: commit is asked for, but ${workspace} is not in a git repository`);
+    fail('not_a_repository', `${input.jobPath}: commit is set, but ${workspace} is not in a git repository`);
 
   const approvers = await approversOf(ports, workspace, config);
   const policy = input.approval ?? job.approval ?? config.approval;
@@ -237,8 +237,8 @@ async function scriptFiles(root: string, names: readonly string[]): Promise<read
 }
 
 const NO_SENTINEL =
-  'requireCompleteSentinel is false: answers without their completeness marker are used, and guarantee 1 does not hold';
-const NO_POLICY = 'approval: auto does not count: approvers are set, and one of them must sign';
+  'requireCompleteSentinel is false: answers without a completeness marker are used; guarantee 1 does not hold';
+const NO_POLICY = 'approval: auto is ignored: approvers are set, and one of them must sign';
 
 const messageOf = (job: jobs.Job, config: jobs.ProjectConfig): string | null => {
   const wanted = job.commit ?? config.commit ?? false;

@@ -133,7 +133,7 @@ export const selectedFileChanges = async (
     const chosen = new Map(group.files.map((file) => [file.path, file.changes]));
     for (const { path, changes: numbers } of group.files) {
       const file = summaries.get(path);
-      if (file === undefined) throw new Error(`the proposal that ${path} was chosen from does not have it`);
+      if (file === undefined) throw new Error(`the proposal that the hunks come from does not contain ${path}`);
       changes.set(path, numbers === null ? file : await partOf(blobs, file, sections, numbers));
       if (numbers !== null) inPart.add(path);
     }
@@ -150,7 +150,7 @@ const partOf = async (
 ): Promise<FileChange> => {
   const changes = changesByPath(sections).get(file.path);
   if (changes === undefined || file.base === null || file.result === null)
-    throw new Error(`${file.path} cannot be taken in part`);
+    throw new Error(`${file.path} cannot be accepted in part`);
   const [base, result] = await Promise.all([blobs.get(file.base.ref), blobs.get(file.result.ref)]);
   const part = selectChanges({ base, result, changes, chosen });
   return { path: file.path, base: file.base, result: { ref: await blobs.put(part), mode: file.result.mode } };
@@ -179,12 +179,12 @@ const selectionFindings = async (
     if (numbers === null || numbers === undefined) return [];
     const left = all.map(({ n }) => n).filter((n) => !numbers.includes(n));
     const which = `${left.slice(0, LEFT_OUT_CHANGES).join(', ')}${left.length > LEFT_OUT_CHANGES ? '…' : ''}`;
-    const message = `${numbers.length} of ${all.length} changes were chosen; left out: ${which}`;
+    const message = `${numbers.length} of ${all.length} changes were selected; rejected: ${which}`;
     return [{ guard: 'selection', severity: 'ask', path, message }];
   });
   const needed = missed.map(({ user, name, needs }): Finding => {
     const where = needs.path === user.path ? '' : ` of ${needs.path}`;
-    const message = `a change that was chosen uses ${name}, which only change ${needs.n}${where} brings, and that is left out`;
+    const message = `a selected change uses ${name}, which only change ${needs.n}${where} adds, but that one was rejected`;
     return { guard: 'selection', severity: 'ask', path: user.path, message };
   });
   return [...leftOut, ...needed];

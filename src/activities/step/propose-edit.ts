@@ -96,7 +96,7 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
 /** What a made-up placeholder stands for nobody can say. */
 const ofUnknown = (placeholders: readonly string[]): AnswerOutcome => {
   const shown = placeholders.slice(0, PLACEHOLDERS_NAMED).join(', ');
-  const message = `The answer holds ${shown}, which stands for no secret of the files. Copy each EMEND_SECRET_… exactly as it is shown, and make up none.`;
+  const message = `The answer contains ${shown}, which is not a placeholder of these files. Copy each EMEND_SECRET_… exactly as shown, and do not invent any.`;
   return { outcome: 'refused', reasons: [{ code: 'unknown_placeholder', message }] };
 };
 

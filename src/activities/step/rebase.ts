@@ -41,7 +41,7 @@ async function merge(ports: ActivityPorts, input: RebaseInput, signal: AbortSign
       outcome: 'conflict',
       conflicts: refused.map(({ path, guard: name, message }) => ({
         path,
-        why: `together with what was saved meanwhile the guard ${name} refuses it: ${message} regenerate or take_theirs`,
+        why: `the guard ${name} refuses it after merging later saves: ${message} regenerate or take_theirs`,
       })),
     };
   const { renames, unfinished = [] } = proposal;
@@ -78,14 +78,14 @@ async function mergeFile(
   if (!found.ok) {
     if (!isRefusal(found.problem)) throw new ProblemError(found.problem);
     if (file.base === null) return file;
-    return { path: file.path, why: `the file is gone (${found.problem.message}); regenerate or take_theirs` };
+    return { path: file.path, why: `the file is missing (${found.problem.message}); regenerate or take_theirs` };
   }
   const now = await readGiven(found.value.realPath);
   const base = { ref: await blobs.put(now), mode: found.value.mode };
   if (file.base === null || file.result === null)
     return {
       path: file.path,
-      why: `the file ${file.base === null ? 'was made' : 'was changed'} meanwhile; regenerate or take_theirs`,
+      why: `the file ${file.base === null ? 'was created' : 'was changed'} in the meantime; regenerate or take_theirs`,
     };
   const [start, proposed] = await Promise.all([blobs.get(file.base.ref), blobs.get(file.result.ref)]);
   const merged = await edits.run('merge', { base: start, ours: now, theirs: proposed }, signal);

@@ -39,7 +39,7 @@ export const boxFor = async (
 export const isNoSandbox = (box: Box | 'off' | NoSandbox): box is NoSandbox => box !== 'off' && 'outcome' in box;
 /** Where no decision of a step can give the consent. */
 export const noSandboxFor = (what: string, why: string): string =>
-  `there is no sandbox for ${what}: ${why}. Install bubblewrap, or consent by \`sandbox: off\` in emend.yaml; then retry`;
+  `there is no sandbox for ${what}: ${why}. Install bubblewrap, or allow running without one by \`sandbox: off\` in emend.yaml; then retry`;
 
 // What a sandbox refuses shows in what commands say of it.
 
@@ -55,22 +55,22 @@ const PATH = /(?<=(['"`]))\/.+?(?=\1)|(?<![\w.~/-])\/[^\s'"`:,;()<>]+/;
 export function refusedBySandbox(output: string): string | null {
   for (const line of output.split('\n')) {
     const path = PATH.exec(line)?.[0];
-    if (NETWORK.test(line)) return 'it refused the network (`network: true`)';
-    if (MEMORY.test(line)) return 'its memory did not suffice (`memory_mib`)';
-    if (PROCESSES.test(line)) return 'its processes did not suffice (`processes`)';
+    if (NETWORK.test(line)) return 'it blocked the network (`network: true`)';
+    if (MEMORY.test(line)) return 'it ran out of memory (`memory_mib`)';
+    if (PROCESSES.test(line)) return 'it ran out of processes (`processes`)';
     if (READ_ONLY.test(line) && /\.git\b/.test(line))
-      return 'it refused to write to the git directory (no key allows that)';
-    if (READ_ONLY.test(line) && path !== undefined) return `it refused to write to ${path} (\`write: [${path}]\`)`;
+      return 'it blocked a write to the git directory (no key allows that)';
+    if (READ_ONLY.test(line) && path !== undefined) return `it blocked a write to ${path} (\`write: [${path}]\`)`;
     if (
       NOT_THERE.test(line) &&
       path !== undefined &&
       [homedir(), '/home', '/root', '/run', '/var/run', '/tmp'].some((dir) => path.startsWith(`${dir}/`))
     )
-      return `it does not show ${path} (\`read: [${path}]\`)`;
+      return `it hides ${path} (\`read: [${path}]\`)`;
   }
   return null;
 }
 /** What to do about it. */
 export const blockedText = (what: string, refused: string | null, workspace: string): string =>
-  `${what}: ${refused ?? 'nothing in its output says what is missing (docs/sandbox.md has the keys)'}. ` +
-  `With a key added to \`sandbox:\` or \`env:\` of ${workspace}/emend.yaml, answer retry`;
+  `${what}: ${refused ?? 'its output does not say what is missing (docs/sandbox.md lists the keys)'}. ` +
+  `Add a key to \`sandbox:\` or \`env:\` in ${workspace}/emend.yaml, then answer retry`;

@@ -125,7 +125,7 @@ export async function snapshotTarget(options: {
   const encoding = encodingOf(config, path);
   const facts = await ports.edits.run('describe', { path, bytes, encoding: encoding ?? null }, signal);
   if (facts.binary && !deletes)
-    fail('target_binary', `${path} is a binary file (it holds a NUL): it cannot be edited as text`);
+    fail('target_binary', `${path} is a binary file (it contains a NUL): it cannot be edited as text`);
   const ref = await ports.blobs.put(bytes);
   return {
     // A symbolic link stays one: the file that it leads to is what is edited.

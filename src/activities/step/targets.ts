@@ -39,7 +39,7 @@ export async function chooseTargets(question: Question): Promise<Chosen> {
   if (mode === 'standard' && job.outputFiles.length === 0)
     fail(
       'nothing_to_edit',
-      `${jobPath}: mode standard needs to know which files to write into ${job.outputDir ?? '.'}`,
+      `${jobPath}: mode standard requires the names of the files to write into ${job.outputDir ?? '.'}`,
       'Name them in `output_files`.',
     );
   // Jobs written for other runners give output keys beside `mode: edit`: they are accepted and say nothing more there.
@@ -59,7 +59,7 @@ export async function chooseTargets(question: Question): Promise<Chosen> {
     if (dirty.length > 0)
       fail(
         'target_dirty',
-        `${jobPath}: commit is asked for, but these targets have uncommitted changes: ${dirty.slice(0, TARGETS).join(', ')}`,
+        `${jobPath}: commit is set, but these targets have uncommitted changes: ${dirty.slice(0, TARGETS).join(', ')}`,
       );
   }
   return chosen;
@@ -78,7 +78,7 @@ async function checkOwn(workspace: string, paths: readonly string[], jobPath: st
   const named = foreign.slice(0, TARGETS).map(({ path, tree }) => `${path} (of ${tree})`);
   fail(
     'target_submodule',
-    `${jobPath}: commit is asked for, but these targets belong to another repository: ${named.join(', ')}`,
+    `${jobPath}: commit is set, but these targets belong to another repository: ${named.join(', ')}`,
     `Run the job there (\`--workspace ${shellWord(join(workspace, first.tree))}\`), or set \`commit: false\` and commit there yourself.`,
   );
 }
@@ -105,7 +105,7 @@ async function checkNamed(workspace: string, job: Job, jobPath: string, written:
   await check('target_files', job.targetFiles, () => null);
   // What goes must be the file itself: taking a link away leaves its file, taking the file away leaves a link that leads nowhere.
   await check('delete_files', job.deleteFiles, ({ path, target, symlink }) =>
-    symlink ? `${path}: a symbolic link leads to ${target}; name the file itself` : null,
+    symlink ? `${path}: a symbolic link points to ${target}; name the file itself` : null,
   );
   for (const path of written) {
     const found = await inspectTarget(workspace, path, null);
@@ -127,6 +127,6 @@ async function unnamed(workspace: string, job: Job, picked: readonly string[] | 
   const hinted = hintedPaths(job.instructions, files);
   // A job may be about nothing but files that go: then nobody is asked for others.
   if (hinted.length > 0 || deleteFiles.length > 0) return targets(hinted, deleteFiles);
-  if (files.length === 0) fail('nothing_to_edit', `${workspace} holds no files that a model may be shown`);
+  if (files.length === 0) fail('nothing_to_edit', `${workspace} has no files that can be shown to a model`);
   return { outcome: 'pick', files };
 }

@@ -121,7 +121,7 @@ export async function treeOf(
   return { head, dirty, name: (more: object): string => sha256(canonicalJson({ ...about, ...more })) };
 }
 
-const NO_TREE = 'there is no commit to make a worktree of, or too much is not committed';
+const NO_TREE = 'there is no commit to create a worktree from, or too much is uncommitted';
 
 export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
   const { workspace, stepKey, proposal, again, known = false, modelBase = false } = input;
@@ -164,7 +164,7 @@ export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
     if (typeof place !== 'string')
       return { ...(await inTurn(() => testBase(ports, place, input, signal))), prepared: true };
     const held = await ports.workspace.acquireLock(workspace, stepKey, scope.owner, assertCurrent);
-    if (held.outcome === 'busy') throw new NoTurn(problem('busy', `Another run holds ${workspace}.`));
+    if (held.outcome === 'busy') throw new NoTurn(problem('busy', `Another run has locked ${workspace}.`));
     try {
       const { targets } = await getSnapshot(ports.blobs, input.snapshot);
       const bases = targets.map(({ path, base }) => ({ path, result: base }));

@@ -66,7 +66,7 @@ export const verify: Activity<'verify'> = async (ports, input, scope) => {
   };
   const nothing = { kind: null, transient: false, signature: null, output: null, suggestions: [] };
   if (input.commands.length === 0)
-    return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests were named', seconds: 0 });
+    return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests are configured', seconds: 0 });
 
   const cwd = await ports.workspace.root(input.workspace);
   const expected = (await appliedFiles(ports, { ...input, applications: input.applications ?? [] })).files;

@@ -22,7 +22,7 @@ export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFl
     if (n !== undefined && !/^[1-9]\d{0,5}$/.test(n))
       return fail(
         'usage',
-        `"${n.slice(0, 40)}" is no number of a call; expected 1 or more.`,
+        `"${n.slice(0, 40)}" is not the number of a call; expected 1 or more.`,
         `See: emend calls ${run}`,
       );
     const { stepKey } = await reading(emend, (told) => resolveRun(told, run));
@@ -30,8 +30,7 @@ export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFl
     else {
       const found = await listCalls(emend, stepKey);
       if (flags.json === true) printJson(io, 'calls', { v: 1, stepKey, calls: found });
-      else if (found.length === 0)
-        io.out(`No model was called for run ${shownKey(stepKey)}, or its calls are removed.`);
+      else if (found.length === 0) io.out(`Run ${shownKey(stepKey)} has no model calls, or they were removed.`);
       else for (const text of callTable(found)) io.out(text);
     }
     return EXIT.done;

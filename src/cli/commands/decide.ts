@@ -63,14 +63,14 @@ const lookedAt = async (
   if (!io.isTty || flags.json === true)
     return fail(
       'usage',
-      `\`${answer}\` needs the decision that you looked at; open is ${decision.id} (${decision.reason}).`,
+      `\`${answer}\` needs the id of the decision you saw; the open one is ${decision.id} (${decision.reason}).`,
       `Type: ${commandFor(shownKey(run.stepKey), decision, answer, givenText(flags))}`,
     );
   const { proposal, status } = await showRun(emend, run);
   const shown = proposal?.id === decision.proposalId ? proposal : null;
   const applies = ['approve', 'keep'].includes(answer) && decision.proposalId !== null;
   if (applies && shown === null)
-    return fail('answer_not_accepted', 'The proposal that this decision is about cannot be shown.', 'Try again.');
+    return fail('answer_not_accepted', 'Cannot show the proposal of this decision.', 'Try again.');
   for (const text of decisionHead(decision, { width: io.columns, proposal: shown })) io.out(text);
   // What is applied was seen: not its name, the change itself.
   if (applies && shown !== null) await printDiff(io, await diffText(emend, shown), status.workspace);
@@ -102,12 +102,12 @@ const partOf = async (
   decision: string | null,
 ): Promise<NonNullable<DecideOptions['select']>> => {
   if (answer !== 'select' || file.length > 0)
-    return fail('usage', '--hunk goes with the answer select, and without --file.');
+    return fail('usage', '--hunk requires the answer select and excludes --file.');
   const { proposal, status, note } = await showRun(emend, run);
   if (proposal === null || status.decision?.proposalId !== proposal.id || status.decision.id !== decision)
     return fail(
       'answer_not_accepted',
-      `Run ${shownKey(run.stepKey)} has no open proposal to choose from under this decision.${note === null ? '' : ` ${note}`}`,
+      `Run ${shownKey(run.stepKey)} has no open proposal for this decision.${note === null ? '' : ` ${note}`}`,
     );
   return hunkSelection(hunk, await diffText(emend, proposal));
 };
@@ -121,8 +121,8 @@ const answerOf = (written: string): Answer => {
     known.find((answer) => answer === word) ??
     fail(
       'usage',
-      `"${written.slice(0, 40)}" is no answer; ${nearest === null ? `answers are ${known.join(', ')}.` : `did you mean ${nearest}?`}`,
-      'See `emend show RUN` for those that its decision takes.',
+      `"${written.slice(0, 40)}" is not an answer; ${nearest === null ? `answers are ${known.join(', ')}.` : `did you mean ${nearest}?`}`,
+      '`emend show RUN` lists the answers that its decision accepts.',
     )
   );
 };

@@ -91,7 +91,7 @@ async function tryFormat(
   const works = result !== undefined && result !== 'absent' && new TextDecoder().decode(result.bytes) === AFTER;
   return works
     ? trial('edited', '', used)
-    : trial('wrong', 'the answer was well formed and made another change than the one asked for', used);
+    : trial('wrong', 'the answer was well-formed but made a different change', used);
 }
 
 /** A small edit needs no more, and a model that does not end by itself is soon told. */
@@ -150,13 +150,13 @@ const sayContext = (aside: Asides, model: string, { served, told }: { served: nu
   if (served === null) return;
   aside.out(`num_ctx ${served}: the server cuts longer prompts silently.`);
   if (told <= served) return;
-  aside.out(`Emend counts on ${told}. Raise OLLAMA_CONTEXT_LENGTH, or write into emend.yaml:`);
+  aside.out(`Emend expects ${told}. Raise OLLAMA_CONTEXT_LENGTH, or add to emend.yaml:`);
   aside.out(`models: { ${JSON.stringify(model)}: { context_tokens: ${served} } }`);
 };
 
 const configHere = async (cwd: string) => {
   const config = parseConfig(await readGivenText(join(cwd, 'emend.yaml')), 'emend.yaml');
-  if (!config.ok) throw new ProblemError(config.problems[0] ?? problem('config_invalid', 'emend.yaml cannot be read.'));
+  if (!config.ok) throw new ProblemError(config.problems[0] ?? problem('config_invalid', 'Cannot read emend.yaml.'));
   return config.value;
 };
 
@@ -171,6 +171,6 @@ const tell = (io: Io, { format, works, outcome, message, input_tokens, output_to
 const sayAdvice = (aside: Asides, model: string, trials: readonly FormatTrial[]): void => {
   const good = trials.filter(({ works }) => works).map(({ format }) => format);
   if (good.length === 0 || good.length === trials.length) return;
-  aside.out('For emend.yaml, so that it is asked in these alone (one edit proves little: docs/models.md has an exam):');
+  aside.out('Add to emend.yaml to use only these formats (one edit proves little: docs/models.md has an exam):');
   aside.out(`models: { ${JSON.stringify(model)}: { formats: [${good.join(', ')}] } }`);
 };

@@ -17,8 +17,8 @@ import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
 
 type Finding = Omit<Check, 'name'>;
-const good = (found: string): Finding => ({ ok: true, found, mend: null });
-const bad = (found: string, mend: string): Finding => ({ ok: false, found, mend });
+const good = (found: string): Finding => ({ ok: true, found, fix: null });
+const bad = (found: string, fix: string): Finding => ({ ok: false, found, fix });
 
 const MINIMUM_NODE = '20.3';
 
@@ -32,7 +32,7 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
     const working =
       connection && typeof home === 'string'
         ? workers(connection, env, home).catch(explained)
-        : Promise.resolve({ ...explained(server), found: 'not asked: no server' });
+        : Promise.resolve({ ...explained(server), found: 'not checked: no server' });
     const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
       ['Node.js', nodeVersion],
       ['git', () => gitVersion(env)],
@@ -70,7 +70,7 @@ const gitVersion = async (env: Environment): Promise<Finding> => {
 };
 
 const homeFinding = (home: string, isUsed: boolean): Finding =>
-  isUsed ? good(home) : { ...good(`${home}: no runs yet`), mend: 'Start one with: emend run JOB.md' };
+  isUsed ? good(home) : { ...good(`${home}: no runs yet`), fix: 'Start one with: emend run JOB.md' };
 
 /** Workers and clients that belong together show the same id here. */
 const store = async (env: Environment, home: string): Promise<Finding> => {
@@ -89,9 +89,9 @@ const sandbox = async (env: Environment): Promise<Finding> => {
   if (!found.works)
     return process.platform === 'linux'
       ? bad(found.why, 'Install bubblewrap 0.11 or newer, and allow unprivileged user namespaces (docs/sandbox.md).')
-      : good(`${found.why}: a person is asked before tests run`);
+      : good(`${found.why}: you are asked before tests run`);
   const asRoot =
-    process.getuid?.() === 0 ? ", as root: commands keep root's rights to files; use an account of its own" : '';
+    process.getuid?.() === 0 ? ", as root: commands keep root's file permissions; use a separate account" : '';
   return good(`bubblewrap ${found.version} at ${found.path} (${found.from})${asRoot}`);
 };
 
@@ -117,8 +117,8 @@ const workers = async (at: ClientConnection, env: Environment, home: string): Pr
   return stranger === undefined
     ? good(`serves ${queues.join(', ')}`)
     : bad(
-        `${stranger} serves them too, but works with another store than ${id.slice(0, 8)}`,
-        'Give all workers of these queues the same EMEND_STORE, or this group an EMEND_QUEUE of its own.',
+        `${stranger} also serves them, but uses a different store than ${id.slice(0, 8)}`,
+        'Give all workers of these queues the same EMEND_STORE, or this group a separate EMEND_QUEUE.',
       );
 };
 
@@ -129,7 +129,7 @@ const model = (env: Environment, worker: Finding): Finding => {
   // It is the worker that asks, with what is set in its own terminal.
   if (key === undefined && baseUrl === '')
     return worker.ok
-      ? good('no key in this terminal: the worker asks with the one in its own')
+      ? good('no key in this terminal: the worker uses the one in its own environment')
       : bad('no key and no base URL', 'export ANTHROPIC_API_KEY=…');
   return good(
     `${key === undefined ? 'no key' : `${key} is set`}, ${baseUrl === '' ? 'api.anthropic.com' : hostOf(baseUrl)}`,
@@ -141,8 +141,8 @@ const PRICES_OLD_DAYS = 90; // bound: Prices that were published longer ago may 
 export const prices = (now_ms: number): Finding => {
   const days = Math.floor((now_ms - Date.parse(PRICES.date)) / 86_400_000);
   const found = good(`${PRICES.source} of ${PRICES.date}, ${days} days old`);
-  const mend = "Compare them with your provider's list; `models:` in emend.yaml has the last word.";
-  return days > PRICES_OLD_DAYS ? { ...found, mend } : found;
+  const fix = "Compare them with your provider's list; `models:` in emend.yaml overrides them.";
+  return days > PRICES_OLD_DAYS ? { ...found, fix } : found;
 };
 
 /** A base URL may carry a user and password. */
@@ -170,7 +170,7 @@ export const doctor = async (io: Io, options: JsonFlag): Promise<ExitCode> => {
   const rows = table(checks.map((check) => [check.ok ? 'ok' : 'missing', check.name, plain(check.found)]));
   checks.forEach((check, index) => {
     io.out(rows[index] ?? '');
-    if (check.mend !== null) io.out(`           ${io.colors.bold(plain(check.mend))}`);
+    if (check.fix !== null) io.out(`           ${io.colors.bold(plain(check.fix))}`);
   });
   return exit;
 };

@@ -14,10 +14,10 @@ export const evidence = (io: Io, text: string): Promise<ExitCode> =>
     const { stepKey, archived } = await refreshRun(emend, await resolveRun(emend, text));
     const repository = archived.started?.workspace;
     if (archived.closed === null || repository === undefined)
-      return fail('usage', `Run ${shownKey(stepKey)} has not ended, so it is no evidence yet.`);
+      return fail('usage', `Run ${shownKey(stepKey)} has not ended, so it has no evidence yet.`);
     const key = await evidenceKey(repository);
     io.out(plain(await writeEvidence(emend.store, stepKey, repository, key)));
-    if (key === null) io.err('It is unsigned: evidenceKey of emend.yaml names no key.');
+    if (key === null) io.err('It is unsigned: `evidenceKey` in emend.yaml is not set.');
     return EXIT.done;
   });
 
@@ -36,7 +36,7 @@ export const verify = async (io: Io, file: string, flags: VerifyFlags): Promise<
     archive: flags.archive === undefined ? null : at(flags.archive),
     signers: flags.signers === undefined ? null : await given(flags.signers),
   });
-  for (const text of [...wrong.map((each) => `does not hold: ${each}`), ...notes]) io.out(plain(text));
-  io.out(wrong.length === 0 ? 'All that was checked holds.' : `${wrong.length} things do not hold.`);
+  for (const text of [...wrong.map((each) => `does not match: ${each}`), ...notes]) io.out(plain(text));
+  io.out(wrong.length === 0 ? 'Everything that was checked matches.' : `${wrong.length} checks failed.`);
   return wrong.length === 0 ? EXIT.done : EXIT.failed;
 };

@@ -41,8 +41,8 @@ export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
       for (const line of linesOf(found)) io.out(line);
       for (const { workspace, names } of found.notes)
         io.out(`  ${count(names.length, 'note')} of rollbacks in git, of ended runs in ${plain(workspace)}`);
-      if (notesRemoved < refs) io.out(`  ${count(refs - notesRemoved, 'note')} stayed: git could not remove them.`);
-      if (files < all.length) io.out(`  ${count(all.length - files, 'file')} stayed: written or asked for meanwhile.`);
+      if (notesRemoved < refs) io.out(`  ${count(refs - notesRemoved, 'note')} kept: git could not remove them.`);
+      if (files < all.length) io.out(`  ${count(all.length - files, 'file')} kept: written or read in the meantime.`);
     }
     return EXIT.done;
   });
@@ -57,8 +57,8 @@ const linesOf = ({ steps, blobs, temps }: Unused): string[] => {
   const lines = [
     [ended.length, `calls, records and transactions of ${count(ended.length, 'step')}`, ended.flatMap((s) => s.files)],
     [whole.length, `${count(whole.length, 'step')} with archive`, whole.flatMap((step) => step.files)],
-    [blobs.length, 'contents that nothing names', blobs],
-    [temps.length, 'temporary files of processes that died', temps],
+    [blobs.length, 'contents that nothing refers to', blobs],
+    [temps.length, 'temporary files of dead processes', temps],
   ] as const;
   return lines
     .filter(([there]) => there > 0)

@@ -10,12 +10,11 @@ import { readGivenText } from '../../system/given-file.js';
 // What `emend init` and `emend new` write. A test reads each back with our own readers. Pure.
 
 /** What stands below the heading of a job until somebody writes there. */
-export const UNWRITTEN =
-  'Say here what should change, as you would to a colleague: what, where, and what must stay as it is.';
+export const UNWRITTEN = 'Describe the change as you would to a colleague: what, where, and what must not change.';
 
-export const CONFIG = `# Emend's settings for this project; every key may be left out. All keys: docs/configuration.md of Emend.
+export const CONFIG = `# Emend's settings for this project; every key is optional. All keys: docs/configuration.md of Emend.
 
-# The model that writes edits, where no route and no job names another.
+# The model that writes edits, unless a route or a job names another.
 # model: claude-sonnet-5-5
 
 # Run after a change is applied and before it is committed. A job's own \`test:\` wins.
@@ -24,13 +23,13 @@ export const CONFIG = `# Emend's settings for this project; every key may be lef
 # Commit what passed its tests.
 # commit: true
 
-# Project rules that every prompt gets, beside CLAUDE.md and AGENTS.md.
+# Project rules added to every prompt, in addition to CLAUDE.md and AGENTS.md.
 # rules: [docs/style.md]
 
-# Files that are always shown to a person, beside the ones that Emend protects by itself (CI, hooks, manifests).
+# Files that always need your review, in addition to those Emend protects by default (CI, hooks, manifests).
 # protected: ["infra/**"]
 
-# Limits; reaching one asks a person, and keeps the work so far.
+# Limits; reaching one asks for a decision and keeps the work so far.
 # limits:
 #   budget_usd: 2
 #   maxFilesBeforeSplit: 1
@@ -38,7 +37,7 @@ export const CONFIG = `# Emend's settings for this project; every key may be lef
 
 const front = (files: readonly string[]): string =>
   files.length === 0
-    ? '# target_files: [src/a.js]   # without it Emend looks for paths in the text below, else asks the model\n'
+    ? '# target_files: [src/a.js]   # default: the paths in the text below; if there are none, Emend asks the model\n'
     : `target_files: [${files.map((file) => JSON.stringify(file)).join(', ')}]\n`;
 
 /** A job; `test` null: none is known. */
@@ -96,10 +95,10 @@ export const init = async (io: Io, flags: QuietFlag): Promise<ExitCode> => {
   ] as const;
   for (const [path, text] of files) {
     const made = await make(join(top, path), text);
-    io.out(`${made ? 'wrote' : 'is there already, left as it is:'} ${plain(relative(io.cwd, join(top, path)))}`);
+    io.out(`${made ? 'wrote' : 'already exists, unchanged:'} ${plain(relative(io.cwd, join(top, path)))}`);
   }
   asides(io, flags).out(
-    `Next: write what you want into ${plain(relative(io.cwd, join(top, first)))}, then: emend run ${plain(relative(io.cwd, join(top, first)))} --dev`,
+    `Next: describe the change in ${plain(relative(io.cwd, join(top, first)))}, then: emend run ${plain(relative(io.cwd, join(top, first)))} --dev`,
   );
   return EXIT.done;
 };
@@ -123,14 +122,18 @@ export interface NewFlags extends QuietFlag {
 
 export const makeNew = async (io: Io, kind: string, path: string, flags: NewFlags): Promise<ExitCode> => {
   if (kind !== 'job' && kind !== 'plan')
-    return fail('usage', `emend new ${kind.slice(0, 40)}: expected job or plan.`, 'As in: emend new job jobs/greet.md');
+    return fail(
+      'usage',
+      `emend new ${kind.slice(0, 40)}: expected job or plan.`,
+      'Example: emend new job jobs/greet.md',
+    );
   if (!/\.(?:md|markdown)$/.test(path)) return fail('usage', `${path}: expected a name that ends in .md.`);
   if (kind === 'plan' && flags.file.length > 0)
     return fail('usage', '--file is for jobs; a plan names files in its tasks.');
   const at = resolve(io.cwd, path);
   const title = flags.title ?? titleOf(path);
   const text = kind === 'plan' ? plan(title) : job(title, flags.file, await npmTest(await topOf(io.cwd)));
-  if (!(await make(at, text))) return fail('usage', `${path} is there already; nothing was written.`);
+  if (!(await make(at, text))) return fail('usage', `${path} already exists; nothing was written.`);
   io.out(`wrote ${plain(path)}`);
   asides(io, flags).out(`Next: ${kind === 'plan' ? 'emend plan check' : 'emend run'} ${plain(path)}`);
   return EXIT.done;

@@ -36,12 +36,12 @@ const readBounded = async (path: string, most_bytes: number): Promise<Uint8Array
   const file = await open(path, 'r').catch((error: unknown) => {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' || code === 'ENOTDIR')
-      return fail('usage', `There is no file ${path}.`, 'Name the file that holds the answer, or `-` for stdin.');
+      return fail('usage', `File ${path} not found.`, 'Name the file with the answer, or `-` for stdin.');
     throw error;
   });
   try {
     if ((await file.stat()).isDirectory())
-      return fail('usage', `${path} is a directory.`, 'Name the file that holds the answer, or `-` for stdin.');
+      return fail('usage', `${path} is a directory.`, 'Name the file with the answer, or `-` for stdin.');
     return await readUpTo(most_bytes, file.createReadStream({ autoClose: false }));
   } finally {
     await file.close();

@@ -79,7 +79,7 @@ const change =
     else {
       for (const target of targets) io.out(`${done} ${nameOf(target)}${target.why === null ? '' : `: ${target.why}`}`);
       for (const { path: file, change } of files) io.out(plain(`  ${change.padEnd(6)}  ${file}`));
-      if (targets.length === 0) io.out(`No ${kind} is to be ${done} by the rules.`);
+      if (targets.length === 0) io.out(`The rules select no ${kind} to be ${done}.`);
     }
     return EXIT.done;
   };

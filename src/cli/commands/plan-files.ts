@@ -46,13 +46,13 @@ export const writePlan = async (local: Local, plan: ReadPlan, changed: Changed):
     return fail(
       'conflict',
       `${applied.conflicts.map(({ why }) => why).join('; ')}. Nothing was changed.`,
-      'Look at these files, then try again.',
+      'Check these files, then try again.',
     );
   if (applied.outcome === 'conflict')
     return fail(
       'conflict',
-      `Saved by somebody meanwhile and left alone: ${applied.conflicts.map(({ path }) => path).join(', ')}.`,
-      'See `emend plan check`; `emend undo` takes back the rest.',
+      `Skipped, saved by someone in the meantime: ${applied.conflicts.map(({ path }) => path).join(', ')}.`,
+      'See `emend plan check`; `emend undo` reverts the rest.',
     );
   dropEmpty(
     base,
@@ -94,7 +94,7 @@ export const refuseHalfDone = async ({ cwd, env }: Pick<Io, 'cwd' | 'env'>, type
     if (Date.now() > end)
       return fail(
         'busy',
-        `${typed}: another process (${shownKey(first.stepKey)}) is at work on the files of this plan.`,
+        `${typed}: another process (${shownKey(first.stepKey)}) is working on the files of this plan.`,
       );
     await sleep(STORE_BOUNDS.attemptPoll_ms);
   }
@@ -104,7 +104,7 @@ const refuse = (typed: string, { stepKey, files }: OpenChange): never =>
   fail(
     'half_done',
     plain(
-      `${typed}: a command that was killed left a change of ${count(files.length, 'file')} of this plan half done (${shownKey(stepKey)}). Nothing was read.`,
+      `${typed}: an interrupted command left a change of ${count(files.length, 'file')} of this plan incomplete (${shownKey(stepKey)}). Nothing was read.`,
     ),
   );
 

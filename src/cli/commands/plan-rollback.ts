@@ -42,7 +42,7 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   if (flags.json === true)
     printJson(io, 'plan rollback', { v: 1, phase: phase.number, commit, reverted: commits, files });
   else {
-    io.out(plain(`took back Phase ${phase.number} (${phase.name}) in ${commit.slice(0, 12)}`));
+    io.out(plain(`reverted Phase ${phase.number} (${phase.name}) in ${commit.slice(0, 12)}`));
     for (const file of files) io.out(plain(`  ${file}`));
   }
   return EXIT.done;
@@ -68,7 +68,7 @@ const refuseOpen = async (io: Io, plan: PlanFile): Promise<void> =>
     if (run.live === null && run.archived.closed === null && emend.runs === null)
       fail(
         'no_server',
-        `Whether run ${shown} of ${plan.planPath} is still open only the Temporal server can tell, and none answers. Nothing was changed.`,
+        `Cannot tell whether run ${shown} of ${plan.planPath} is still open: no Temporal server is reachable. Nothing was changed.`,
         'Start it (emend dev), then try again.',
       );
   });
@@ -84,10 +84,10 @@ const phaseOf = (read: ReadPlan, number: number, path: string): PhaseReport => {
   if (found !== undefined && above !== undefined)
     fail(
       'conflict',
-      `Phase ${above.number} (${above.name}) is done and builds on Phase ${number}. Nothing was changed.`,
-      `Take that back first: emend plan rollback ${path} ${above.number}`,
+      `Phase ${above.number} (${above.name}) is done and depends on Phase ${number}. Nothing was changed.`,
+      `Revert it first: emend plan rollback ${path} ${above.number}`,
     );
-  return found ?? fail('usage', `There is no Phase ${number} in ${path}; its phases are ${numbers}.`);
+  return found ?? fail('usage', `${path} has no Phase ${number}; its phases are ${numbers}.`);
 };
 
 /** Newest first: those that carried the phase out and stand. */
@@ -102,14 +102,14 @@ const commitsOf = async (
   if (found.length > 0) return found.map(({ commit }) => commit);
   return fail(
     'usage',
-    `No commit of Phase ${number} (${name}) stands in the branch: there is nothing to take back.`,
+    `No commit of Phase ${number} (${name}) is in the branch: there is nothing to revert.`,
     `See: git log --grep 'Plan ${planPath}, phase'`,
   );
 };
 
 const messageOf = ({ planPath }: PlanFile, { number, name }: PhaseReport, commits: readonly string[]): string =>
   [
-    `Take back Phase ${number}: ${name}`,
+    `Revert Phase ${number}: ${name}`,
     `Plan ${planPath}.`,
     commits.map((commit) => `This reverts commit ${commit}.`).join('\n'),
   ].join('\n\n');
@@ -123,7 +123,7 @@ async function documentsOf(plan: PlanFile, read: ReadPlan, phase: PhaseReport): 
   if (dirty !== undefined)
     fail(
       'target_dirty',
-      `${dirty.path} holds changes that are not committed (${dirty.state}), and taking a phase back changes it. Nothing was changed.`,
+      `${dirty.path} has uncommitted changes (${dirty.state}), and the rollback changes it. Nothing was changed.`,
       'Commit or stash them, then try again.',
     );
   const { phases } = reportOf(read.tree, read.thresholds, read.show);
@@ -149,7 +149,7 @@ async function documentsOf(plan: PlanFile, read: ReadPlan, phase: PhaseReport): 
   const changed = [...files].filter(([path, text]) => read.tree.files.get(path) !== text);
   const before = await readGivenText(join(workspace, summary), UNREADABLE);
   const about = { title: plan.title, path: planPath, status };
-  const line = { number: phase.number, name: phase.name, text: 'taken back' };
+  const line = { number: phase.number, name: phase.name, text: 'reverted' };
   return new Map([
     ...changed.map(([path, text]) => [placed(path), text] as const),
     ...(before === null ? [] : [[summary, withSummary(before, about, line)] as const]),
@@ -178,23 +178,23 @@ const refuse = (
           : `emend plan rollback ${path} ${phase}`;
       return fail(
         'conflict',
-        `Files of ${of} were changed since: ${named}. Nothing was changed.`,
-        `Take that back first: ${first}`,
+        `Files of ${of} have changed since: ${named}. Nothing was changed.`,
+        `Revert it first: ${first}`,
       );
     }
     case 'conflict':
       return fail(
         'conflict',
-        `${of} does not come out of what stands there now: ${refused.files.map(({ why }) => why).join('; ')}. Nothing was changed.`,
-        'Take back first what was changed since, then try again.',
+        `${of} cannot be reverted from the current files: ${refused.files.map(({ why }) => why).join('; ')}. Nothing was changed.`,
+        'Revert the later changes first, then try again.',
       );
     case 'dirty':
       return fail(
         'target_dirty',
-        `Files of ${of} hold changes that are not committed: ${refused.files.map(({ why }) => why).join('; ')}. Nothing was changed.`,
+        `Files of ${of} have uncommitted changes: ${refused.files.map(({ why }) => why).join('; ')}. Nothing was changed.`,
         'Commit or stash them, then try again.',
       );
     case 'moved':
-      return fail('conflict', `The branch was moved meanwhile: ${refused.why}. Nothing was changed.`, 'Try again.');
+      return fail('conflict', `The branch moved in the meantime: ${refused.why}. Nothing was changed.`, 'Try again.');
   }
 };

@@ -63,7 +63,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
       session,
       step,
       plan.title,
-      'This plan is running already; here it is.',
+      'This plan is already running; showing it.',
     );
     const onEvent = eventPrinter(io, flags);
     const followed = await followPlan(session, resolved, { ...options, live: false, signal, onEvent });
@@ -117,7 +117,10 @@ const tell = (
   return EXIT.done;
 };
 
-export const pause = control('pause', { what: 'pauses before the next phase', hint: '; emend plan resume goes on' });
+export const pause = control('pause', {
+  what: 'will pause before the next phase',
+  hint: '; continue with: emend plan resume',
+});
 
 /** Where no run is open the plan is started where the last one left it. */
 export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
@@ -128,13 +131,13 @@ export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCo
       ? null
       : (await lastCheckpointed(emend, plan)) !== null,
   );
-  if (isLeft === null) return tell({ io, flags }, plan, 'resume', { what: 'goes on' });
-  if (!isLeft) return noneOpen(plan, undefined, ', and none has left a checkpoint');
+  if (isLeft === null) return tell({ io, flags }, plan, 'resume', { what: 'continues' });
+  if (!isLeft) return noneOpen(plan, undefined, ', and none left a checkpoint');
   return runPlan(io, path, { set: [], hint: [], ...flags });
 };
 export const stop = control('stop', {
-  what: 'ends when the phase that is under way is done',
-  hint: '; emend plan resume takes it back',
+  what: 'will end after the current phase',
+  hint: '; cancel with: emend plan resume',
 });
 
 /** Where no run is open nobody would take it up: the next run takes it with its start. */
@@ -144,12 +147,12 @@ const report =
     const { length } = text.trim();
     const most = BOUNDS.reason_chars;
     if (length > 0 && length <= most)
-      return control(name, { what: 'is taken up before the next phase' }, text)(io, path, flags);
+      return control(name, { what: 'will be handled before the next phase' }, text)(io, path, flags);
     const received = length === 0 ? 'nothing' : `${length} characters`;
     return fail('usage', `${name}: expected ${expected} in at most ${most} characters, received ${received}.`);
   };
-export const drift = report('drift', 'what the plan does not hold');
-export const revise = report('revise', 'how the plan is to be revised');
+export const drift = report('drift', 'the work missing from the plan');
+export const revise = report('revise', 'what to change in the plan');
 
 export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
   withEmend(io, async (opened) => {

@@ -30,7 +30,7 @@ interface RecoverFlags extends JsonFlag {
 /** Exit code 5 where a file was changed meanwhile and is left for the person. */
 export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
   if (flags.undo !== undefined && flags.keep !== undefined)
-    return fail('usage', '--undo and --keep exclude each other.');
+    return fail('usage', '--undo and --keep are mutually exclusive.');
   return withEmend(io, async (emend) => {
     const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
     const transactions = await engine.recover();
@@ -62,9 +62,9 @@ const tell = (
   { held, released, note }: LocksOfEnded,
   worktrees: readonly EndedWorktree[],
 ): void => {
-  if (transactions.length === 0) io.out('No change was left half done.');
+  if (transactions.length === 0) io.out('No interrupted change found.');
   for (const text of transactionLines(transactions)) io.out(text);
-  if (note !== null) io.err(`Whether ended runs still hold a workspace was not looked at in full: ${note}`);
+  if (note !== null) io.err(`Could not check every workspace for locks of ended runs: ${note}`);
   for (const text of released.flatMap(releasedLines)) io.out(text);
   for (const worktree of worktrees) io.out(worktreeLine(worktree));
   for (const text of held.flatMap(staleLockLines)) io.out(text);
@@ -77,10 +77,11 @@ const release = async (
 ): Promise<ExitCode> => {
   const how = flags.undo === undefined ? 'keep' : 'undo';
   if (emend.runs === null)
-    return fail('no_server', 'Only a Temporal server can say whether that run has ended, and none answers.');
+    return fail('no_server', 'Cannot tell whether that run has ended: no Temporal server is reachable.');
   const fitting = holds.filter(({ stepKey }) => stepKey.startsWith(run.toLowerCase()));
-  if (fitting.length > 1) return fail('run_ambiguous', `"${run}" fits ${fitting.length} runs that hold a workspace.`);
-  const none = `No ended run "${run.slice(0, 40)}" holds a workspace or left files in one.`;
+  if (fitting.length > 1)
+    return fail('run_ambiguous', `"${run}" matches ${fitting.length} runs that lock a workspace.`);
+  const none = `No ended run "${run.slice(0, 40)}" locks a workspace or left files in one.`;
   if (run.length < BOUNDS.runPrefix_chars) return fail('run_unknown', none, 'See `emend recover`.');
   const hold = fitting[0] ?? (await lockOfEnded(emend, run));
   if (hold === null) return fail('run_unknown', none, 'See `emend recover`.');
@@ -90,10 +91,10 @@ const release = async (
   else {
     io.out(
       how === 'undo'
-        ? `${count(done.files.length, 'file')} put back in ${plain(hold.workspace)}; it is free again.`
-        : `${plain(hold.workspace)} is free again; its files are as they were.`,
+        ? `${count(done.files.length, 'file')} restored in ${plain(hold.workspace)}; it is unlocked.`
+        : `${plain(hold.workspace)} is unlocked; its files were not changed.`,
     );
-    for (const { path, why } of done.leftAlone) io.out(`  left alone: ${plain(path)}: ${plain(why)}`);
+    for (const { path, why } of done.leftAlone) io.out(`  skipped: ${plain(path)}: ${plain(why)}`);
   }
   return done.leftAlone.length > 0 ? EXIT.conflict : EXIT.done;
 };
@@ -105,7 +106,7 @@ const lockOfEnded = async (emend: Emend, run: string): Promise<StaleLock | null>
   const shown = shownKey(resolved.stepKey);
   return fail(
     'usage',
-    `Run ${shown} has not ended: what it wrote is still its own to finish or put back.`,
+    `Run ${shown} has not ended: it may still finish or revert what it wrote.`,
     `End it first: \`emend abort ${shown}\` where it waits for a decision, else cancel ${resolved.live.workflowId} in Temporal.`,
   );
 };

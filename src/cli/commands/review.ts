@@ -32,23 +32,23 @@ const onlyWaiting = async (emend: Emend): Promise<string> => {
   const { runs, note } = await listRuns(emend);
   const waiting = runs.filter((run) => run.decision !== null);
   const [first] = waiting;
-  // Where no worker answers for an open run, nobody can say that none waits.
+  // Where no worker is running for an open run, nobody can say that none waits.
   if (first === undefined && runs.some(({ open, state }) => open && state === 'unknown'))
-    return fail('no_worker', note ?? 'No worker answers.', 'Then again: emend review');
-  if (first === undefined) return fail('run_unknown', 'No run waits for you.', 'See `emend list`.');
+    return fail('no_worker', note ?? 'No worker is running.', 'Then again: emend review');
+  if (first === undefined) return fail('run_unknown', 'No run is waiting for you.', 'See `emend list`.');
   if (waiting.length === 1) return first.stepKey;
   const names = waiting.map((run) => `${shownKey(run.stepKey)} (${run.jobPath})`).join(', ');
-  return fail('run_ambiguous', `${waiting.length} runs wait for you: ${names}.`, 'Name one: emend review RUN');
+  return fail('run_ambiguous', `${waiting.length} runs are waiting for you: ${names}.`, 'Name one: emend review RUN');
 };
 
 const waitingFor = (view: RunView, shown: string): NonNullable<RunView['status']['decision']> => {
   if (view.source !== 'run')
-    return fail('no_worker', view.note ?? 'No worker answers.', `Then again: emend review ${shown}`);
+    return fail('no_worker', view.note ?? 'No worker is running.', `Then again: emend review ${shown}`);
   return (
     view.status.decision ??
     fail(
       'answer_not_accepted',
-      `Run ${shown} waits for no answer: it is ${view.status.doing}.`,
+      `Run ${shown} has no open decision: it is ${view.status.doing}.`,
       `See \`emend show ${shown}\`.`,
     )
   );
@@ -114,12 +114,12 @@ const inTerminal = async (
     for (const verdict of reviewed.verdicts) if (verdict.answer === 'select') chosen.add(verdict.path);
     const answers = new Set(reviewed.verdicts.map(({ answer }) => answer));
     if (!answers.has('select') || answers.has('revise')) {
-      aside.out(`emend watch ${shown}   shows how it goes on`);
+      aside.out(`emend watch ${shown}   follows it`);
       return EXIT.done;
     }
     // What was sent counts, whether or not somebody waits here for what it becomes.
     if (!(await nextDecision(emend, run, decision.id, signal))) return EXIT.done;
-    io.out('\nWhat you chose is a proposal of its own now.\nIt is applied only as you approve it now:');
+    io.out('\nYour selection is now a separate proposal.\nIt is applied only after you approve it:');
   }
 };
 

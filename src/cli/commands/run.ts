@@ -61,8 +61,8 @@ const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: bool
   if (new TextDecoder().decode(job.bytes).includes(UNWRITTEN))
     fail(
       'job_invalid',
-      `${job.jobPath} does not say what should change: below its heading is still what Emend wrote there.`,
-      `Write what you want in its place, then: emend run ${jobPath}`,
+      `${job.jobPath} does not describe a change: below its heading is still the template text.`,
+      `Replace it, then: emend run ${jobPath}`,
     );
   if (flags.estimate === true)
     return tellEstimate(io, { workspace: job.workspace, path: job.jobPath, job: job.bytes, overrides }, flags);
@@ -70,7 +70,7 @@ const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: bool
     const { emend } = session;
     const step = await startStep(emend, { job, overrides, hints: flags.hint, again: flags.again === true });
     const { title } = job.job;
-    const already = 'This job is running already; here it is. (--again starts another beside it.)';
+    const already = 'This job is already running; showing it. (--again starts another run.)';
     const { resolved, shown, link, options } = await begin(session, step, title, already);
     const silent = options.shows !== 'progress';
     const followed = await followRun(session, resolved, {

@@ -64,7 +64,7 @@ export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServe
     throw error;
   });
   show.url = server.uiUrl;
-  if (server.uiUrl !== null) io.out(`Temporal UI  ${server.uiUrl} (in a browser that the review page has let in)`);
+  if (server.uiUrl !== null) io.out(`Temporal UI  ${server.uiUrl} (in a browser signed in to the review page)`);
   await notePage(home, server, true);
   return {
     ...server,
@@ -139,10 +139,10 @@ export const dev = async (io: Io, flags: DevFlags): Promise<ExitCode> => {
       io.out(`home         ${home}`);
       if (ui === true && process.platform !== 'linux')
         io.err(
-          `The Temporal UI listens at ${String(server.hiddenUi)}, which checks no host name: a web page that you open can reach it through a rebound name, and approve. Leave out --ui to have none.`,
+          `The Temporal UI listens at ${String(server.hiddenUi)}, which does not check host names: a web page you open can reach it by DNS rebinding and approve. Omit --ui to turn it off.`,
         );
       if (web) page = await startPage(io, port === undefined ? {} : { port });
-      aside.out('Ctrl-C ends server and worker. Open runs stay where they are until the next `emend dev`.');
+      aside.out('Ctrl-C stops server and worker. Open runs continue with the next `emend dev`.');
       warnWithoutModel(io);
       await Promise.race([interrupt.came, worker.done]);
     }
@@ -160,7 +160,7 @@ export const worker = async (io: Io, flags: QuietFlag): Promise<ExitCode> => {
   await serveUntilInterrupted(io, async () => {
     const running = await startOwnWorker(io, await resolveHome(io.env), flags.quiet === true ? 'warnings' : 'stderr');
     warnWithoutModel(io);
-    asides(io, flags).err('Ctrl-C ends the worker; what it is doing may finish first.');
+    asides(io, flags).err('Ctrl-C stops the worker; running activities may finish first.');
     return running;
   });
   return EXIT.done;
@@ -169,9 +169,7 @@ export const worker = async (io: Io, flags: QuietFlag): Promise<ExitCode> => {
 export const web = async (io: Io, flags: PageFlags & QuietFlag): Promise<ExitCode> => {
   await serveUntilInterrupted(io, async () => {
     const page = await startPage(io, flags);
-    asides(io, flags).err(
-      'Each address is good for one browser, once; the next is printed when one was used. Ctrl-C ends the page.',
-    );
+    asides(io, flags).err('Each address works once, for one browser; then the next is printed. Ctrl-C stops the page.');
     return { stop: () => page.close() };
   });
   return EXIT.done;
@@ -190,7 +188,7 @@ export const rehearse = async (io: Io, script: string, flags: RehearseFlags): Pr
     });
     io.out(`Rehearsal of ${script} at ${rehearsal.url}`);
     const aside = asides(io, flags);
-    aside.out('In the terminal of the worker:');
+    aside.out("In the worker's terminal:");
     aside.out(`  export ANTHROPIC_BASE_URL=${rehearsal.url} ANTHROPIC_API_KEY=rehearsal`);
     return { stop: () => rehearsal.close() };
   });

@@ -45,7 +45,7 @@ const sinceVersion = async (emend: Emend, versions: readonly ProposalVersion[], 
   const version = Number(wanted);
   const [earlier, later] = [versions[version - 1], versions.at(-1)];
   if (!/^\d+$/.test(wanted) || earlier === undefined || later === undefined || earlier === later) {
-    const known = versions.length < 2 ? 'and there is none' : `1 to ${versions.length - 1}`;
+    const known = versions.length < 2 ? 'but there is none' : `1 to ${versions.length - 1}`;
     return fail('usage', `--since ${wanted}: expected the number of an earlier version, ${known}.`);
   }
   const { files, diff: text } = await proposalSince(emend, earlier.proposal, later.proposal);
@@ -62,12 +62,10 @@ export const diff = (io: Io, run: string, options: JsonFlag & { readonly since?:
     const since = options.since === undefined ? null : await sinceVersion(opened, versions, options.since);
     if (options.json === true) printJson(io, 'diff', found && { ...found, ...since });
     else if (found === null)
-      io.err(
-        `Run ${shownKey(resolved.stepKey)} has no proposal to show; see \`emend show ${shownKey(resolved.stepKey)}\`.`,
-      );
+      io.err(`Run ${shownKey(resolved.stepKey)} has no proposal; see \`emend show ${shownKey(resolved.stepKey)}\`.`);
     else if (since !== null) {
       const { version, notes, files } = since.since;
-      io.err(`version ${versions.length}, what changed since version ${version}`);
+      io.err(`version ${versions.length}, changes since version ${version}`);
       for (const note of notes) io.err(plain(`  note: ${note}`));
       for (const { path, is, baseMoved } of files)
         io.err(plain(`  ${path}: ${SINCE_WORDS[is]}${baseMoved ? `; ${BASE_MOVED}` : ''}`));

@@ -102,7 +102,7 @@ const share = ({ count, of }: Ratio): string =>
 const lines = (told: PlanStats): readonly string[] =>
   table([
     ['plans', String(told.plans)],
-    ['phases begun', String(told.phases)],
+    ['phases started', String(told.phases)],
     ['replans', String(told.replans)],
     ['phases with replans', String(told.phasesReplanned)],
     ['second scores', `${told.secondScores}, ${told.discrepancies} of them far from the first`],

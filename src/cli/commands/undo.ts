@@ -58,12 +58,12 @@ const putBack = async (local: Local, workspace: string, { stepKey, by, records }
       const before = new Set(closed.conflicts.map(({ path }) => path));
       conflicts.push(...back.leftAlone.filter(({ path }) => !before.has(path)));
       if (by === 'run') await noteRecovery(local, { stepKey, token: plan.lock.token }, 'undo', back.files);
-    } else conflicts.push({ path: '', why: `commit ${back.commit} was made meanwhile` });
+    } else conflicts.push({ path: '', why: `commit ${back.commit} was made in the meantime` });
   }
   return conflicts;
 };
 
-const WILL = { restore: 'is put back as it was', remove: 'goes away', put_back: 'comes back' } as const;
+const WILL = { restore: 'is restored', remove: 'is deleted', put_back: 'is restored' } as const;
 
 const undoLines = (report: UndoReport): readonly string[] => {
   const { outcome, workspace, step, by, at, commit, files, conflicts } = report;
@@ -72,19 +72,19 @@ const undoLines = (report: UndoReport): readonly string[] => {
   const touched = conflicts.map(({ why }) => `  ${plain(why)}`);
   switch (outcome) {
     case 'nothing':
-      return [`Nothing is left to undo in ${plain(workspace)}.`];
+      return [`Nothing to undo in ${plain(workspace)}.`];
     case 'committed':
-      return [`The last change, ${what}, is committed. Take it back with:`, `  git revert ${commit ?? ''}`];
+      return [`The last change, ${what}, is committed. Revert it with:`, `  git revert ${commit ?? ''}`];
     case 'touched':
-      return [`The last change is ${what}. Its files were changed since, so nothing was written:`, ...touched];
+      return [`The last change is ${what}. Its files have changed since, so nothing was written:`, ...touched];
     case 'would_undo':
       return [
         `Would undo ${what}. Nothing was written.`,
         ...files.map(({ path, change }) => `  ${plain(path)} ${WILL[change]}`),
       ];
     case 'undone':
-      return [`Undone: ${what}, ${count(files.length, 'file')} in ${plain(workspace)} as before.`];
+      return [`Undone: ${what}, ${count(files.length, 'file')} in ${plain(workspace)}.`];
     case 'partly_undone':
-      return [`Undone: ${what}, but for files that somebody saved meanwhile:`, ...touched];
+      return [`Undone: ${what}, except files that someone saved in the meantime:`, ...touched];
   }
 };

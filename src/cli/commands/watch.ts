@@ -39,8 +39,7 @@ const watchAll = async (
 ): Promise<ExitCode> => {
   let first = true;
   const onList = ({ runs }: RunList): void => {
-    if (first && runs.every((run) => !run.open))
-      asides(io, flags).err('No run is open; runs that are started are shown here.');
+    if (first && runs.every((run) => !run.open)) asides(io, flags).err('No run is open; waiting for new runs.');
     first = false;
   };
   await watchList(emend, onList, {

@@ -54,7 +54,7 @@ export const ofProblem = ({ code, message }: Problem): Annotation => {
 
 const ofWaiting = (reason: string, decision: string, why: readonly string[]): Annotation => ({
   level: 'error',
-  title: `emend: waits for a person (${reason})`,
+  title: `emend: waiting for a decision (${reason})`,
   message: [`decision ${decision}`, ...why].join('\n'),
 });
 

@@ -31,7 +31,7 @@ const PUBLISH_MS = 120_000; // bound: git push and gh.
 export const readPolicy = async (path: string, cwd: string): Promise<Policy> => {
   const source =
     (await readGivenText(resolve(cwd, path), UNREADABLE)) ??
-    fail('usage', `--policy ${path}: there is no such file that can be read.`, 'docs/cli.md describes policies.');
+    fail('usage', `--policy ${path}: file not found or not readable.`, 'docs/headless.md describes policies.');
   const parsed = parsePolicy(source, relative(cwd, resolve(cwd, path)));
   if (parsed.ok) return parsed.value;
   const [first, ...others] = parsed.problems;
@@ -42,7 +42,7 @@ export const readPolicy = async (path: string, cwd: string): Promise<Policy> => 
 export const approveBy =
   ({ io, emend }: Session, policy: Policy, path: string, quiet: boolean) =>
   async (run: ResolvedRun, decision: DecisionPoint): Promise<readonly string[]> => {
-    if (decision.mustSign === true) return ['approvers are set: one of them must sign, and a policy cannot'];
+    if (decision.mustSign === true) return ['approvers are set: one of them must sign; a policy cannot'];
     const digest = createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 12);
     const by = { name: `policy ${path} ${digest}`, from: 'policy' } as const;
     if (decision.reason === 'secret_found') {
@@ -83,7 +83,7 @@ export const notifyCommand = async ({ env }: Pick<Io, 'env'>): Promise<string | 
   const source = await readGivenText(path, UNREADABLE);
   if (source === null) return null;
   const yaml = readYaml(source, 0);
-  const next = 'It knows one key, `notify`: a command.';
+  const next = 'Its only key is `notify`: a command.';
   if (!yaml.ok) return fail('config_invalid', `${path}:${yaml.faults[0]?.line ?? 1}: bad YAML`, next);
   const map = yaml.value ?? {};
   const strange = isRecord(map) ? Object.keys(map).find((key) => key !== 'notify') : '';
@@ -142,7 +142,7 @@ export interface Publishing {
 export const checkBranch = async ({ branch }: Publishing, cwd: string): Promise<void> => {
   const checked = await git(['check-ref-format', '--branch', branch], { cwd });
   if (!checked.ok)
-    fail('usage', `--push ${branch.slice(0, 100)}: git takes no such name of a branch.`, 'As in --push emend/greet.');
+    fail('usage', `--push ${branch.slice(0, 100)}: not a valid branch name.`, 'Example: --push emend/greet.');
 };
 
 /** Throws ProblemError `git_failed` with the tool's words; the commit is made either way. */
@@ -154,21 +154,25 @@ export const publish = async (
 ): Promise<void> => {
   const { commit } = result;
   if (commit === null) {
-    io.err('Nothing was committed, so nothing is pushed.');
+    io.err('Nothing was committed, so nothing was pushed.');
     return;
   }
   const again = `Push it yourself: git push ${remote} ${commit.slice(0, 12)}:refs/heads/${branch}`;
   // A hook runs what lies in the workspace, which may be a model's; to push without it may be worse (git-lfs sends its files there).
   const hook = await gitLine(['rev-parse', '--git-path', 'hooks/pre-push'], { cwd: workspace, hooks: true });
   if (hook.ok && existsSync(resolve(workspace, hook.value)))
-    fail('git_failed', `There is a pre-push hook (${hook.value}), which Emend does not run: nothing is pushed.`, again);
+    fail(
+      'git_failed',
+      `There is a pre-push hook (${hook.value}), which Emend does not run: nothing was pushed.`,
+      again,
+    );
   // Never forced: a branch that has gone on is a person's to look at.
   const args = ['push', remote, `${commit}:refs/heads/${branch}`];
   const pushed = await git(args, { cwd: workspace, timeout_ms: PUBLISH_MS });
   if (!pushed.ok) fail('git_failed', pushed.problem.message, again);
   io.err(plain(`pushed ${commit.slice(0, 12)} to ${branch} of ${remote}`));
   if (!pullRequest) return;
-  const body = `Made by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
+  const body = `Created by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
   const create = ['pr', 'create', '--draft', '--head', branch, '--title', title, '--body', body];
   const env = { ...childEnvironment(io.env, ['gh', 'git', 'remote']), GH_PROMPT_DISABLED: '1' };
   const options = {
@@ -184,7 +188,7 @@ export const publish = async (
   if (opened.code === 'ENOENT')
     fail(
       'git_failed',
-      'There is no `gh` to open a pull request with.',
+      'Cannot open a pull request: `gh` is not installed.',
       `The branch ${branch} is pushed; open it from there.`,
     );
   if (opened.failed) fail('git_failed', `gh pr create: ${output}`, `The branch ${branch} is pushed.`);

@@ -79,18 +79,18 @@ export const openLocal = async (
 /** Throws ProblemError `busy`. */
 export const failBusy = (workspace: string, holder: WorkspaceLock): never => {
   if (isLocal(holder))
-    return fail('busy', `Another command is at work in ${workspace}. Nothing was changed.`, 'Try again in a moment.');
+    return fail('busy', `Another command is working in ${workspace}. Nothing was changed.`, 'Try again in a moment.');
   const run = shownKey(holder.stepKey);
   return fail(
     'busy',
-    `Run ${run} holds ${workspace}. Nothing was changed.`,
-    `See \`emend show ${run}\`: answer or abort it. Where it has ended, \`emend recover\` says what it left.`,
+    `Run ${run} has locked ${workspace}. Nothing was changed.`,
+    `Answer or abort it: \`emend show ${run}\`. If it has ended, \`emend recover\` shows what it left.`,
   );
 };
 
 // Applies what a command has built: waits for other commands that work in the workspace, and frees it again.
 
-/** `applied`: all of it. `conflict`: but for files that somebody saved meanwhile. `base_changed`: nothing, for that reason. */
+/** `applied`: all of it. `conflict`: except files that someone saved in the meantime. `base_changed`: nothing, for that reason. */
 export interface LocallyApplied {
   readonly outcome: 'applied' | 'conflict' | 'base_changed';
   readonly conflicts: readonly ConflictFile[];

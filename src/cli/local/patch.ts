@@ -88,7 +88,7 @@ export const readConfig = async (workspace: string): Promise<ProjectConfig> => {
   const source = await readGivenText(join(workspace, 'emend.yaml'));
   const config = parseConfig(source, 'emend.yaml');
   if (config.ok) return config.value;
-  const [first = problem('config_invalid', 'emend.yaml cannot be read.')] = config.problems;
+  const [first = problem('config_invalid', 'Cannot read emend.yaml.')] = config.problems;
   throw new ProblemError({ ...first, message: config.problems.map(({ message }) => message).join('\n') });
 };
 
@@ -106,7 +106,7 @@ export const formatOf = (asked: string, answer: string): AnswerFormat => {
   if (asked !== 'auto') return fail('usage', `--format expected auto or one of ${list}; received "${asked}".`);
   return (
     engine.detectFormat(answer) ??
-    fail('usage', 'No line of the answer opens one of the known formats.', `Name it with --format: ${list}.`)
+    fail('usage', 'The answer is not in a known format.', `Choose one with --format: ${list}.`)
   );
 };
 

@@ -87,7 +87,7 @@ export const commandLines = (run: string, decision: DecisionPoint, width = Infin
     ...(inColumns.some((text) => text.length > width)
       ? rows.flatMap(([command = '', means = '']) => [command, ...folded(`      ${means}`, width, 6)])
       : inColumns),
-    ...(perFile ? ['  --file PATH (again and again) answers for these files only'] : []),
+    ...(perFile ? ['  --file PATH (repeatable) answers for these files only'] : []),
   ];
 };
 

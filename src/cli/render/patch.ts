@@ -41,16 +41,16 @@ const ending = (report: PatchReport, aside: Asides): readonly string[] => {
   switch (outcome) {
     case 'applied':
       return [
-        `Applied to ${count(files.length, 'file')} in ${plain(workspace)}.${aside.after(' `emend undo` puts them back.')}`,
+        `Applied to ${count(files.length, 'file')} in ${plain(workspace)}.${aside.after(' `emend undo` reverts it.')}`,
       ];
     case 'would_apply':
       return [`Would apply to ${count(files.length, 'file')} in ${plain(workspace)} (${format}). Nothing was written.`];
     case 'unchanged':
-      return ['Nothing to change: the files are as the answer wants them.'];
+      return ['Nothing to change: the files already match the answer.'];
     case 'base_changed':
-      return ['Files changed while the answer was read; nothing was written. Run it again.', ...touched];
+      return ['Files changed while the answer was being read; nothing was written. Run it again.', ...touched];
     case 'conflict':
-      return ['Applied, but for files that somebody saved meanwhile, which stay as they are:', ...touched];
+      return ['Applied, except files that someone saved in the meantime, which stay as they are:', ...touched];
     default:
       return [`Not applied (${outcome}, read as ${format}); nothing was written:`, plain(renderReasons(reasons))];
   }

@@ -29,7 +29,7 @@ export const checkLines = (report: CheckedPlan): readonly string[] => {
   const waves = report.waves.map(
     ({ subWaves }, index) => `  ${index + 1}: ${subWaves.map((numbers) => numbers.join(', ')).join(' | ')}`,
   );
-  const order = report.declared ? 'Waves' : 'Waves (no phase declares dependencies: one after the other)';
+  const order = report.declared ? 'Waves' : 'Waves (no phase declares dependencies: in sequence)';
   const tests = ['Tests', ...report.tests.map((each) => plain(`  ${foundText(each)}`))];
   return [titleOf(report), ...table(rows), order, ...waves, ...tests, ...noteLines(report)].map((text) =>
     text.trimEnd(),
@@ -67,7 +67,7 @@ const phaseScore = (phase: PhaseReport): readonly string[] => {
     ...(tests.words === null ? [] : [[`  + ${tests.value}`, `extensive tests: "${plain(tests.words)}"`]]),
   ];
   const verdict =
-    above.length === 0 ? [] : [`  ${phase.expanded ? 'expanded already' : 'to be expanded'}: ${above.join(', ')}`];
+    above.length === 0 ? [] : [`  ${phase.expanded ? 'already expanded' : 'to be expanded'}: ${above.join(', ')}`];
   return [`${nameOf('Phase', phase)}: ${scoreOf(phase)}`, ...table(rows), ...verdict];
 };
 

@@ -41,8 +41,8 @@ const planLines = (
     ...table(rows).map((text) => line(text, width)),
     ...(phases.length > PHASE_ROWS ? [`  and ${phases.length - PHASE_ROWS} more`] : []),
     ...(pausedBy === null ? [] : [`  paused by ${plain(pausedBy)}: emend plan resume PLAN`]),
-    ...reports.map(({ text, by }) => line(`  reported by ${plain(by)}, not taken up yet: ${plain(text)}`, width)),
-    ...(stopAfterPhase === null ? [] : [`  stops after this phase (${plain(stopAfterPhase)})`]),
+    ...reports.map(({ text, by }) => line(`  reported by ${plain(by)}, not handled yet: ${plain(text)}`, width)),
+    ...(stopAfterPhase === null ? [] : [`  will stop after this phase (${plain(stopAfterPhase)})`]),
   ];
 };
 
@@ -74,7 +74,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
       : [
           '',
           `  ${plain(view.note)}`,
-          ...(view.source === 'run' ? [] : ['  Shown is what this machine has in its archive; it may lag behind.']),
+          ...(view.source === 'run' ? [] : ['  Shown from the archive of this machine; it may be out of date.']),
         ]),
     ...ledgerLines(view.ledger, width),
     ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, width, view.phasesWaiting)]),
@@ -83,7 +83,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
       ? []
       : [
           '',
-          `did not count: ${status.ignoredCount ?? status.ignored.length}, the last:`,
+          `ignored: ${status.ignoredCount ?? status.ignored.length}, the last:`,
           ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width)),
         ]),
     ...(status.decision === null
@@ -96,9 +96,9 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
 /** Whole: what the server said is what a person goes by. */
 const outageLines = ({ message, tries, next, id }: Outage, shown: string): readonly string[] => [
   plain(`the model is down: ${message}`),
-  `  try ${tries + 1} at ${clockTime(next)} (${id}); nobody has to do anything`,
+  `  try ${tries + 1} at ${clockTime(next)} (${id}); no action needed`,
   '',
-  `  emend retry ${shown}            try at once; nothing is approved by it`,
+  `  emend retry ${shown}            retry now; this approves nothing`,
 ];
 
 const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string[] => {
@@ -127,13 +127,13 @@ const SENTENCE: Record<StepResult['outcome'], (result: StepResult) => string> = 
   skipped: () => 'skipped: nothing was changed',
   aborted: ({ openOnHost }) =>
     openOnHost === undefined
-      ? 'aborted: what was applied and not committed was rolled back'
-      : 'aborted without its host',
-  refused: () => 'refused before anything was written',
+      ? 'aborted: uncommitted changes were rolled back'
+      : 'aborted while its host was unreachable',
+  refused: () => 'refused; nothing was written',
   failed: () => 'failed',
-  tests_failed: () => 'its tests failed: what was applied was rolled back',
+  tests_failed: () => 'tests failed: the change was rolled back',
   completed: (result) => `completed: ${phasesText(result)}`,
-  incomplete: (result) => `came to its end with phases that are not completed: ${phasesText(result)}`,
+  incomplete: (result) => `ended with incomplete phases: ${phasesText(result)}`,
   stopped: (result) => `stopped after a phase: ${phasesText(result)}`,
 };
 
@@ -161,7 +161,7 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
 /** Test runs, oldest first: what came of each, which tests failed, what was printed. */
 export const testLines = (runs: readonly TestRun[], shown: string): readonly string[] =>
   runs.length === 0
-    ? [`${shown}  no tests have run to their end`]
+    ? [`${shown}  no test run has finished`]
     : runs.flatMap((run, index) => [
         ...(index === 0 ? [] : ['']),
         plain(`${run.at}  ${testsText(run)}`),
@@ -169,26 +169,26 @@ export const testLines = (runs: readonly TestRun[], shown: string): readonly str
         ...(run.leftOut === 0
           ? []
           : [`  the first ${count(run.leftOut, 'line')} are left out: emend show ${shown} --tests --whole`]),
-        plain(run.text ?? '  its output is not in reach'),
+        plain(run.text ?? '  its output is not available'),
       ]);
 
 // Workspaces that ended runs held or still hold. Pure.
 
 const BECAUSE: Record<ReleasedLock['because'], string> = {
-  nothing_applied: 'nothing of it is applied',
-  committed: 'its commit is there',
-  finished: 'it came to its own end',
-  put_back: 'it was aborted while this host took no work',
+  nothing_applied: 'nothing of it was applied',
+  committed: 'its commit exists',
+  finished: 'it ended normally',
+  put_back: 'it was aborted while this host was unreachable',
 };
 
 export const releasedLines = ({ stepKey, workspace, ended, because, undone }: ReleasedLock): readonly string[] => [
-  `${shownKey(stepKey)}  has ended (${ended}) and held ${plain(workspace)}, which is free now: ${BECAUSE[because]}.`,
+  `${shownKey(stepKey)}  has ended (${ended}) and had locked ${plain(workspace)}, which is now unlocked: ${BECAUSE[because]}.`,
   ...(undone === undefined ? [] : undoneLines(undone)),
 ];
 
 const undoneLines = ({ files, leftAlone }: EndedLock): readonly string[] => [
-  `  ${count(files.length, 'file')} put back`,
-  ...leftAlone.map(({ path, why }) => `  left alone: ${plain(path)}: ${plain(why)}`),
+  `  ${count(files.length, 'file')} restored`,
+  ...leftAlone.map(({ path, why }) => `  skipped: ${plain(path)}: ${plain(why)}`),
 ];
 
 export const staleLockLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleLock): readonly string[] => {
@@ -196,30 +196,30 @@ export const staleLockLines = ({ stepKey, workspace, ended, elsewhere, files }: 
   const more = files.length > LOCK_FILES ? ` and ${files.length - LOCK_FILES} more` : '';
   if (elsewhere)
     return [
-      `${run}  has ended (${ended}) and still holds ${plain(workspace)}.`,
-      '  It worked from another EMEND_HOME: run `emend recover` with that one, which knows what it applied.',
-      `  emend recover --keep ${run}   frees the workspace where that home is lost`,
+      `${run}  has ended (${ended}) and still locks ${plain(workspace)}.`,
+      '  It used another EMEND_HOME: run `emend recover` with that one, which has its records.',
+      `  emend recover --keep ${run}   unlocks the workspace if that home is lost`,
     ];
   return [
-    `${run}  has ended (${ended}) and still holds ${plain(workspace)}.`,
+    `${run}  has ended (${ended}) and still locks ${plain(workspace)}.`,
     `  applied: ${files.length === 0 ? 'nothing' : `${count(files.length, 'file')}: ${plain(files.slice(0, LOCK_FILES).join(', '))}${more}`}`,
-    `  emend recover --undo ${run}   puts its files back`,
-    `  emend recover --keep ${run}   keeps them as they are`,
+    `  emend recover --undo ${run}   restores its files`,
+    `  emend recover --keep ${run}   keeps them`,
   ];
 };
 
 export const worktreeLine = ({ plan, name, path, dropped, kept, why }: EndedWorktree): string =>
   why === null
     ? `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree is removed${dropped === null ? '' : `, its last commit was ${dropped.slice(0, 12)}${kept === null ? '' : `, kept as ${kept}`}`}.`
-    : `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree ${plain(path)} is still there: ${plain(why)}`;
+    : `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree ${plain(path)} still exists: ${plain(why)}`;
 
 // What recovery did to transactions that were left open. Pure.
 
 const DID: Record<RecoveredTransaction['did'], string> = {
-  finished: 'finished: the change is there in full',
-  reverted: 'reverted: the files are as they were',
-  left_to_live_process: 'left alone: a live process is at work on it',
-  workspace_missing: 'left alone: the workspace is not there',
+  finished: 'finished: the change is complete',
+  reverted: 'reverted: the files are restored',
+  left_to_live_process: 'skipped: a running process is working on it',
+  workspace_missing: 'skipped: workspace not found',
   failed: 'could not be recovered',
 };
 

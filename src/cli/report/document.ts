@@ -114,7 +114,7 @@ const decisions = (facts: ReportFacts): Section => {
       return [...asked, ...said];
     });
   });
-  return tabular('Decisions', ['decision', 'asked', 'answer', 'for', 'who', 'when', 'why'], rows, 'Nothing was asked.');
+  return tabular('Decisions', ['decision', 'asked', 'answer', 'for', 'who', 'when', 'why'], rows, 'No decisions.');
 };
 
 const refusals = (facts: ReportFacts): Section =>
@@ -122,7 +122,7 @@ const refusals = (facts: ReportFacts): Section =>
     'Refused answers',
     ['when', 'file', 'what', 'why'],
     facts.refusals.map(({ at, file, outcome, message }) => [at, file, outcome, message]),
-    'No answer of a model was refused, cut off or thrown away.',
+    'No model answer was refused, truncated or discarded.',
   );
 
 const tests = ({ tests: runs }: ReportMore): Section | null =>
@@ -138,11 +138,11 @@ const tests = ({ tests: runs }: ReportMore): Section | null =>
             : [
                 {
                   kind: 'text',
-                  text: `The first ${count(run.leftOut, 'line')} are left out; --whole shows them.`,
+                  text: `The first ${count(run.leftOut, 'line')} are omitted; --whole shows them.`,
                 } as const,
               ]),
           run.text === null
-            ? { kind: 'text', text: 'Its output is not in reach.' }
+            ? { kind: 'text', text: 'Its output is not available.' }
             : { kind: 'code', text: run.text, language: 'text' },
         ]),
       };
@@ -194,10 +194,8 @@ const costs = (by: 'file' | 'phase', all: readonly Cost[]): Section | null => {
 const changes = ({ diff, mustAsk }: ReportMore): Section => ({
   title: 'Change',
   blocks: [
-    ...mustAsk.map((why): Block => ({ kind: 'text', text: `look here: ${why}` })),
-    diff === null
-      ? { kind: 'text', text: 'There is no proposal to show.' }
-      : { kind: 'code', text: diff, language: 'diff' },
+    ...mustAsk.map((why): Block => ({ kind: 'text', text: `check: ${why}` })),
+    diff === null ? { kind: 'text', text: 'There is no proposal.' } : { kind: 'code', text: diff, language: 'diff' },
   ],
 });
 

@@ -47,7 +47,7 @@ const editNote = async (io: Io, editor: string, about: readonly string[]): Promi
   try {
     const file = join(folder, 'NOTE');
     const help = [
-      'What should change? Lines that begin with # are left out; an empty note changes nothing.',
+      'What should change? Lines that start with # are ignored; an empty note changes nothing.',
       '',
       ...about,
     ];

@@ -47,15 +47,15 @@ const hunkOf = ({ files }: Pick<Review, 'files'>, path: string, n: number): numb
 };
 
 export const KEYS = {
-  y: 'take this',
-  n: 'leave this',
-  a: 'take this and all that follows in this file',
-  d: 'leave this and all that follows in this file',
-  s: 'split this into smaller parts',
+  y: 'accept this hunk',
+  n: 'reject this hunk',
+  a: 'accept this hunk and the rest of this file',
+  d: 'reject this hunk and the rest of this file',
+  s: 'split this hunk',
   c: 'comment: ask the model for this file again, with your note ($EDITOR)',
-  p: 'show the whole diff in the pager',
-  q: 'quit: answer for the files that are through, or for none',
-  '?': 'this help',
+  p: 'show the full diff in the pager',
+  q: 'quit: send answers for reviewed files, or none',
+  '?': 'show this help',
 } as const;
 export type Key = keyof typeof KEYS;
 
@@ -67,7 +67,7 @@ export const promptFor = (piece: Piece): string => {
   return `Take ${what} [${keysFor(piece).join(',')}]? `;
 };
 
-/** Needs of this piece that are not taken (yet): `needs hunk 1 (shout), which you left out`. */
+/** Needs of this piece that are not taken (yet): `needs hunk 1 (shout), which you rejected`. */
 export const needLines = (review: Review, walk: Navigation): readonly string[] => {
   const piece = currentPiece(walk);
   if (piece === null || piece.changes.length === 0) return [];
@@ -76,7 +76,7 @@ export const needLines = (review: Review, walk: Navigation): readonly string[] =
     .filter(({ user, needs }) => own(user.path, user.n) && !own(needs.path, needs.n))
     .map((need) => {
       const taken = isTaken(walk, need.needs.path, need.needs.n);
-      return `  needs ${nameOf(review, need)} (${need.name})${taken === false ? ', which you left out' : ''}`;
+      return `  needs ${nameOf(review, need)} (${need.name})${taken === false ? ', which you rejected' : ''}`;
     });
   return [...new Set(lines)].map(plain);
 };
@@ -91,14 +91,14 @@ export const missedLines = (review: Review, walk: Navigation): readonly string[]
   );
   const lines = missed.map((need) => {
     const hunk = hunkOf(review, need.user.path, need.user.n);
-    return `  hunk ${hunk} of ${need.user.path} needs ${nameOf(review, need)} (${need.name}), which you left out`;
+    return `  hunk ${hunk} of ${need.user.path} needs ${nameOf(review, need)} (${need.name}), which you rejected`;
   });
   return [...new Set(lines)].map(plain);
 };
 
 export const summaryLines = (verdicts: readonly FileVerdict[], waiting: number): readonly string[] => [
   ...verdicts.map((verdict) => plain(`  ${verdictText(verdict)}`)),
-  ...(waiting === 0 ? [] : [`  ${count(waiting, 'file')} not through: still waiting`]),
+  ...(waiting === 0 ? [] : [`  ${count(waiting, 'file')} not reviewed: still waiting`]),
 ];
 
 const verdictText = (verdict: FileVerdict): string => {
@@ -111,7 +111,7 @@ const verdictText = (verdict: FileVerdict): string => {
       return `revise   ${verdict.path}: ${verdict.note.split('\n')[0] ?? ''}`;
     case 'select': {
       const left = verdict.of - verdict.changes.length;
-      return `select   ${verdict.path}: ${verdict.changes.length} of ${count(verdict.of, 'change')}; ${left} left out, not asked for again`;
+      return `select   ${verdict.path}: ${verdict.changes.length} of ${count(verdict.of, 'change')}; ${left} rejected, not requested again`;
     }
   }
 };
@@ -126,12 +126,12 @@ export const hunkSelection = (written: readonly string[], diff: string): Selecti
   for (const text of written) {
     const [, named = '', list = ''] = /^(.+):([0-9]+(?:,[0-9]+)*)$/.exec(text) ?? [];
     const path = named.replace(/^\.\//, '');
-    if (path === '') fail('usage', `--hunk ${text}: expected PATH:N or PATH:N,N, as in src/a.ts:1,3.`);
+    if (path === '') fail('usage', `--hunk ${text}: expected PATH:N or PATH:N,N, for example src/a.ts:1,3.`);
     const hunks = sections.find((section) => section.path === path)?.hunks;
     if (hunks === undefined || !known.has(path))
       fail(
         'usage',
-        `--hunk ${text}: the proposal has no file ${path} that can be taken in part.`,
+        `--hunk ${text}: the proposal has no file ${path} that can be accepted in part.`,
         'See `emend diff RUN`.',
       );
     const taken = chosen.get(path) ?? new Set();

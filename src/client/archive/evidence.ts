@@ -113,7 +113,7 @@ const signedOf = ({ requests, versions }: ArchivedRun) => {
 
 const statementOf = async (dir: string, repository: string): Promise<object> => {
   const stepKey = basename(dir);
-  if (!isStepKey(stepKey)) return fail('usage', `${dir} is no archive of a run: it is named by the run's key.`);
+  if (!isStepKey(stepKey)) return fail('usage', `${dir} is not an archive of a run, which is named by the run's key.`);
   const run = archivedRun(stepKey, await createArchive({ dir: dirname(dir) }).read(stepKey));
   const facts = reportFacts(run);
   const inputs = await readGivenText(join(dir, INPUTS));
@@ -210,9 +210,9 @@ export interface Checked {
 
 /** Needs no server and no home. Throws ProblemError `usage` for what is no envelope at all. */
 export const verifyEvidence = async (text: string, { repository, archive, signers }: Checking): Promise<Checked> => {
-  const { payloadType, payload, signatures } = read(ENVELOPE, text, 'The file is no DSSE envelope');
+  const { payloadType, payload, signatures } = read(ENVELOPE, text, 'The file is not a DSSE envelope');
   const body = textOf(payload);
-  const said = read(STATEMENT, body, 'The payload is no statement of a run');
+  const said = read(STATEMENT, body, 'The payload is not a statement of a run');
   const wrong: string[] = [];
   const notes: string[] = [];
   const compare = (what: unknown, found: unknown, at: string): void => {
@@ -229,7 +229,7 @@ export const verifyEvidence = async (text: string, { repository, archive, signer
   const made = commit === undefined ? null : await committed(repository, commit);
   const allowed = signers ?? (made?.base == null ? null : await approversAt(repository, made.base));
   if (archive === null) {
-    notes.push('no archive was given: only signatures, commit and files were checked');
+    notes.push('no archive given: only signatures, commit and files were checked');
     if (made !== null) {
       compare(subject, made.subject, 'subject');
       compare(predicate.base, made.base, 'predicate.base');
@@ -239,9 +239,8 @@ export const verifyEvidence = async (text: string, { repository, archive, signer
 
   const [first] = signatures;
   if (commit !== undefined) notes.push(`commit ${commit}, made on ${made?.base ?? 'nothing'}`);
-  if (first === undefined) notes.push('unsigned: nobody vouches for it, and whoever could write it could change it');
-  else if (allowed === null)
-    wrong.push('signatures.0.sig: there is no list of signers to check it by (--signers FILE)');
+  if (first === undefined) notes.push('unsigned: anyone with write access could have changed it');
+  else if (allowed === null) wrong.push('signatures.0.sig: no list of signers to check it against (--signers FILE)');
   else {
     const checked = await verifyText(encoded(payloadType, body), textOf(first.sig), allowed, NAMESPACE);
     if ('why' in checked) wrong.push(`signatures.0.sig: ${checked.why}`);

@@ -107,7 +107,7 @@ export interface EndedLock {
 
 /**
  * Asks the server about the holder of each workspace that the newest archives name. The lock of a closed run is released where it
- * applied nothing, or its commit is there; of one that was aborted while this host took no work the files are put back first. `kept`: the archives, where they were listed already. Without a server nothing can be said of any of them. Never throws for an absent server.
+ * applied nothing, or its commit exists; of one that was aborted while this host took no work the files are put back first. `kept`: the archives, where they were listed already. Without a server nothing can be said of any of them. Never throws for an absent server.
  */
 export const releaseStaleLocks = async (
   emend: Emend,
@@ -128,7 +128,7 @@ export const releaseStaleLocks = async (
     const standing = await stateOfRun(emend, holder);
     if (standing.state === 'open') continue;
     if (standing.state === 'unknown' && standing.why === 'no_answer')
-      return { held, released, note: 'The Temporal server stopped answering.' };
+      return { held, released, note: 'The Temporal server stopped responding.' };
     if (standing.state === 'unknown' && standing.why === 'other_namespace') continue;
     const { stepKey } = holder;
     const elsewhere = await isElsewhere(emend, stepKey);
@@ -181,8 +181,8 @@ export const releaseLock = async (emend: Emend, hold: StaleLock, how: 'undo' | '
   if (how === 'undo' && hold.elsewhere)
     return fail(
       'conflict',
-      `The run ${hold.stepKey.slice(0, 8)} worked from another EMEND_HOME than ${emend.home}; only there its changes can be undone.`,
-      'Run `emend recover` with that EMEND_HOME; where it is lost, put the files back with git and end the hold with --keep.',
+      `The run ${hold.stepKey.slice(0, 8)} used another EMEND_HOME than ${emend.home}; its changes can be undone only there.`,
+      'Run `emend recover` with that EMEND_HOME; if it is lost, restore the files with git and release the lock with --keep.',
     );
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
   const files: string[] = [];
@@ -193,7 +193,7 @@ export const releaseLock = async (emend: Emend, hold: StaleLock, how: 'undo' | '
     const undone = await engine.rollback(request);
     if (undone.outcome === 'committed') {
       const { commit } = undone;
-      kept.push({ path: '(commit)', why: `its commit ${commit.slice(0, 12)} is there: git revert takes it back` });
+      kept.push({ path: '(commit)', why: `its commit ${commit.slice(0, 12)} exists: revert it with git revert` });
       break;
     }
     files.push(...undone.files);
@@ -219,7 +219,7 @@ export const lockAgain = async (emend: Emend, { stepKey, live, archived }: Resol
   const locks = createLocks({ home: emend.home });
   const taken = await locks.take(workspace, stepKey, { workflowId, namespace, continues: last });
   if (taken.outcome === 'busy')
-    return fail('busy', `${workspace} is held by run ${taken.holder.stepKey.slice(0, 8)} by now.`, 'See `emend list`.');
+    return fail('busy', `${workspace} is now locked by run ${taken.holder.stepKey.slice(0, 8)}.`, 'See `emend list`.');
   const files = await filesUnder(emend, workspace, taken.lock);
   const ended = closed.status.toLowerCase();
   return { stepKey, workspace, holder: taken.lock, ended, elsewhere: false, files };
@@ -255,7 +255,7 @@ const applications = async (emend: Emend, hold: StaleLock): Promise<ApplyRequest
       return fail(
         'blob_lost',
         `The archive of ${stepKey} does not name proposal ${plan.proposalId.slice(0, 8)}, so it cannot be undone.`,
-        'Put the files back with git, then end the hold with --keep.',
+        'Restore the files with git, then release the lock with --keep.',
       );
     const proposal = await getJson<Proposal>(emend.blobs, ref, 'proposal');
     const { proposalId, decision } = plan;

@@ -140,8 +140,8 @@ const refuseOtherNamespaces = async (emend: Emend, assumeClosed: readonly string
   const list = [...open].map(([namespace, runs]) => `${namespace} (${runs})`).join(', ');
   fail(
     'conflict',
-    `Runs of other namespaces use this store and are not known to have ended: ${list}. Nothing was removed.`,
-    `Where they have ended: TEMPORAL_NAMESPACE=${first} emend list, or emend gc --assume-closed ${first}.`,
+    `Runs of other namespaces use this store and may still be open: ${list}. Nothing was removed.`,
+    `If they have ended: TEMPORAL_NAMESPACE=${first} emend list, or emend gc --assume-closed ${first}.`,
   );
 };
 

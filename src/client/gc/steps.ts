@@ -42,10 +42,7 @@ export const knownRuns = async (emend: Emend): Promise<readonly DescribedRun[]> 
   const all = await needRuns(emend).list(OUR_WORKFLOWS, GC_RUNS);
   return all.length < GC_RUNS
     ? all
-    : fail(
-        'limit_reached',
-        `The server knows ${GC_RUNS} runs or more; what all of them name cannot be looked through.`,
-      );
+    : fail('limit_reached', `The server knows ${GC_RUNS} runs or more; too many to check what they refer to.`);
 };
 
 export const oldSteps = async (

@@ -56,22 +56,23 @@ export type DecideResult =
 export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOptions): Promise<DecideResult> => {
   needOpen(emend, run);
   const bytes = Buffer.byteLength(options.note ?? '');
-  if (bytes > BOUNDS.note_bytes) return fail('usage', `The note has ${bytes} bytes; ${BOUNDS.note_bytes} are taken.`);
+  if (bytes > BOUNDS.note_bytes)
+    return fail('usage', `The note has ${bytes} bytes; at most ${BOUNDS.note_bytes} are allowed.`);
   if (options.answer === 'revise' && (options.note ?? '').trim() === '')
     return fail('usage', 'revise needs a note that says what to change.', 'Add --note "…".');
   if (options.answer === 'select' && options.select === undefined)
     return fail(
       'usage',
-      'select needs the hunks to take.',
-      'Add --hunk PATH:1,3 (again and again), or go through them: emend review RUN.',
+      'select needs the hunks to accept.',
+      'Add --hunk PATH:1,3 (repeatable), or review them: emend review RUN.',
     );
   if (options.answer === 'other' && options.set?.command === undefined)
     return fail('usage', 'other needs the command to run.', 'Add --set command="…".');
   if (options.decision === undefined && options.answer !== 'abort')
     return fail(
       'usage',
-      `${options.answer} needs the decision that you looked at; nothing was sent.`,
-      'Name it as `decision`: `emend show` prints its id.',
+      `${options.answer} needs the id of the decision you saw; nothing was sent.`,
+      'Pass it as `decision`: `emend show` prints it.',
     );
   const unsigned: DecisionRequest = versioned({
     decision: options.decision ?? '',
@@ -104,7 +105,7 @@ const signed = async (
   const { source, status } = await showRun(emend, run, { full: false });
   if (status.decision?.mustSign !== true || status.decision.id !== request.decision) return request;
   if (source === 'run') return sign(run.stepKey, status.decision, request, key);
-  return fail('no_worker', 'An approver must sign this answer, and no worker answers to say for which proposal.');
+  return fail('no_worker', 'An approver must sign this answer, but no worker is reachable to name the proposal.');
 };
 
 const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): Promise<DecideResult> => {
@@ -113,29 +114,32 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
   const { decision } = request;
   const shown = shownKey(run.stepKey);
   const ended = (): never =>
-    fail('answer_not_accepted', `Run ${shown} has ended meanwhile.`, `See \`emend show ${shown}\`.`);
+    fail('answer_not_accepted', `Run ${shown} has ended in the meantime.`, `See \`emend show ${shown}\`.`);
   const sent = await runs.update(ref, request, emend.timings.acceptWait_ms);
   switch (sent.kind) {
     case 'answered':
       if (sent.outcome.outcome === 'ignored')
-        return fail('answer_not_accepted', `It does not count: ${sent.outcome.message}.`, howToSign(shown, request));
+        return fail(
+          'answer_not_accepted',
+          `The answer was ignored: ${sent.outcome.message}.`,
+          howToSign(shown, request),
+        );
       return { ...sent.outcome, via: 'update' };
     case 'refused':
-      return fail('answer_not_accepted', sent.message, `See \`emend show ${shown}\` for what it waits for.`);
+      return fail('answer_not_accepted', sent.message, `See \`emend show ${shown}\` for its open decision.`);
     case 'closed': {
       // A run that goes on in a new one has not ended.
       const now = await refreshRun(emend, run);
       return now.live?.open !== true || now.live.runId === ref.runId ? ended() : send(emend, now, request);
     }
     case 'accepted': {
-      const message = `The run has taken the answer; see \`emend show ${shown}\` for what came of it.`;
+      const message = `The run received the answer; see the result with \`emend show ${shown}\`.`;
       return { outcome: 'sent', decision, via: 'update', message };
     }
     case 'not_accepted': {
       // The update is not withdrawn, so the run may get the same request twice: its requestId makes it count once.
       if (!(await runs.signal(ref, SIGNALS.decide, request))) return ended();
-      const message =
-        'No worker has answered yet. The answer is kept by the server and counts as soon as a worker is there: `emend worker`.';
+      const message = 'No worker has responded yet. The server keeps the answer until one starts: `emend worker`.';
       return { outcome: 'sent', decision, via: 'signal', message };
     }
   }
@@ -159,7 +163,7 @@ const needOpen = (emend: Emend, run: ResolvedRun): void => {
   if (refOf(run) === null || run.live?.open !== true)
     fail(
       'answer_not_accepted',
-      `Run ${shown} is not open any more, so it takes no answers.`,
+      `Run ${shown} is no longer open, so it accepts no answers.`,
       `See \`emend show ${shown}\`.`,
     );
 };
@@ -184,13 +188,13 @@ export const openDecision = async (
   if (view.source === 'run')
     return fail(
       'answer_not_accepted',
-      `Run ${shown} waits for no answer: it is ${view.status.doing}.`,
+      `Run ${shown} has no open decision: it is ${view.status.doing}.`,
       `See \`emend show ${shown}\`.`,
     );
   return fail(
     'no_worker',
-    `Nobody can say which decision of run ${shown} is open. ${view.note ?? 'No worker answers.'}`,
-    `Then answer again, or name the decision: emend decide ${shown} ${answer} --decision ID`,
+    `Cannot tell which decision of run ${shown} is open. ${view.note ?? 'No worker is running.'}`,
+    `Then answer again, or pass the decision: emend decide ${shown} ${answer} --decision ID`,
   );
 };
 
@@ -204,7 +208,7 @@ const checkAnswer = (
   if (!decision.accepts.includes(answer))
     return fail(
       'answer_not_accepted',
-      `Run ${shown} waits for ${decision.reason} (${decision.id}), which takes ${decision.accepts.join(', ')}; received ${answer}.`,
+      `Run ${shown} is waiting for ${decision.reason} (${decision.id}), which accepts ${decision.accepts.join(', ')}; received ${answer}.`,
     );
   const known = decision.files.map((file) => file.path);
   const strange = files.find((file) => !known.includes(file));

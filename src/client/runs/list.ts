@@ -19,7 +19,7 @@ export interface ListedRun {
   readonly title: string;
   readonly jobPath: string;
   readonly workspace: string;
-  /** `unknown`: open, but no worker answers, or no server does. */
+  /** `unknown`: open, but no worker is running, or no server does. */
   readonly state: RunState | 'unknown';
   readonly doing: string;
   /** Id and reason of the open decision. */
@@ -75,7 +75,7 @@ const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promis
     jobPath: run.memo?.jobPath ?? '',
     workspace: run.memo?.workspace ?? '',
     state: status?.state ?? 'unknown',
-    doing: status?.doing ?? 'no worker answers',
+    doing: status?.doing ?? 'no worker is running',
     decision: status?.decision ? { id: status.decision.id, reason: status.decision.reason } : null,
     startedAt: run.startedAt.toISOString(),
     open: true,

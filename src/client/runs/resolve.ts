@@ -35,7 +35,7 @@ export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRu
   if (!/^[0-9a-z-]+$/.test(prefix) || prefix.length < BOUNDS.runPrefix_chars)
     return fail(
       'run_unknown',
-      `"${typed.slice(0, 80)}" names no run; expected the first ${BOUNDS.runPrefix_chars} or more digits of a run, or a workflow id (emend/…).`,
+      `"${typed.slice(0, 80)}" does not name a run; expected at least the first ${BOUNDS.runPrefix_chars} digits of a run's id, or a workflow id (emend/…).`,
     );
   const phase = /^([0-9a-f]{4,32})(-p\d+-\d+)$/.exec(prefix);
   if (phase !== null) return byPhase(emend, phase[1] ?? '', phase[2] ?? '');
@@ -109,7 +109,7 @@ const byWorkflowId = async (emend: Emend, workflowId: string): Promise<ResolvedR
   return unknown(emend, `No run has the workflow id ${workflowId.slice(0, 80)}`);
 };
 
-/** Where no server answers, nobody can say that there is no such run: the missing server is what to mend. */
+/** Without a server no one can say that there is no such run: the missing server is what to fix. */
 const unknown = ({ runs, unreachable }: Emend, sentence: string): never =>
   runs === null && unreachable !== null
     ? fail('no_server', `${sentence} in the archive of this machine. ${unreachable.message}`, unreachable.next)

@@ -100,7 +100,7 @@ export const versionsTo = ({ archived }: ResolvedRun, proposal: ProposalSummary 
 };
 
 const noteOf = ({ closed, newer }: ArchivedRun, why: string): string | null => {
-  const left = `${newer} entries of its archive were written by a newer Emend and are left out; upgrade this one.`;
+  const left = `${newer} entries of its archive were written by a newer Emend and are omitted; upgrade Emend.`;
   const notes = [...(closed === null ? [why] : []), ...(newer === 0 ? [] : [left])];
   return notes.length === 0 ? null : notes.join(' ');
 };
@@ -197,7 +197,7 @@ const askRun = async <T>(
   const { live } = run;
   const ref = refOf(run);
   if (runs === null) return { ok: false, why: noServerNote(emend) };
-  if (ref === null || live === null) return { ok: false, why: 'The server does not know this run (any more).' };
+  if (ref === null || live === null) return { ok: false, why: 'The server does not know this run, or no longer.' };
   const until_ms = performance.now() + (patience_ms ?? 0);
   for (;;) {
     const left_ms = until_ms - performance.now();
@@ -225,7 +225,7 @@ const askRun = async <T>(
 const whyUnanswered = async (emend: Emend, live: DescribedRun): Promise<string | null> => {
   const runs = needRuns(emend);
   const failure = await runs.taskFailure(live).catch(() => null);
-  if (failure !== null) return `Its worker cannot go on and tries again: ${failure}`;
+  if (failure !== null) return `Its worker fails and keeps retrying: ${failure}`;
   const silent = await unserved(runs, live, true);
   return silent.includes(live.queue) ? unservedNote(emend, live, silent) : null;
 };

@@ -53,7 +53,7 @@ export const runOfPlan = async (emend: Emend, { workflowId, planPath }: PlanFile
         `No run of ${planPath} is in the archive of this machine. ${unreachable.message}`,
         unreachable.next,
       )
-    : fail('run_unknown', `${planPath} was not run yet.`, `Start it with: emend plan run ${planPath}`);
+    : fail('run_unknown', `${planPath} has not been run yet.`, `Start it with: emend plan run ${planPath}`);
 };
 
 const rankOf = ({ open, startedAt }: DescribedRun): number => (open ? Infinity : startedAt.getTime());
@@ -82,7 +82,7 @@ export const planOfPath = async (cwd: string, typed: string): Promise<PlanFile> 
   if (repository === null)
     return fail(
       'not_a_repository',
-      `${typed} lies in no git repository, and each phase of a plan is committed.`,
+      `${typed} is not in a git repository, but each phase of a plan is committed.`,
       'Run `git init`, add the plan and commit once.',
     );
   const planPath = inWorkspace(plan, repository.root, plan.place.stem);

@@ -79,7 +79,7 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
   }
   return fail(
     'conflict',
-    `${CONCURRENT_IDS} runs of ${job.jobPath} are open already.`,
+    `${CONCURRENT_IDS} runs of ${job.jobPath} are already open.`,
     'See `emend list`; finish or abort some of them.',
   );
 };
@@ -109,7 +109,7 @@ export const startPlanRun = async (emend: Emend, workflowId: string, input: Plan
   const runs = needRuns(emend);
   const starting = { type: WORKFLOWS.plan, input, jobPath: input.planPath };
   const step = await startAs(runs, await freeId(emend, runs, workflowId), starting, true);
-  if (step === null) return fail('conflict', `${workflowId} is open already.`, 'See `emend list`.');
+  if (step === null) return fail('conflict', `${workflowId} is already open.`, 'See `emend list`.');
   if (step.started === 'new') await noteStart(emend, starting, step);
   return step;
 };
@@ -149,13 +149,13 @@ const startAs = async (
       return fail(
         'conflict',
         `${workflowId} is open on the server, but Emend did not start it.`,
-        'Start another beside it with --again.',
+        'Start another run with --again.',
       );
     return { stepKey: found.memo.stepKey, workflowId, runId: found.runId, started: 'already_running' };
   }
   return fail(
     'conflict',
-    `${workflowId} was opened and closed by others again and again.`,
+    `${workflowId} was repeatedly opened and closed by others.`,
     'Try once more, or start another with --again.',
   );
 };

@@ -135,11 +135,7 @@ export function parseConfig(source: string | null, path: string): Checked<Projec
 function explainModes(settings: Settings, found: Findings): void {
   const { maxLinesFullFile: full, maxLinesDiff: diff } = settings.limits ?? {};
   if (full !== undefined && diff !== undefined && full > diff)
-    found.add(
-      ['limits', 'maxLinesFullFile'],
-      `at most \`maxLinesDiff\` (${diff}): larger files are answered as diffs`,
-      full,
-    );
+    found.add(['limits', 'maxLinesFullFile'], `at most \`maxLinesDiff\` (${diff}): larger files use diffs`, full);
 }
 
 /** Of keys whose value is taken as it is written. */

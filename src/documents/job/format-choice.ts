@@ -94,7 +94,7 @@ export function splitDecision({ mode, complexity: level, formats, limits }: Spli
   if (mode === 'sequential') return { shouldSplit: true, reason: 'mode is sequential: one call a file' };
   if (files > limit) return { shouldSplit: true, reason: `${files} files, more than maxFilesBeforeSplit (${limit})` };
   if (level === 'high') return { shouldSplit: true, reason: 'complexity is high' };
-  if (new Set(formats).size > 1) return { shouldSplit: true, reason: 'the files want different formats' };
+  if (new Set(formats).size > 1) return { shouldSplit: true, reason: 'the files need different formats' };
   return {
     shouldSplit: false,
     reason: `${files} files of ${level} complexity, at most maxFilesBeforeSplit (${limit})`,

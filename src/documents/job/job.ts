@@ -71,7 +71,7 @@ function notMarkdown(source: string, path: string): string | null {
     return `${path}:1: expected a Markdown file (.md or .markdown), received ${JSON.stringify(posix.basename(path))}`;
   const nul = source.indexOf('\0');
   if (nul === -1) return null;
-  return `${path}:${source.slice(0, nul).split('\n').length}: expected Markdown text in UTF-8, received a binary file (it holds a NUL)`;
+  return `${path}:${source.slice(0, nul).split('\n').length}: expected Markdown text in UTF-8, received a binary file (it contains a NUL)`;
 }
 
 /** Rules between keys. A key that is there with a bad value counts as given: it has its own problem already. */
@@ -83,18 +83,15 @@ function checkTogether(front: Front, map: Readonly<Record<string, unknown>>, fou
   if (given('output_file') && given('output_files'))
     found.say(['output_files'], 'expected either `output_file` or `output_files`, received both');
   if (front.mode === 'standard' && !hasOutput)
-    found.say(
-      ['mode'],
-      '`standard` expected `output_dir`, `output_file` or `output_files` beside it, received none of them',
-    );
+    found.say(['mode'], '`standard` requires `output_dir`, `output_file` or `output_files`, received none of them');
   if (front.mode === 'sequential' && !hasFiles)
-    found.say(['mode'], '`sequential` expected `output_file` or `output_files` beside it, received neither');
+    found.say(['mode'], '`sequential` requires `output_file` or `output_files`, received neither');
   if (front.format !== undefined && (mode === 'standard' || mode === 'sequential'))
     found.say(
       ['format'],
       front.mode === undefined
-        ? `expected no \`format\` beside output keys, which mean \`mode: standard\` (whole files), received ${front.format}; write \`mode: edit\`, or leave \`format\` out`
-        : `expected no \`format\` beside \`mode: ${mode}\`, which always writes whole files, received ${front.format}`,
+        ? `expected no \`format\` with output keys, which imply \`mode: standard\` (whole files), received ${front.format}; write \`mode: edit\`, or omit \`format\``
+        : `expected no \`format\` with \`mode: ${mode}\`, which always writes whole files, received ${front.format}`,
     );
 }
 
@@ -111,7 +108,7 @@ function checkDeleted(front: Front, outputFiles: readonly string[], found: Findi
       if (paths.includes(path))
         found.say(
           ['delete_files', index],
-          `expected a file that the job does not use, received ${path}, which \`${key}\` names too`,
+          `expected a file that the job does not use elsewhere, received ${path}, also named by \`${key}\``,
         );
 }
 
@@ -138,7 +135,7 @@ function bothLimits(front: Front, found: Findings): Partial<Record<LimitName, nu
     const below = front.limits?.[name];
     const flat = front[name];
     if (below !== undefined && flat !== undefined)
-      found.say([name], `expected the limit once, received it here (${flat}) and below \`limits\` (${below})`);
+      found.say([name], `expected the limit once, received it here (${flat}) and under \`limits\` (${below})`);
     const value = below ?? flat;
     if (value !== undefined) limits[name] = value;
   }

@@ -58,7 +58,7 @@ const SHAPE = {
 /** docs/cli.md is held to them by a test. */
 export const POLICY_KEYS = Object.keys(SHAPE);
 
-const NEXT = 'Mend the named line of the policy; docs/cli.md describes its keys.';
+const NEXT = 'Fix the named line of the policy; docs/headless.md describes its keys.';
 
 /** Every problem starts `path:line:`. `paths` must be said: a policy without it would approve everywhere. */
 export const parsePolicy = (source: string, path: string): Checked<Policy> => {
@@ -106,7 +106,7 @@ export const evaluatePolicy = (
     ...proposal.files.flatMap((file) => [
       ...(inside.ignores(file.path) ? [] : [`${file.path} matches none of paths`]),
       ...(outside.ignores(file.path) ? [`${file.path} matches except`] : []),
-      ...(policy.changes.includes(file.change) ? [] : [`${file.path}: ${file.change} is none of changes`]),
+      ...(policy.changes.includes(file.change) ? [] : [`${file.path}: ${file.change} is not in changes`]),
       ...(lines(file) > policy.maxLinesPerFile
         ? [`${file.path}: ${lines(file)} changed lines; max_lines_per_file is ${policy.maxLinesPerFile}`]
         : []),
@@ -149,5 +149,5 @@ const isListed = ({ protectedPaths }: Policy, why: string, { files }: ProposalSu
 /** What a person changed by hand, what a hook changed and what goes has no format. */
 const formatReason = (policy: Policy, file: ProposalFileSummary, format: Format | undefined): readonly string[] => {
   if (file.by !== 'model' || file.change === 'delete' || format === undefined) return [];
-  return policy.formats.includes(format) ? [] : [`${file.path} came as ${format}, none of formats`];
+  return policy.formats.includes(format) ? [] : [`${file.path} came as ${format}, not in formats`];
 };

@@ -6,8 +6,8 @@ import ignore from 'ignore';
 import { posix } from 'node:path';
 import { isRecord } from '../../shared/text.js';
 
-const OBEYED = 'models and agents obey it';
-const APPROVES = 'it says who may approve';
+const OBEYED = 'models and agents follow it';
+const APPROVES = 'it defines who may approve';
 
 /** Why -> gitignore-style patterns; one without a slash holds at any depth, one that ends in a slash is a folder and all that it holds. */
 export const PROTECTED: Readonly<Record<string, string>> = {
@@ -17,10 +17,10 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     Jenkinsfile* wercker.yml codefresh.yml cloudbuild*.y*ml buildspec*.y*ml codemagic.yaml bitrise.yml .readthedocs.y*ml netlify.toml vercel.json
     firebase.json Procfile* heroku.yml render.yaml railway.json nixpacks.toml fly.toml serverless.* wrangler.* amplify.yml .platform.app.yaml
     .releaserc* .goreleaser.* renovate.json*`,
-  'git runs or obeys it': `
+  'git runs or follows it': `
     .husky/ .githooks/ .git-hooks/ .gitattributes .gitmodules .gitconfig .lfsconfig .pre-commit-config.y*ml .pre-commit-hooks.y*ml lefthook* .lefthook*
     .overcommit.yml captainhook.json .simple-git-hooks.* .czrc`,
-  'editors, shells or debuggers run it where its folder is opened': `
+  'editors, shells or debuggers run it when its folder is opened': `
     .vscode/ .idea/ .fleet/ .zed/ .helix/ .vs/ .nvim/ .vim/ .emacs.d/ .devcontainer/ .devcontainer.json *.code-workspace *.sublime-project .gitpod.*
     devfile.yaml .*rc .*rc.* _*rc .bash_* .zsh* .kshrc .profile .zprofile .zlogin .zlogout config.fish .nvim.lua .dir-locals*.el .emacs .tmux.conf
     .gdbinit .lldbinit *-gdb.py .project mise.toml mise.*.toml .mise.* .mise/ .tool-versions rust-toolchain rust-toolchain.toml`,
@@ -29,7 +29,7 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     .windsurf/ .windsurfrules .cline/ .clinerules .clinerules/ .roo/ .roorules* .roomodes .kilocode/ .continue/ .aider* .codex/ .agents/ .opencode/
     opencode.json* .gemini/ .qwen/ .goosehints .junie/ .amazonq/ .kiro/ .augment/ .augment-guidelines .trae/ .openhands/ .factory/ .crush.json crush.json
     .rules`,
-  'package managers go by it': `
+  'package managers use it': `
     package.json *.lock *.lockb *.lockfile package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.* pnpmfile.* .yarn/ .pnp.*
     bunfig.toml deno.json* lerna.json nx.json project.json turbo.json rush.json bower.json
     pyproject.toml setup.py setup.cfg requirements*.txt requirements*.in constraints*.txt poetry.toml uv.toml pdm.toml .pdm.toml pylock*.toml Pipfile
@@ -90,11 +90,11 @@ export const protectedBy = (said: Configured): readonly string[] => [
   ...DEFAULT_PROTECTED,
   ...[reason(OBEYED), ...said.rules.map(exactly)],
   ...[
-    reason('a command of emend.yaml names it'),
+    reason('a command in emend.yaml uses it'),
     ...said.commands.flatMap((command) => namedIn(command, '')),
     FILES_ONLY,
   ],
-  ...[reason('`protected` of emend.yaml lists it'), ...said.protected],
+  ...[reason('`protected` in emend.yaml lists it'), ...said.protected],
   ...(said.approvers === null ? [] : [reason(APPROVES), exactly(said.approvers)]),
 ];
 
@@ -102,7 +102,7 @@ export const protectedBy = (said: Configured): readonly string[] => [
 export const namedByScripts = (path: string, source: string): readonly string[] => {
   const scripts = scriptsOf(source);
   const named = scripts.flatMap((script) => namedIn(script, posix.dirname(path)));
-  return named.length === 0 ? [] : [reason(`a script of ${path} names it`), ...new Set(named), FILES_ONLY];
+  return named.length === 0 ? [] : [reason(`a script in ${path} uses it`), ...new Set(named), FILES_ONLY];
 };
 
 const scriptsOf = (source: string): readonly string[] => {

@@ -25,7 +25,7 @@ export const treeOf = ({ place, files }: Omit<Changed, 'ok'>): PlanTree =>
     place,
     (path) => {
       const text = files.get(path);
-      return text === undefined ? { why: `expected a file ${path}, and there is none` } : { text };
+      return text === undefined ? { why: `expected a file ${path}, but it does not exist` } : { text };
     },
     (path) => path,
   );
@@ -53,10 +53,7 @@ export function sameParts(before: PlanTree, after: Change): Change {
   const same = JSON.stringify(tree.phases.map(names)) === JSON.stringify(before.phases.map(names));
   if (same && tree.faults.length === 0) return after;
   const [first] = tree.faults;
-  const why =
-    first === undefined
-      ? 'the phases would not be the same afterwards; is a code fence or a comment open?'
-      : first.message;
+  const why = first === undefined ? 'the phases would change; is a code fence or comment unclosed?' : first.message;
   return refused(first?.file ?? mainFile(before.place), first?.line ?? 1, why);
 }
 

@@ -17,13 +17,13 @@ export function collapsePhase(given: trees.PlanTree, number: number): changes.Ch
     return changes.refused(
       first.file.path,
       1,
-      `expected no expanded stages, and Stage ${stages.join(', ')} of Phase ${number} are; collapse them first`,
+      `expected no expanded stages, but Stage ${stages.join(', ')} of Phase ${number} are; collapse them first`,
     );
   const unfolded = trees.isOverview(first) ? changes.treeOf(outOfOverview(given, first)) : given;
   const tree = anchorsBack(unfolded, (each) => trees.phaseOf(each, number), trees.mainFile(unfolded.place));
   const node = trees.phaseOf(tree, number);
   if (node?.file == null)
-    return changes.refused(given.main.file, first.part.heading.line, 'the phase is lost where its links change');
+    return changes.refused(given.main.file, first.part.heading.line, 'the phase would be lost when its links change');
   const back = bodyBack(node, node.file, tree.main.eol);
   if (!back.ok) return back;
   const path = trees.mainFile(tree.place);
@@ -52,7 +52,7 @@ export function collapseStage(given: trees.PlanTree, phase: number, number: numb
   const node = trees.phaseOf(tree, phase);
   const stage = find(tree);
   if (node?.file == null || stage?.file == null)
-    return changes.refused(whole.file.path, first.part.heading.line, 'the stage is lost where its links change');
+    return changes.refused(whole.file.path, first.part.heading.line, 'the stage would be lost when its links change');
   const back = bodyBack(stage, stage.file, tree.main.eol);
   if (!back.ok) return back;
   const files = new Map(tree.files);
@@ -100,7 +100,7 @@ const notExpanded = (file: string, node: trees.PartNode | undefined, what: strin
   changes.refused(
     file,
     node?.part.heading.line ?? 1,
-    node === undefined ? `there is no ${what}` : `${what} is not expanded`,
+    node === undefined ? `${what} does not exist` : `${what} is not expanded`,
   );
 
 /** The heading without its marker, and under it the part's own text with whatever a person added to header and summary. */

@@ -18,7 +18,7 @@ export function expandPhase(tree: trees.PlanTree, number: number, values: Thresh
   const path = trees.mainFile(unfolded.place);
   const inside = trees.phaseOf(unfolded, number);
   if (inside === undefined)
-    return changes.refused(tree.main.file, node.part.heading.line, 'the phase is lost where its links change');
+    return changes.refused(tree.main.file, node.part.heading.line, 'the phase would be lost when its links change');
   const file = `${trees.folderOf(path)}/${trees.partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file))
     return changes.refused(tree.main.file, node.part.heading.line, `expected no file ${file} yet`);
@@ -44,7 +44,7 @@ export function expandStage(tree: trees.PlanTree, phase: number, number: number)
   const overview = trees.phaseOf(unfolded, phase);
   const inside = overview === undefined ? undefined : trees.stageOf(overview, number);
   if (overview?.file == null || inside === undefined)
-    return changes.refused(node.file.path, 1, 'the stage is lost where its links change');
+    return changes.refused(node.file.path, 1, 'the stage would be lost when its links change');
   const { path } = overview.file;
   const file = `${trees.folderOf(path)}/${trees.partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file)) return changes.refused(path, inside.part.heading.line, `expected no file ${file} yet`);
@@ -90,10 +90,10 @@ function movedOut(
 }
 
 function refuseExpansion(file: string, node: trees.PartNode | undefined, what: string): changes.Change | null {
-  if (node === undefined) return changes.refused(file, 1, `there is no ${what}`);
+  if (node === undefined) return changes.refused(file, 1, `${what} does not exist`);
   const { line } = node.part.heading;
-  if (trees.isExpanded(node)) return changes.refused(file, line, `${what} is expanded already`);
-  return bodyOf(node).trim() === '' ? changes.refused(file, line, `${what} has no text that could be moved`) : null;
+  if (trees.isExpanded(node)) return changes.refused(file, line, `${what} is already expanded`);
+  return bodyOf(node).trim() === '' ? changes.refused(file, line, `${what} has no text to move`) : null;
 }
 
 const bodyOf = ({ part: { body }, source }: trees.PartNode): string => source.slice(body.from, body.to);

@@ -99,7 +99,7 @@ export const summaryFile = (planPath: string): string => {
 export interface SummaryLine {
   readonly number: number;
   readonly name: string;
-  /** What became of it, in words. */
+  /** Result, in words. */
   readonly text: string;
 }
 

@@ -97,7 +97,7 @@ function stagesOf(reading: Reading, body: Span, level: number): readonly Part[] 
       fault(
         reading,
         heading.from,
-        `expected each stage number once in a phase, and line ${stages[earlier]?.line ?? 0} is Stage ${heading.number} already`,
+        `expected each stage number once in a phase, but line ${stages[earlier]?.line ?? 0} is already Stage ${heading.number}`,
       );
   });
   // A stage of a stage is none: its text is read without looking for more.
@@ -164,11 +164,7 @@ function phasesOf(reading: Reading): readonly Part[] {
   for (const heading of outline.headings) {
     const part = partHeading(heading);
     if (isNearlyPart(heading) && heading.text.startsWith('Phase'))
-      note(
-        reading,
-        heading.from,
-        `${EXPECTED_PHASE}, received ${JSON.stringify(heading.text)}, which is taken as text`,
-      );
+      note(reading, heading.from, `${EXPECTED_PHASE}, received ${JSON.stringify(heading.text)}, treated as text`);
     else if (part?.kind === 'phase' && part.level !== level)
       fault(
         reading,
@@ -176,9 +172,9 @@ function phasesOf(reading: Reading): readonly Part[] {
         `expected ${'#'.repeat(level ?? 3)}, the level of this plan's first phase, received ${'#'.repeat(part.level)} before Phase ${part.number}`,
       );
     else if (part?.kind === 'phase' && unexpectedMarker(part) !== null)
-      note(reading, heading.from, `[${unexpectedMarker(part) ?? ''}] is no marker, and taken as part of the name`);
+      note(reading, heading.from, `[${unexpectedMarker(part) ?? ''}] is not a marker; treated as part of the name`);
   }
-  if (phases.length === 0) fault(reading, 0, `${EXPECTED_PHASE}, and found none`);
+  if (phases.length === 0) fault(reading, 0, `${EXPECTED_PHASE}, found none`);
   if (phases.length > PLAN_PHASES) {
     fault(reading, phases[PLAN_PHASES]?.from ?? 0, `expected at most ${PLAN_PHASES} phases, received ${phases.length}`);
     return [];
@@ -243,8 +239,7 @@ export function readPartFile(source: string, path: string, shown: string, expect
       `expected the title \`# ${wanted}: ${expected.name}\`, received ${title === undefined ? 'no heading' : JSON.stringify(source.slice(title.from, title.to).slice(0, 80))}`,
     );
   const line = /^<!-- emend:body -->[ \t]*(?:\r\n|\n|\r|$)/m.exec(source);
-  if (line === null)
-    note(reading, 0, `expected a line ${BODY_LINE} above the text that collapsing gives back; there is none`);
+  if (line === null) note(reading, 0, `expected a line ${BODY_LINE} above the text to move back`);
   const headerEnd = line?.index ?? endOfFields(source, title?.to ?? 0, fields);
   const body = { from: line === null ? headerEnd : line.index + line[0].length, to: source.length };
   const header = { from: 0, to: headerEnd };

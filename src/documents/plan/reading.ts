@@ -116,7 +116,7 @@ export function readDocument(source: string, file: string): Reading & { readonly
   const fields = fieldsOf(source, outline, begin);
   const reading = { file, source, outline, fields, faults: [], notes: [] as Fault[] };
   if (outline.openFence !== null)
-    note(reading, outline.openFence, 'this code fence is not closed, so everything below it is code');
+    note(reading, outline.openFence, 'this code fence is not closed, so everything below it is treated as code');
   return { ...reading, frontMatter };
 }
 
@@ -168,7 +168,7 @@ export function onlyField(reading: Reading, fields: readonly Field[], name: stri
   const found = fieldOf(fields, name);
   for (const other of fields)
     if (other !== found && other.name.toLowerCase() === name.toLowerCase())
-      fault(reading, other.from, `expected one **${name}** line, and line ${found?.line ?? 0} is one already`);
+      fault(reading, other.from, `expected one **${name}** line, but line ${found?.line ?? 0} is already one`);
   return found;
 }
 

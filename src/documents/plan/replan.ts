@@ -18,11 +18,11 @@ type Of<A extends Replan['action']> = Extract<Replan, { action: A }>;
 /** A refusal says why; then nothing is to be written. */
 export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds): Change {
   const node = phaseOf(tree, replan.phase);
-  if (node === undefined) return refused(tree.main.file, 1, `there is no Phase ${replan.phase}`);
+  if (node === undefined) return refused(tree.main.file, 1, `Phase ${replan.phase} does not exist`);
   const { markers, line } = node.part.heading;
   const isDone = markers.includes('COMPLETED') || markers.includes('SKIPPED');
   if (isDone && replan.action === 'add_phase') return othersSame(tree, replan.phase, addAfter(tree, node, replan), 1);
-  if (isDone) return refused(tree.main.file, line, `Phase ${replan.phase} is done with, and not replanned`);
+  if (isDone) return refused(tree.main.file, line, `Phase ${replan.phase} is finished and cannot be replanned`);
   switch (replan.action) {
     case 'expand_phase':
       return expandWhole(tree, replan.phase, values);
@@ -133,7 +133,7 @@ function putAfter(tree: PlanTree, { part: { body } }: PartNode, edits: Edits, te
 function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_phase'>): Change {
   const { heading } = node.part;
   if (textOf(node).stages.length > 0)
-    return refused(node.home, heading.line, `Phase ${phase} has stages, and is not split`);
+    return refused(node.home, heading.line, `Phase ${phase} has stages and cannot be split`);
   const path = node.file?.path ?? node.home;
   const source = tree.files.get(path) ?? '';
   const { tasks } = textOf(node);
@@ -141,9 +141,9 @@ function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_
   const wanted = parts.flatMap((part) => part.tasks);
   const unfit = unfitOf(top, wanted);
   if (unfit !== undefined)
-    return refused(path, heading.line, `task ${unfit} is not there, done already, or named twice`);
+    return refused(path, heading.line, `task ${unfit} does not exist, is done, or is named twice`);
   if (new Set(wanted).size >= top.length)
-    return refused(path, heading.line, 'expected at least one task to stay in the phase');
+    return refused(path, heading.line, 'expected at least one task to remain in the phase');
   const first = highestOf(tree) + 1;
   const edits = new Edits();
   const declared = dependenciesOf(node) !== null;
@@ -179,12 +179,12 @@ function updateTasks(tree: PlanTree, node: PartNode, { add, change, remove, phas
   const named = [...change.map(({ task }) => task), ...remove];
   const unfit = unfitOf(tasks, named);
   if (unfit !== undefined)
-    return refused(path, line, `task ${unfit} of Phase ${phase} is not there, done already, or named twice`);
+    return refused(path, line, `task ${unfit} of Phase ${phase} does not exist, is done, or is named twice`);
   if (add.length + named.length === 0) return refused(path, line, 'expected a task to add, change or remove');
   const gone = openTasks(tasks, remove).map((task) => linesOfTask(source, tasks, task));
   const isGone = ({ mark }: Task): boolean => gone.some(({ from, to }) => mark >= from && mark < to);
   if (tasks.some((task) => task.done && isGone(task)))
-    return refused(path, line, 'a task that is done would go with the one it stands under');
+    return refused(path, line, 'a completed task would be removed with its parent');
   const edits = new Edits();
   edits.add(path, ...outermost(gone).map((span) => ({ ...span, text: '' })));
   for (const { task, text } of change)
@@ -220,11 +220,7 @@ function othersSame(before: PlanTree, phase: number, change: Change, added: numb
     JSON.stringify(kept.map((node) => shapeOf(node, phase))) ===
     JSON.stringify(before.phases.map((node) => shapeOf(node, phase)));
   if (same && after.phases.length === before.phases.length + added) return change;
-  return refused(
-    before.main.file,
-    phaseOf(before, phase)?.part.heading.line ?? 1,
-    'the other phases would not be the same afterwards',
-  );
+  return refused(before.main.file, phaseOf(before, phase)?.part.heading.line ?? 1, 'the other phases would change');
 }
 
 const shapeOf = (node: PartNode, changed: number): unknown => {

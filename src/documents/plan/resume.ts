@@ -91,12 +91,12 @@ function reasons(checkpoint: PlanCheckpoint, hash: string, holdsLast: boolean, n
   return [
     ...(status === 'in_progress' ? [] : [`it was ${status}`]),
     ...(tests_passing ? [] : ['its tests did not pass']),
-    ...(last_error === null ? [] : [`its last error is not mended: ${last_error}`]),
+    ...(last_error === null ? [] : [`its last error is not fixed: ${last_error}`]),
     ...(age_ms <= CHECKPOINT_FRESH_MS ? [] : [`it is ${Math.floor(age_ms / DAY_MS)} days old`]),
-    ...(plan_hash === hash ? [] : ['the plan was changed since']),
+    ...(plan_hash === hash ? [] : ['the plan has changed since']),
     ...(holdsLast || last_commit === null
       ? []
-      : [`its last commit ${last_commit.slice(0, 12)} is not in the branch any more`]),
+      : [`its last commit ${last_commit.slice(0, 12)} is no longer in the branch`]),
   ];
 }
 

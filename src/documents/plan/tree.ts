@@ -114,7 +114,7 @@ export function readTree(place: PlanPlace, read: ReadFile, show: (path: string) 
     }
     // One that leads back to where it came from would be read for ever.
     if (files.has(at.path)) {
-      const message = `**See**: expected a file of its own, and ${show(at.path)} is read for another part already`;
+      const message = `**See**: expected a separate file, but ${show(at.path)} already belongs to another part`;
       faults.push({ file: show(home), line: at.line, message });
       return null;
     }
@@ -134,7 +134,7 @@ export function readTree(place: PlanPlace, read: ReadFile, show: (path: string) 
     notes.push({
       file: show(path),
       line: main.counter.line,
-      message: `expanded_phases says ${main.counter.value}, and ${phases.filter(isExpanded).length} are expanded`,
+      message: `expanded_phases is ${main.counter.value}, but ${phases.filter(isExpanded).length} are expanded`,
     });
   return { place, main, phases, files, faults, notes };
 }

@@ -54,10 +54,10 @@ export function outcomeOf(facts: TriggerFacts, values: Thresholds): TriggerOutco
   const called = callOf(facts, values);
   if (called.outcome !== 'called') return called;
   const { why } = called;
-  if (facts.resolved) return { outcome: 'none', why: 'what is committed or done with is not replanned' };
+  if (facts.resolved) return { outcome: 'none', why: 'committed and finished phases are not replanned' };
   const spent = facts.replans >= values.replanLimit;
   if (spent && !facts.forced)
-    return { outcome: 'limit', why: `${why}; it was replanned ${facts.replans} of ${values.replanLimit} times` };
+    return { outcome: 'limit', why: `${why}; replanned ${facts.replans} of ${values.replanLimit} times` };
   return { outcome: 'replan', actions: ACTIONS[facts.trigger], forced: spent, why };
 }
 
@@ -69,20 +69,20 @@ function callOf(facts: TriggerFacts, values: Thresholds): Called {
     case 'complexity':
       return complexityCall(facts, values);
     case 'test_failure_pattern':
-      if (facts.tiersSpent) return { outcome: 'called', why: 'its tests fail again and again' };
+      if (facts.tiersSpent) return { outcome: 'called', why: 'its tests keep failing' };
       if (facts.failedPhases >= DISTRIBUTED_FAILURES)
         return { outcome: 'called', why: `tests failed in ${facts.failedPhases} phases` };
       return { outcome: 'none', why: 'no pattern of test failures' };
     case 'scope_drift':
-      return { outcome: 'called', why: 'a person reports work that the plan does not hold' };
+      return { outcome: 'called', why: 'someone reported work missing from the plan' };
     case 'person':
-      return { outcome: 'called', why: 'a person wants it' };
+      return { outcome: 'called', why: 'requested by a person' };
   }
 }
 
 function complexityCall({ score, tasks, expanded, stages }: TriggerFacts, values: Thresholds): Called {
   if (stages !== undefined) return { outcome: 'called', why: stages };
-  if (expanded) return { outcome: 'none', why: 'it is expanded already' };
+  if (expanded) return { outcome: 'none', why: 'it is already expanded' };
   const above = aboveOf(score, tasks, values);
   if (above.length > 0) return { outcome: 'called', why: above.join(', ') };
   if (score >= values.expansion)
@@ -119,8 +119,8 @@ export function tierOf(failures: readonly FailureSeen[]): TierVerdict {
   const count = failures.length;
   if (count <= 1) return { tier: 'again', why: 'the first failure of this phase' };
   if (before?.signature === last?.signature)
-    return { tier: 'replan', why: `failure ${count} is the same as the one before it` };
-  if (count === 2) return { tier: 'debug', why: 'the second failure in a row is another one than the first' };
+    return { tier: 'replan', why: `failure ${count} is the same as the previous one` };
+  if (count === 2) return { tier: 'debug', why: 'the second failure in a row differs from the first' };
   return { tier: 'replan', why: `${count} failures in a row, after a debugging report` };
 }
 

@@ -87,7 +87,7 @@ function doubled(parts: readonly Part[], fileOf: (part: Part) => string): readon
     if (earlier === undefined) first.set(part.heading.number, part);
     else {
       twice.add(part.heading.number);
-      const message = `expected each number once, and line ${earlier.heading.line} is ${nameOf(part)} already`;
+      const message = `expected each number once, but line ${earlier.heading.line} is already ${nameOf(part)}`;
       faults.push({ file: fileOf(part), line: part.heading.line, message });
     }
   }
@@ -96,7 +96,7 @@ function doubled(parts: readonly Part[], fileOf: (part: Part) => string): readon
       if (twice.has(number))
         faults.push({
           ...placeOf(part, fileOf),
-          message: `**Dependencies**: expected a number that is one ${part.heading.kind}, and several have ${number}`,
+          message: `**Dependencies**: expected a unique ${part.heading.kind} number, but several have ${number}`,
         });
   return faults;
 }
@@ -108,7 +108,7 @@ function missing(parts: readonly Part[], fileOf: (part: Part) => string): readon
       .filter((number) => !known.has(number))
       .map((number) => ({
         ...placeOf(part, fileOf),
-        message: `**Dependencies**: expected ${part.heading.kind}s of this plan, and there is no ${number}`,
+        message: `**Dependencies**: expected ${part.heading.kind}s of this plan; ${number} does not exist`,
       })),
   );
 }
@@ -122,11 +122,11 @@ function cycleFault(
   const part = parts[index];
   if (part === undefined) throw new Error(`No part ${index}.`);
   const numbers = circle.flatMap((each) => parts[each]?.heading.number ?? []).sort((a, b) => a - b);
-  const others = numbers.length === 1 ? 'itself' : `a circle: ${numbers.join(', ')} wait for each other`;
+  const others = numbers.length === 1 ? 'itself' : `a dependency cycle: ${numbers.join(', ')} wait for each other`;
   const how =
     part.dependencies === null
-      ? `without a **Dependencies** line it waits for all before it, which makes `
-      : '**Dependencies**: expected no circle, received ';
+      ? `without a **Dependencies** line it depends on all before it, which creates `
+      : '**Dependencies**: expected no cycle, received ';
   return { ...placeOf(part, fileOf), message: `${how}${nameOf(part)} in ${others}` };
 }
 

@@ -90,7 +90,7 @@ export function checkKeys<S extends Shape>(
     }
     const result = schema.safeParse(value === null ? undefined : value);
     if (result.success && value !== null) parsed[key] = result.data;
-    else if (result.success) found.add([key], 'a value (or leave the key out)', value);
+    else if (result.success) found.add([key], 'a value (or omit the key)', value);
     else
       for (const issue of result.error.issues) {
         const path = [key, ...issue.path];

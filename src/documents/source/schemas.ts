@@ -31,7 +31,7 @@ function checkDirectoryPath(written: string): CheckedPath {
     return refused('a path relative to the workspace, not absolute');
   const path = posix.normalize(written).replace(/\/$/, '');
   if (path === '..' || path.startsWith('../')) return refused('a path inside the workspace');
-  if (path.startsWith('~')) return refused('a path that does not start with "~": home directories are not looked up');
+  if (path.startsWith('~')) return refused('a path that does not start with "~": home directories are not expanded');
   if (path.split('/').some(isGitDirectory)) return refused('a path outside .git');
   return { ok: true, path: path === '.' ? '' : path };
 }

@@ -48,7 +48,7 @@ export abstract class AnswerReader {
     return this.outside.fault(this.edits);
   }
   get notes(): readonly Reason[] {
-    return this.hasProse ? [{ code: 'prose', message: `Text around the ${this.whole} was passed over.` }] : [];
+    return this.hasProse ? [{ code: 'prose', message: `Text around the ${this.whole} was ignored.` }] : [];
   }
   protected get hasProse(): boolean {
     return this.outside.hasProse;

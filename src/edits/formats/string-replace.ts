@@ -71,13 +71,14 @@ const readEdits = (parts: readonly Json[], items: Json[]): readonly StringEdit[]
   const edits: StringEdit[] = [];
   for (const part of parts) {
     const value = renamed(part);
-    if (!isJsonObject(value)) return invalid('not_an_object', 'The answer is not a JSON object, nor a list of them.');
+    if (!isJsonObject(value))
+      return invalid('not_an_object', 'The answer is neither a JSON object nor a list of them.');
     const isList = 'edits' in value;
     const own: Json = isList ? (value.edits ?? null) : [part];
     if (!Array.isArray(own)) return invalid('no_operations', '`edits` is not an array.');
     for (const item of own as readonly Json[]) items.push(item);
     if (items.length > STRING_EDITS)
-      return invalid('too_many_edits', `The answer holds ${items.length} edits; at most ${STRING_EDITS} are read.`);
+      return invalid('too_many_edits', `The answer contains ${items.length} edits; at most ${STRING_EDITS} are read.`);
     const stranger = keyBeside(value, isList ? TOP_KEYS : [...EDIT_KEYS, ...TOP_KEYS]);
     if (stranger !== undefined) return invalid('unknown_key', `The object has the unknown key ${stranger}.`);
     for (const item of (own as readonly Json[]).map(renamed)) {
@@ -96,7 +97,7 @@ const readEdits = (parts: readonly Json[], items: Json[]): readonly StringEdit[]
       edits.push({ index, path, old: old.replaceAll('\r\n', '\n'), now: now.replaceAll('\r\n', '\n'), all });
     }
   }
-  return edits.length === 0 ? invalid('no_edits', 'The answer holds no edit.') : edits;
+  return edits.length === 0 ? invalid('no_edits', 'The answer contains no edit.') : edits;
 };
 
 const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading => {
@@ -132,11 +133,11 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
 type StringFault = Fault & { readonly absent?: string };
 
 const SAME = '`old_string` and `new_string` are the same';
-const SAME_AND_ABSENT = `${SAME}, and stand nowhere in the file, so that the answer may have been made for another state of it. Leave this edit out if nothing is to change here, else send \`old_string\` exactly as the file has it.`;
+const SAME_AND_ABSENT = `${SAME}, and do not occur in the file, so the answer may be for another version of it. Omit this edit if nothing should change here, else send \`old_string\` exactly as in the file.`;
 const NOT_EMPTY = '`old_string` is empty, which creates a file, but the file exists. Quote text of the file.';
 const NO_FILE = 'The file does not exist. Leave `old_string` empty to create it.';
 const ON_EARLIER =
-  '`old_string` needs text that an earlier edit made. Quote the file as it was shown, and join the two edits.';
+  '`old_string` needs text that an earlier edit wrote. Quote the file as it was shown, and join the two edits.';
 
 /** [from, to) of a text. */
 type Stretch = readonly [from: number, to: number];
@@ -182,12 +183,12 @@ class Draft {
     const [first] = places;
     if (first === undefined) {
       const near = nearest(text.split('\n'), answerLines(old));
-      const message = `\`old_string\` stands nowhere in the file. ${describeNearest(near)} Send it exactly as the file has it.`;
+      const message = `\`old_string\` does not occur in the file. ${describeNearest(near)} Send it exactly as in the file.`;
       return { code: 'find_absent', message, ...copyOf(near) };
     }
     if (!all && places.length > 1) {
       const lines = places.slice(0, PLACES_REPORTED).map(lineOf).join(', ');
-      const message = `\`old_string\` stands in several places: at lines ${lines}${places.length > PLACES_REPORTED ? ' and more' : ''}. Quote more of the text round it until it stands once, or say \`"replace_all": true\`.`;
+      const message = `\`old_string\` occurs in several places: at lines ${lines}${places.length > PLACES_REPORTED ? ' and more' : ''}. Quote more surrounding text until it occurs once, or set \`"replace_all": true\`.`;
       return { code: 'find_repeated', message };
     }
     if (loose !== null) used(loose.tolerance, lineOf(first));

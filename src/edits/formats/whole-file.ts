@@ -51,7 +51,7 @@ const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
   const notes: Reason[] = [];
   const bad = (code: string, message: string, open = false): Reading => invalid(code, message, entries.length, open);
   const unclear = (file: Pick<Entry, 'path'> | undefined, line: string): Reading => {
-    const message = `The body of ${file?.path ?? 'a file'} holds the marker line ${JSON.stringify(line.slice(0, 80))}, which cannot be told from a real one.`;
+    const message = `The body of ${file?.path ?? 'a file'} contains the marker line ${JSON.stringify(line.slice(0, 80))}, which looks like a real one.`;
     return { kind: 'refused', reasons: [{ code: 'marker_in_body', index: entries.length, message }] };
   };
   const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
@@ -65,7 +65,7 @@ const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
     if (header === null) {
       if (nonce === undefined && isEnd(line) && entries.length > 0) return unclear(entries.at(-1), line);
       if (!isFence && line.trim() !== '' && entries.length > 0)
-        notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was left out.` });
+        notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was ignored.` });
       continue;
     }
     outside.belongs(at);
@@ -79,7 +79,7 @@ const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
       const inner = mark[0].slice(1).replace(/\r$/, '');
       if (isEnd(inner)) break;
       if (nonce !== undefined && readHeader(inner, nonce) !== null)
-        return bad('end_missing', `${header.path} has no line \`END FILE ${nonce}\` before the next file begins.`);
+        return bad('end_missing', `${header.path} has no line \`END FILE ${nonce}\` before the next file starts.`);
       if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner)) return unclear(header, inner);
     }
     if (mark === null) return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
@@ -91,7 +91,7 @@ const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
   }
   if (entries.length > 0) return outside.fault(entries.length) ?? { entries, notes: notes.slice(0, 3) };
   const wanted = `FILE <path>${nonce === undefined ? '' : ` ${nonce}`}`;
-  return outside.fault(0) ?? bad('no_edits', `The answer holds no \`${wanted}\` line.`);
+  return outside.fault(0) ?? bad('no_edits', `The answer has no \`${wanted}\` line.`);
 };
 
 /** `FILE <path> <nonce>` or `DELETE <path> <nonce>`; paths may hold blanks. */
@@ -144,6 +144,6 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
 };
 
 const fenceUnclear = (path: string): string =>
-  `The content of ${path} begins or ends with a code fence, and nothing tells whether the fence belongs to it. Send the content without a fence, or the change as an edit of lines.`;
+  `The content of ${path} starts or ends with a code fence, and it is not clear whether the fence belongs to it. Send the content without a fence, or the change as a line edit.`;
 const fenced = (path: string): string =>
-  `The content of ${path} stands in a code fence. Send it without; or turn on the tolerance fenced_body, which leaves the fence out.`;
+  `The content of ${path} is in a code fence. Send it without one, or turn on the tolerance fenced_body, which removes the fence.`;

@@ -26,7 +26,7 @@ export const doubledBlocks = (view: GuardView): Finding[] => {
       if (stoodTwice(old, text.slice(at, at + length))) continue;
       const [begin, end] = [places[at] ?? 0, places[at + length - 1] ?? 0];
       const beginning = JSON.stringify((text[at] ?? '').trim().slice(0, 60));
-      const message = `Lines ${begin + 1} to ${end + 1} of the new ${path} stand twice in a row, beginning ${beginning}.`;
+      const message = `Lines ${begin + 1} to ${end + 1} of the new ${path} occur twice in a row, starting ${beginning}.`;
       findings.push({ guard: 'doubled_block', severity: 'ask', path, lines: [begin + 1, end + 1], message });
       at += length - 1;
     }

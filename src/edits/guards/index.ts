@@ -123,7 +123,7 @@ const shrinkage = ({ path, base, result, changes }: GuardView): Finding[] => {
   const gone = changes.reduce((sum, { from, to }) => sum + to - from, 0);
   const emptied = base.length > 0 && result.length === 0;
   if (!emptied && (base.length < SHRINK_FROM_LINES || result.length * 2 >= base.length)) return [];
-  const message = `${path} shrinks from ${base.length} to ${result.length} lines; ${gone} lines of it are gone.`;
+  const message = `${path} shrinks from ${base.length} to ${result.length} lines; ${gone} of its lines were removed.`;
   return [{ guard: 'shrinkage', severity: 'ask', path, message }];
 };
 
@@ -148,7 +148,7 @@ const distantRemovals = ({ path, base, changes }: GuardView): Finding[] => {
   const ranges = distant.map(({ from, to }) => linesOf(from, to));
   const more = ranges.length - DISTANT_TOLD;
   const gone = [...ranges.slice(0, DISTANT_TOLD), ...(more > 0 ? [`${more} more places`] : [])].join(', ');
-  const message = `The new ${path} lacks ${gone} of the old one, far from all lines that it adds.`;
+  const message = `The new ${path} lacks ${gone} of the old one, far from any line it adds.`;
   return [{ guard: 'distant_removal', severity: 'ask', path, lines: [first.from + 1, first.to], message }];
 };
 
@@ -174,7 +174,7 @@ const shebang = ({ path, base, result, changes }: GuardView): Finding[] => {
   const at = first?.to === 0 ? first.lines.length : -1;
   const message =
     at > 0
-      ? `The #! line of ${path} is no longer the first: ${at} lines stand before it.`
-      : `The #! line of ${path} is gone.`;
+      ? `The #! line of ${path} is no longer the first: ${at} lines precede it.`
+      : `The #! line of ${path} was removed.`;
   return [{ guard: 'shebang', severity: 'ask', path, lines: [1, Math.max(1, at)], message }];
 };

@@ -19,7 +19,7 @@ export const characterFindings = (view: GuardView): Finding[] => {
       if (seen.has(character)) continue;
       const plain = foldLookalikes(character);
       const isNew = plain !== character && plain !== '' && !base.includes(character);
-      const message = `Line ${at + 1} of the new ${path} holds ${characterName(character)}, which looks like ${JSON.stringify(plain)}, which the file did not have.`;
+      const message = `Line ${at + 1} of the new ${path} contains ${characterName(character)}, which looks like ${JSON.stringify(plain)}, which was not in the file before.`;
       seen.set(
         character,
         isNew ? { guard: 'lookalikes', severity: 'note', path, lines: [at + 1, at + 1], message } : null,
@@ -54,7 +54,7 @@ export const exampleFindings = (view: GuardView, asked: string): Finding[] => {
   eachNewLine(view, (line, at) => {
     const text = line.trim();
     if (!EXAMPLE_LINES.has(text) || asked.includes(text) || base.all.some((old) => old.trim() === text)) return;
-    const message = `Line ${at + 1} of the new ${path} (${JSON.stringify(text)}) is a line of the example that shows the form of an answer. Send the lines of ${path} itself.`;
+    const message = `Line ${at + 1} of the new ${path} (${JSON.stringify(text)}) is a line of the example in the prompt. Send the lines of ${path} itself.`;
     findings.push({ guard: 'example', severity: 'refuse', path, lines: [at + 1, at + 1], message });
   });
   return findings;
@@ -86,13 +86,9 @@ export const nameFindings = (made: readonly string[], there: readonly string[]):
     const ask = (message: string): Finding[] => [{ guard: 'file_name', severity: 'ask', path, message }];
     const twin = twinOf(path);
     if (twin !== null)
-      return ask(
-        `${twin[0]} is new, and ${twin[1]} is the same name where letter case does not count (macOS, Windows).`,
-      );
+      return ask(`${twin[0]} is new, and ${twin[1]} is the same name where letter case is ignored (macOS, Windows).`);
     const [odd] = NOT_ON_WINDOWS.exec(path) ?? [];
-    return odd === undefined
-      ? []
-      : ask(`${path} is new, and its name (${JSON.stringify(odd)}) cannot be made on Windows.`);
+    return odd === undefined ? [] : ask(`${path} is new, and its name (${JSON.stringify(odd)}) is invalid on Windows.`);
   });
 };
 
@@ -163,7 +159,7 @@ export const unicodeFindings = ({ path, base, changes }: GuardView): Finding[] =
   const finding = ([first, ...others]: readonly Sighting[], message: string): Finding[] => {
     if (first === undefined) return [];
     const lines = [first.line, (others.at(-1) ?? first).line] as const;
-    return [asks(path, `Line ${first.line} of the new ${path} holds ${message}`, lines)];
+    return [asks(path, `Line ${first.line} of the new ${path} contains ${message}`, lines)];
   };
   return [
     ...finding(unseen, hidden(unseen.map(({ what }) => what))),
@@ -176,5 +172,5 @@ export const unicodeNames = (made: readonly string[]): Finding[] =>
   made.flatMap((path) => {
     const [unseen, words] = [unseenIn(path), mixedIn(path)];
     const found = [...(unseen.length === 0 ? [] : [hidden(unseen)]), ...(words.length === 0 ? [] : [mixed(words)])];
-    return found.map((what) => asks(path, `The name of the new ${path} holds ${what}`));
+    return found.map((what) => asks(path, `The name of the new ${path} contains ${what}`));
   });

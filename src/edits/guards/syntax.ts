@@ -74,10 +74,14 @@ export const lostSymbols = (all: readonly TreeView[], asked: string): Finding[] 
       const wanted = moved === undefined && mentions(asked, lastName(symbol.qualified));
       const where = `${symbol.qualified} (${symbol.kind}, line ${symbol.from + 1} of the old ${path})`;
       const why =
-        moved !== undefined ? ` moves to ${moved.path}.` : wanted ? ' is gone; the instructions name it.' : ' is gone.';
+        moved !== undefined
+          ? ` moves to ${moved.path}.`
+          : wanted
+            ? ' was removed; the instructions name it.'
+            : ' was removed.';
       const name = lastName(symbol.qualified);
       const isDefined = all.some(({ result: now }) => now.symbols.some((other) => lastName(other.qualified) === name));
-      const doubt = hidden && moved === undefined && !wanted ? ' New syntax errors may only hide it.' : '';
+      const doubt = hidden && moved === undefined && !wanted ? ' New syntax errors may merely hide it.' : '';
       const severity = moved === undefined && !wanted ? 'ask' : 'note';
       const message = `${where}${why}${doubt}`;
       return {
@@ -113,7 +117,7 @@ export const doubledSymbols = ({ path, base, result }: TreeView): Finding[] => {
     const first = seen.get(symbol.header);
     if (first === undefined) seen.set(symbol.header, symbol);
     else if ((after.get(symbol.header) ?? 0) > (before.get(symbol.header) ?? 0) && findings.length < SYNTAX_FINDINGS) {
-      const message = `${symbol.qualified} is defined twice with the same head in the new ${path}: lines ${first.from + 1} and ${symbol.from + 1}.`;
+      const message = `${symbol.qualified} is defined twice with the same signature in the new ${path}: lines ${first.from + 1} and ${symbol.from + 1}.`;
       findings.push({ guard: 'doubled_block', severity: 'ask', path, lines: [symbol.from + 1, symbol.to], message });
     }
   }

@@ -70,10 +70,8 @@ export const elisionReasons = (path: string, text: Text | null, changes: readonl
     if (known.has(line.trim()) || !isElision(line, lost)) return;
     const told = `Line ${at + 1} of the new ${path} (${JSON.stringify(line.trim().slice(0, 100))})`;
     const message =
-      lost > 0
-        ? `${told} stands where more of the file was (${lost} lines fewer).`
-        : `${told} reads as if text were left out.`;
-    reasons.push({ code: 'elision', path, message: `${message} Send the text itself, not a note that it stays.` });
+      lost > 0 ? `${told} replaces part of the file (${lost} lines fewer).` : `${told} reads as if text were omitted.`;
+    reasons.push({ code: 'elision', path, message: `${message} Send the text itself, not a placeholder.` });
   });
   return reasons;
 };

@@ -64,7 +64,7 @@ export const shiftedPlaces = (chain: LineChain, lines: readonly string[]): Shift
 
 /** Why a hunk is refused whose added lines cannot follow it. */
 export const UNSHIFTABLE =
-  'It stands in the file in another indentation, and an added line does not have the indentation that goes. Send it as the file is indented.';
+  'It occurs in the file with different indentation, and an added line does not have the indentation to remove. Send it with the indentation of the file.';
 
 /** A hunk's lines in the file's indentation: old ones as `found` has them, added ones shifted; null where one cannot be. */
 export const shiftHunk = <T extends { readonly sign: string; readonly text: string }>(

@@ -59,7 +59,7 @@ const isPart = (expected: string, found: string): boolean =>
 /** In which way two lines differ, the mildest first, and what is the same of two lines that differ in no other. */
 const DIMENSIONS = [
   ['line end', (line: string) => line.replace(/\r+$/, '')],
-  ['spaces that are no blanks', (line: string) => fold(line, SPACES)],
+  ['non-ASCII spaces', (line: string) => fold(line, SPACES)],
   ['look-alike characters', foldLookalikes],
   ['white space at the line end', (line: string) => line.trimEnd()],
   ['indentation', (line: string) => line.trim()],
@@ -168,12 +168,12 @@ const asItIs = (line: string): string =>
 
 /** The nearest place in words: line, first difference with expected and found, and which dimension differs. */
 export const describeNearest = (near: Nearest | null): string => {
-  if (near === null) return 'Nothing in the file looks like it.';
+  if (near === null) return 'Nothing in the file is similar.';
   const { firstDifference: first } = near;
-  if (first === null) return `It stands at line ${near.line}.`;
+  if (first === null) return `It is at line ${near.line}.`;
   const at = near.line + first.index;
   if (first.dimension === 'only a part of the line')
-    return `${asItIs(first.expected)} is only a part of line ${at}, and whole lines are wanted. The whole line ${at} is ${asItIs(first.found ?? '')}.`;
+    return `${asItIs(first.expected)} is only part of line ${at}; whole lines are required. The whole line ${at} is ${asItIs(first.found ?? '')}.`;
   const found = first.found === null ? 'the file ends' : `found ${shown(first.found)}`;
   const differing = first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension);
   return `The nearest place is line ${near.line}; line ${at} differs in ${differing}: expected ${shown(first.expected)}, ${found}.`;
@@ -184,5 +184,5 @@ export const copyOf = (near: Nearest | null): Pick<Reason, 'copy'> => {
   if (near === null || near.lines.length === 0) return {};
   const last = near.line + near.lines.length - 1;
   const which = last === near.line ? `Line ${last}` : `Lines ${near.line} to ${last}`;
-  return { copy: `${which} of the file, to be copied:\n${near.lines.join('\n')}` };
+  return { copy: `${which} of the file, to copy:\n${near.lines.join('\n')}` };
 };

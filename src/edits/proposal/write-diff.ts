@@ -143,7 +143,7 @@ const commentFor = (file: DiffFile): string => {
     base === null || result === null
       ? [`Binary files ${from} and ${to} differ`]
       : [
-          `${from} -> ${to}: not UTF-8, shown decoded; \`git apply\` passes over this part`,
+          `${from} -> ${to}: not UTF-8, shown decoded; \`git apply\` skips this part`,
           ...hunksOf(base, result).flatMap((h) => [
             `@@ -${h.oldStart},${h.oldLines} +${h.newStart},${h.newLines} @@`,
             ...h.lines,

@@ -132,7 +132,7 @@ export const decodeFile = (bytes: Uint8Array, encoding?: string): Decoded => {
     return decoded(splitLines(text), utf16(bytes.slice(0, 2), littleEndian));
   }
   const nul = bytes.indexOf(0);
-  if (nul >= 0) return cannotRead('target_binary', `The file is binary: a NUL byte stands at offset ${nul}.`);
+  if (nul >= 0) return cannotRead('target_binary', `The file is binary: a NUL byte at offset ${nul}.`);
   const bom = startsWith(bytes, 0xef, 0xbb, 0xbf) ? bytes.slice(0, 3) : NONE;
   if (isUtf8(bytes)) return decoded(byteText(bytes, bom.length, 'utf8'), utf8(bom));
   if (encoding === undefined) return decoded(byteText(bytes, 0, 'latin1'), byteForByte);

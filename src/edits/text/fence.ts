@@ -65,7 +65,7 @@ export class Fences {
 
 export const CUT_INSIDE_FENCE = {
   code: 'cut_inside_fence',
-  message: 'A fence round the answer was opened and not closed.',
+  message: 'A fence around the answer is not closed.',
 };
 
 const LONE_FENCE_CHARS = 6; // bound: A longer line of fence characters alone at a body's end is a rule of the file's own.

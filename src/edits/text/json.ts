@@ -98,7 +98,7 @@ class Reader {
     try {
       return JSON.parse(this.text.slice(from, this.at)) as string;
     } catch {
-      throw broken(from, `a string holds a raw line end or a wrong escape; write line ends as \\n`);
+      throw broken(from, `a string contains a raw line ending or an invalid escape; write line endings as \\n`);
     }
   }
 

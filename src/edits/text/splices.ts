@@ -51,7 +51,7 @@ export const composeSplices = (first: readonly Splice[], second: readonly Splice
   const pass = (offset: number, keep: boolean): void => {
     while (at < offset) {
       const piece = middle[next];
-      if (piece === undefined) throw new RangeError('a splice lies behind the end');
+      if (piece === undefined) throw new RangeError('a splice is past the end');
       const size = Math.min(piece.size, offset - at);
       if (keep) joined.push(cut(piece, 0, size));
       if (size === piece.size) next += 1;

@@ -113,18 +113,18 @@ const refusals = (
   if (carriage !== null && exact === undefined)
     refuse(
       'stray_cr',
-      `The new text of line ${carriage + 1} of the result holds a carriage return that this file would read as a line end. Send the line without it.`,
+      `The new text of line ${carriage + 1} of the result contains a carriage return that this file would treat as a line ending. Send the line without it.`,
     );
   if (base !== null && exact === undefined && places[0] === 0 && added[0]?.startsWith('\ufeff') === true)
     refuse(
       'byte_order_mark',
-      `The new first line begins with a byte order mark (U+FEFF), which ${path} does not have there. Send the line without it.`,
+      `The new first line starts with a byte order mark (U+FEFF), which ${path} does not have there. Send the line without it.`,
     );
   const bad = firstUnholdable(codec, added, spareCharacters(codec, text, changes));
   if (bad !== null)
     refuse(
       'character',
-      `${path} is ${codec.encoding === 'bytes' ? 'neither UTF-8 nor UTF-16, so only ASCII may be added' : `encoded as ${codec.encoding}`}; it cannot take the character ${bad.name} at line ${(places[bad.line] ?? 0) + 1} of the result, column ${bad.column}. Send other text there.`,
+      `${path} is ${codec.encoding === 'bytes' ? 'neither UTF-8 nor UTF-16, so only ASCII can be added' : `encoded as ${codec.encoding}`}; it cannot encode the character ${bad.name} at line ${(places[bad.line] ?? 0) + 1} of the result, column ${bad.column}. Send other text there.`,
     );
   return reasons;
 };

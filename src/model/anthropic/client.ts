@@ -87,7 +87,7 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
       if (idle.fired)
         return new ModelError(
           'idle',
-          `The model server was silent for ${streamIdle_ms / 1000} s; where it reads prompts slowly, raise EMEND_STREAMIDLE_MS.`,
+          `The model server was silent for ${streamIdle_ms / 1000} s; if it reads prompts slowly, raise EMEND_STREAMIDLE_MS.`,
           { mayBePaid },
         );
       if (signal.aborted) return new ModelError('cancelled', 'The model call was cancelled.', { mayBePaid });

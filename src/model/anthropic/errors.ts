@@ -62,7 +62,7 @@ export const toModelError = (error: unknown, { secrets = [], mayBePaid = false }
     return new ModelError('timeout', 'The model server did not answer in time.', { mayBePaid });
   if (error instanceof APIConnectionError)
     return mayBePaid
-      ? new ModelError('dropped', say(`The model server broke off before it answered: ${rootCause(error)}.`), {
+      ? new ModelError('dropped', say(`The model server disconnected before it answered: ${rootCause(error)}.`), {
           mayBePaid,
         })
       : new ModelError('network', say(`The model server could not be reached: ${rootCause(error)}.`));
@@ -72,7 +72,7 @@ export const toModelError = (error: unknown, { secrets = [], mayBePaid = false }
   const text = rootCause(error);
   if (isConnectionLoss(error))
     return mayBePaid
-      ? new ModelError('dropped', say(`The model's answer was cut off: ${text}.`), { mayBePaid })
+      ? new ModelError('dropped', say(`The model's answer was interrupted: ${text}.`), { mayBePaid })
       : new ModelError('network', say(`The connection to the model server failed: ${text}.`));
   return new ModelError('server', say(`The model call failed: ${text}.`), { retryable: false, mayBePaid });
 };
@@ -82,7 +82,8 @@ const fromApi = (error: ApiError, say: (text: string) => string, mayBePaid: bool
   const said = apiMessage(error);
   const kind = kindOf(status, error.type, said);
   const type = error.type === null ? '' : ` ${error.type}`;
-  const where = status === null ? 'The model server broke off its answer' : `The model server answered ${status}`;
+  const where =
+    status === null ? 'The model server disconnected during its answer' : `The model server answered ${status}`;
   const retryAfter_ms = retryAfter(error.headers);
   const byStatus = status === null ? undefined : [408, 409, 429].includes(status) || status >= 500;
   const hopeless = kind === 'context' || NO_CREDIT.test(said);

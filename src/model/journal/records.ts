@@ -91,7 +91,7 @@ export class CallFiles {
 
 /** stepKeys come from outside: one that is no plain name must not become a path. */
 export const stepDir = (calls: string, stepKey: StepKey): string =>
-  isStepKey(stepKey) ? join(calls, stepKey) : fail('internal', 'A call was asked for with a stepKey that is none.');
+  isStepKey(stepKey) ? join(calls, stepKey) : fail('internal', 'A call was requested with an invalid stepKey.');
 
 // Which process owns an open attempt. A process that is surely gone loses its attempt at once; where that cannot be known (another
 // machine, another container, a process that hangs) ownership ends only when the log has not grown for `callOwner_ms`.

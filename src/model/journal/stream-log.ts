@@ -125,7 +125,7 @@ const appendAll = async (sys: Sys, path: string, bytes: Uint8Array): Promise<voi
   for (let rest = bytes; rest.byteLength > 0;) {
     const written = await sys.append(path, rest);
     if (written === 0)
-      throw Object.assign(new Error('the disk took no bytes'), { code: 'ENOSPC', syscall: 'write', path });
+      throw Object.assign(new Error('the disk accepted no bytes'), { code: 'ENOSPC', syscall: 'write', path });
     rest = rest.subarray(written);
   }
 };

@@ -40,7 +40,7 @@ const fillAnswer = (answer: string, request: AskedRequest, nonceFault: 'wrong' |
     }
     if (nonceFault === 'missing') return '';
     const nonce = users.at(-1)?.match(NONCE)?.at(-1);
-    if (nonce === undefined) failures.push('the last message holds no nonce');
+    if (nonce === undefined) failures.push('the last message contains no nonce');
     return nonce === undefined ? whole : nonceFault === 'wrong' ? wrong(nonce) : nonce;
   });
   const [failure] = failures;

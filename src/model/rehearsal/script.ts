@@ -168,7 +168,7 @@ const makeReady = async (
       const line = lineOf(issue.path);
       return `${path}${line > 0 ? `:${line}` : ''}: ${issue.path.map(String).join('.') || 'script'}: ${issue.message}`;
     });
-    return fail('usage', said.join('\n'), 'docs/rehearsal.md says what a script holds.');
+    return fail('usage', said.join('\n'), 'docs/rehearsal.md describes scripts.');
   }
   const script = checked.data;
   const ready = async (rule: Omit<Rule, 'name' | 'match'>, name: string, match: Rule['match']): Promise<ReadyRule> => {

@@ -74,7 +74,7 @@ export const startRehearsal = async (
   }).catch((error: unknown) =>
     fail(
       'usage',
-      `The rehearsal cannot listen on 127.0.0.1:${port}: ${error instanceof Error ? error.message : 'failed'}.`,
+      `The rehearsal server cannot listen on 127.0.0.1:${port}: ${error instanceof Error ? error.message : 'failed'}.`,
       'Choose another port.',
     ),
   );

@@ -46,7 +46,10 @@ const appendLines = async (sys: Sys, path: string, values: readonly object[]): P
     }
     torn = true;
   }
-  return fail('disk', `Appending to ${path} failed: the disk took only a part of ${text.length} characters (ENOSPC).`);
+  return fail(
+    'disk',
+    `Appending to ${path} failed: the disk accepted only part of ${text.length} characters (ENOSPC).`,
+  );
 };
 
 const appendIn = async (sys: Sys, path: string, bytes: Uint8Array): Promise<number> => {
@@ -125,7 +128,7 @@ const LOG = /^log(-[a-z0-9]+)?\.jsonl$/;
 export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): Archive => {
   const ownLog = writer === undefined ? 'log.jsonl' : `log-${writer}.jsonl`;
   const placeOf = (stepKey: StepKey): string =>
-    isStepKey(stepKey) ? join(dir, stepKey) : fail('internal', `${JSON.stringify(stepKey)} is no step key.`);
+    isStepKey(stepKey) ? join(dir, stepKey) : fail('internal', `${JSON.stringify(stepKey)} is not a step key.`);
   const filesOf = async (stepKey: StepKey, isWanted: (name: string) => boolean): Promise<readonly string[]> => {
     const place = placeOf(stepKey);
     const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];
@@ -165,7 +168,7 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
     },
     putFile: (stepKey, name, value) => {
       const path = join(placeOf(stepKey), `${name}.json`);
-      if (!NAME.test(name)) return fail('internal', `${JSON.stringify(name)} is no name of a file in the archive.`);
+      if (!NAME.test(name)) return fail('internal', `${JSON.stringify(name)} is not the name of an archive file.`);
       return onDisk(`Keeping ${path}`, async () => ({ path, ...(await putJsonIfAbsent(sys, path, value)) }));
     },
     files: (stepKey, prefix) =>

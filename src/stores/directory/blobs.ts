@@ -42,7 +42,7 @@ export interface DiskStoreOptions {
 export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobStore => {
   const pathOf = (ref: BlobRef): string => {
     // A ref may come from a file or over the network: it must not become a path by itself.
-    if (!isBlobRef(ref)) return fail('blob_lost', `${JSON.stringify(ref)} is no blob reference.`);
+    if (!isBlobRef(ref)) return fail('blob_lost', `${JSON.stringify(ref)} is not a blob reference.`);
     const hex = ref.slice('sha256:'.length);
     return join(dir, hex.slice(0, 2), hex);
   };
@@ -63,7 +63,7 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
         // A damaged blob is worth nothing: the right bytes take its place.
         await unlinkIfThere(sys, path);
         const again = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
-        return refOf(again.bytes) === ref ? ref : fail('disk', `The blob at ${path} does not keep its bytes.`);
+        return refOf(again.bytes) === ref ? ref : fail('disk', `The blob at ${path} does not match its hash.`);
       });
     },
     get: async (ref) => {
@@ -77,7 +77,9 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
         return null;
       });
       if (bytes === null) return fail('blob_lost', `The blob ${ref} is not at ${path}.`);
-      return refOf(bytes) === ref ? bytes : fail('blob_lost', `The file at ${path} no longer holds the blob ${ref}.`);
+      return refOf(bytes) === ref
+        ? bytes
+        : fail('blob_lost', `The file at ${path} no longer contains the blob ${ref}.`);
     },
     has: async (ref) => {
       const path = pathOf(ref);

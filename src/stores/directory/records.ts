@@ -14,7 +14,7 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
     const bad = segments.find((s) => !SEGMENT.test(s) || s === '.' || s === '..');
     return bad === undefined
       ? join(dir, `${key}.json`)
-      : fail('internal', `Record key ${JSON.stringify(key)}: ${JSON.stringify(bad)} is no segment of [a-z0-9-_.].`);
+      : fail('internal', `Record key ${JSON.stringify(key)}: ${JSON.stringify(bad)} is not a segment of [a-z0-9-_.].`);
   };
 
   return {

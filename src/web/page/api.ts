@@ -27,7 +27,7 @@ const ask = async (path: string, init: RequestInit = {}): Promise<Response> => {
     headers: { ...headersOf(), ...(init.headers as Record<string, string>) },
   }).catch(() => {
     throw new Refused(0, {
-      message: "The page's server does not answer.",
+      message: "The page's server is not reachable.",
       next: 'Is `emend dev` or `emend web` still running?',
     });
   });

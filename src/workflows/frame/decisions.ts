@@ -55,7 +55,7 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
     const verdict =
       request.signed === undefined ? { why: 'it is not signed' } : await target.verify(request, approvers);
     if ('why' in verdict) {
-      const message = `one of the approvers must sign it, and ${verdict.why}`;
+      const message = `one of the approvers must sign it, but ${verdict.why}`;
       ignore(`${request.answer} ${decision}`, message);
       return { outcome: 'ignored', decision, message };
     }
@@ -116,7 +116,8 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
     validator,
   });
   setHandler(names.decideSignal, (body) => hear(readRequest(target.state, body)), {
-    description: 'As the update of this name, for when no worker answers; the short signals below are easier by hand',
+    description:
+      'Like the update of this name, for when no worker is running; the short signals below are easier to type',
   });
   for (const [answer, signal, description] of names.SHORT_SIGNALS)
     setHandler(signal, (body) => hear(readShortSignal(target.state, answer, body)), { description });
@@ -125,7 +126,7 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
     void hear({
       kind: 'ignored',
       what: short(name, boundsOf(target.state).signal_chars),
-      why: 'no signal of this run',
+      why: 'not a signal of this run',
     });
   });
 };

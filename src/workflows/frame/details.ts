@@ -74,12 +74,12 @@ export function decisionDetails(decision: DecisionPoint, stepKey: string): strin
   const run = stepKey.slice(0, BOUNDS.shownKey_chars);
   const signals = decision.accepts.filter((answer) => ['approve', 'skip', 'retry', 'abort'].includes(answer));
   return [
-    `## Waits for you: ${decision.reason}`,
+    `## Waiting for you: ${decision.reason}`,
     plain(decision.message, 600),
     ...(decision.parts ?? []).flatMap((part) => ['', plain(partText(part), 600)]),
     '',
     decision.mustSign === true
-      ? 'Of these signals only `abort` counts without the signature of an approver; answer from a terminal:'
+      ? "Without an approver's signature only `abort` counts of these signals; answer from a terminal:"
       : 'Send one of these signals, with this body:',
     '', // a list wants a blank line before it, or the Temporal UI shows it as one paragraph
     ...signals.map((answer) => `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${ANSWER_MEANS[answer]})`),
@@ -113,7 +113,7 @@ export const bounded = (lines: readonly string[]): string => {
   let bytes = 0;
   for (const line of lines) {
     bytes += bytesOf(line) + 1;
-    if (bytes > DETAILS_CHARS) return [...kept, '', '… more than fits here: `emend show`'].join('\n');
+    if (bytes > DETAILS_CHARS) return [...kept, '', '… see the rest with `emend show`'].join('\n');
     kept.push(line);
   }
   return kept.join('\n');

@@ -7,14 +7,14 @@ import { PROBLEMS, unknownVersion } from '../../shared/problems.js';
 import type { Timings } from '../../shared/limits.js';
 
 /** Who took no work. */
-const NOBODY: Readonly<Record<(typeof ACTIVITIES)[ActivityName]['unreached'], string>> = {
-  model_unavailable: 'no worker takes model calls; start one',
-  workspace_unreachable: 'the host of the workspace takes no work; start its worker',
+const UNREACHED: Readonly<Record<(typeof ACTIVITIES)[ActivityName]['unreached'], string>> = {
+  model_unavailable: 'no worker accepts model calls; start one',
+  workspace_unreachable: 'the host of the workspace is unreachable; start its worker',
 };
 const LIMIT_REACHED: Readonly<Record<string, string>> = {
-  START_TO_CLOSE: 'it took longer than one attempt may',
-  SCHEDULE_TO_CLOSE: 'its attempts took longer than all of them together may',
-  HEARTBEAT: 'its worker gave no sign of life',
+  START_TO_CLOSE: 'one attempt took too long',
+  SCHEDULE_TO_CLOSE: 'its attempts together took too long',
+  HEARTBEAT: 'its worker sent no heartbeat',
 };
 
 /** `type` of an application failure is a problem code (src/activities/frame/activity.ts). */
@@ -59,7 +59,7 @@ export function failureOf(
   const { work, unreached } = ACTIVITIES[activity];
   if (cause instanceof TimeoutFailure) {
     if (cause.timeoutType === TimeoutType.SCHEDULE_TO_START)
-      return { reason: unreached, message: `${work}: ${NOBODY[unreached]}` };
+      return { reason: unreached, message: `${work}: ${UNREACHED[unreached]}` };
     const why = LIMIT_REACHED[cause.timeoutType ?? ''] ?? 'no time was left';
     return { reason: reasonOf('', activity), message: `${work} timed out: ${why} (${cause.timeoutType})` };
   }

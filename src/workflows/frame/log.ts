@@ -19,7 +19,7 @@ export const busyWait_ms = (poll_ms: number, tries: number): number =>
 
 /** For a decision: a run that would never wait again holds up the worker and all other runs on it. */
 export const noProgress = (renames: number, stage: string): string =>
-  `${renames} moves in a row at stage ${stage} waited for nothing: a bug in Emend; please report it`;
+  `${renames} moves in a row at stage ${stage} made no progress: a bug in Emend; please report it`;
 
 /** Appends an event; only the newest `eventsKept` stay in the state, all of them go to the archive. */
 export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: EventBody): S => {
@@ -102,7 +102,7 @@ export const leftOnHost = ({ host, workspace, files }: OpenOnHost): Problem =>
   problem(
     'aborted',
     files.length === 0
-      ? `Host ${host} took no work: what is left in ${workspace} stays until it is back.`
-      : `Host ${host} took no work: what was applied in ${workspace} is not put back yet (${files.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}).`,
-    'Its worker puts that right when it starts, or `emend recover` on that host.',
+      ? `Host ${host} is unreachable: what is left in ${workspace} remains until it returns.`
+      : `Host ${host} is unreachable: what was applied in ${workspace} is not rolled back yet (${files.slice(0, 5).join(', ')}${files.length > 5 ? ` and ${files.length - 5} more` : ''}).`,
+    'Its worker does that when it starts, or run `emend recover` on that host.',
   );

@@ -33,22 +33,18 @@ const body = 'body: {"decision": "<id>"}';
 /** The short signals that a person can send from the Temporal UI or with `temporal workflow signal`. */
 export const SHORT_SIGNALS: readonly (readonly [Answer, ReturnType<typeof signal>, string])[] = [
   ['approve', signal(SIGNALS.approve), `Apply the proposal; ${body}`],
-  ['skip', signal(SIGNALS.skip), `Leave the files as they are; ${body}`],
+  ['skip', signal(SIGNALS.skip), `Leave the files unchanged; ${body}`],
   ['retry', signal(SIGNALS.retry), `Try again; ${body}, "note" and "set" are optional`],
-  ['abort', signal(SIGNALS.abort), 'End the run and roll back what is not committed; may be bare'],
+  ['abort', signal(SIGNALS.abort), 'End the run and roll back uncommitted changes; the body may be empty'],
 ];
 /** To a plan: words of a person by which it is revised, before the next phases begin. */
 export const PLAN_REPORTS: readonly (readonly ['scope_drift' | 'person', ReturnType<typeof signal>, string])[] = [
-  [
-    'scope_drift',
-    signal(PLAN_SIGNALS.drift),
-    'Work that the plan does not hold; body: {"text": "<what>", "by": "<name>"}',
-  ],
-  ['person', signal(PLAN_SIGNALS.revise), 'How the plan is to be revised; body: {"text": "<what>", "by": "<name>"}'],
+  ['scope_drift', signal(PLAN_SIGNALS.drift), 'Work missing from the plan; body: {"text": "<what>", "by": "<name>"}'],
+  ['person', signal(PLAN_SIGNALS.revise), 'What to change in the plan; body: {"text": "<what>", "by": "<name>"}'],
 ];
 /** To a plan; each takes effect between phases. */
 export const PLAN_CONTROLS: readonly (readonly ['pause' | 'resume' | 'stop', ReturnType<typeof signal>, string])[] = [
   ['pause', signal(PLAN_SIGNALS.pause), 'Wait before the next phase; body: {"by": "<name>"} or nothing'],
-  ['resume', signal(PLAN_SIGNALS.resume), 'Go on after a pause; takes back a wish to stop'],
-  ['stop', signal(PLAN_SIGNALS.stop), 'End the run after the phase that is under way'],
+  ['resume', signal(PLAN_SIGNALS.resume), 'Continue after a pause; cancels a requested stop'],
+  ['stop', signal(PLAN_SIGNALS.stop), 'End the run after the current phase'],
 ];

@@ -215,7 +215,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     }
     // It ended by itself while the cancel was on its way: what would come next is not begun.
     if (CancellationScope.current().consideredCancelled)
-      throw new CancelledFailure('cancelled with what was under way');
+      throw new CancelledFailure('cancelled with the work in progress');
   }
 
   private async attempt<N extends ActivityName>(...[activity, words, input, then]: CallOf<N, F, A>): Promise<void> {
@@ -275,7 +275,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       this.dispatch({ type: 'decided', request });
       return null;
     }
-    if (this.aborting) return 'the run is being aborted already';
+    if (this.aborting) return 'the run is already being aborted';
     this.abortRequest = request;
     this.interruptible?.cancel();
     return null;

@@ -109,7 +109,7 @@ function resolvePhase(state: PlanState, id: PhaseId, request: DecisionRequest, n
   const jobless = withPhase(state, id, { job: null });
   switch (request.answer) {
     case 'manual':
-      return closePhase(jobless, id, { as: 'completed', why: 'done by hand' }, now);
+      return closePhase(jobless, id, { as: 'completed', why: 'done manually' }, now);
     case 'skip':
       return closePhase(jobless, id, { as: 'skipped', why: request.note ?? 'skipped by a person' }, now);
     default: {

@@ -180,7 +180,7 @@ async function endOf(run: PlanRun, id: PhaseId, ask: () => Promise<EndedPhase>):
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
     const { number } = phaseOf(run.state, id);
     const { reason, message } = failureOf(error, 'awaitChild');
-    const words = `the run of Phase ${number} could not be waited for: ${message}`;
+    const words = `could not wait for the run of Phase ${number}: ${message}`;
     run.dispatch({ type: 'activity_failed', activity: 'awaitChild', phase: null, reason, message: words });
     return null;
   }

@@ -58,7 +58,7 @@ export function onPhaseEnded(
     const tests = result.verification ?? 'no_tests';
     const committed: Partial<PhaseEntry> = {
       status: passed ? 'completed' : 'incomplete',
-      why: passed ? null : 'its tests failed, and a person kept the change',
+      why: passed ? null : 'its tests failed, but a person kept the change',
       commits: [...phaseOf(state, id).commits, commit],
       marked: false,
     };
@@ -152,13 +152,13 @@ function marksAfter({ marks = [] }: PlanState, result: MarkPhaseResult): Pick<Pl
   return result.marks === true ? { marks: [] } : result.held == null ? {} : { marks: [...marks, result.held] };
 }
 
-/** What became of it is written into the document, or is not yet. */
+/** Result is written into the document, or is not yet. */
 export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult, now: number): PlanState {
   const phase = phaseOf(state, id);
   const free = { ...state, ...marksAfter(state, result), busy: FREE };
   if (state.stage.at === 'closed') {
     const why = result.outcome === 'conflict' ? `: ${result.why}` : '';
-    const message = cut(state, `marks of phases are in the plan's documents and in no commit${why}`);
+    const message = cut(state, `marks of phases are in the plan's documents but not committed${why}`);
     return free.marks?.length === 0 ? free : emit(free, now, { type: 'warning', message });
   }
   const marked = { marked: true, marks: phase.marks + 1 };

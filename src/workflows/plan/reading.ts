@@ -64,7 +64,7 @@ const entryOf = (phase: PhaseReading, from: number | null): PhaseEntry => {
     worktree: null,
     tree: null,
     merged: false,
-    why: before && phase.marker === null ? `the run began with Phase ${from}` : null,
+    why: before && phase.marker === null ? `the run started with Phase ${from}` : null,
     marks: 1,
     marksLost: 0,
     markSkipped: false,
@@ -76,7 +76,7 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
   const from = state.input.options.phase;
   if (from !== null && !plan.phases.some(({ number }) => number === from)) {
     const numbers = plan.phases.map(({ number }) => number).join(', ');
-    const message = `There is no Phase ${from} in ${state.input.planPath}; its phases are ${numbers}.`;
+    const message = `${state.input.planPath} has no Phase ${from}; its phases are ${numbers}.`;
     return closePlan(state, 'refused', now, { code: 'usage', message });
   }
   const phases = plan.phases.map((phase) => entryOf(phase, from));
@@ -102,7 +102,7 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
 function askResume(state: PlanState, { why, phases }: ResumePoint): PlanState {
   const committed = phases.flatMap((left) => (left.committed === null ? [] : [phaseOf(state, left.id)]));
   const done = committed.map(({ number, name }) => `Phase ${number} (${name})`);
-  const what = done.length === 0 ? 'a checkpoint' : `${done.join(', ')} committed and not marked`;
+  const what = done.length === 0 ? 'a checkpoint' : `${done.join(', ')} committed but not marked`;
   const message = cut(state, `an earlier run of the plan left ${what}: ${why.join('; ')}`);
   return asking({ ...state, asked: null }, 'resume', message);
 }
@@ -148,7 +148,7 @@ function marked(state: PlanState, plan: ReadyPlan, result: Omit<SamePlan, 'outco
       isDone(phase) &&
       phase.marked &&
       !phase.markSkipped &&
-      phase.why?.startsWith('the run began') !== true &&
+      phase.why?.startsWith('the run started') !== true &&
       found.has(phase.id) &&
       found.get(phase.id)?.marker === null,
   );
@@ -180,7 +180,7 @@ function later(state: PlanState, known: ReadyPlan, result: ReadyPlan, now: numbe
   const words = changesOf(state, plan, result);
   // What is done with may be reworded by whoever likes.
   if (words.length === 0) return within(next, 'reading', { plan: { ...plan, level: result.level, hash: result.hash } });
-  const message = cut(state, `what is still to be done was changed in the document: ${words.join('; ')}`);
+  const message = cut(state, `unfinished work was changed in the document: ${words.join('; ')}`);
   return asking({ ...within(next, 'reading', { changed: result }), asked: null }, 'plan_changed', message);
 }
 
@@ -188,7 +188,7 @@ function later(state: PlanState, known: ReadyPlan, result: ReadyPlan, now: numbe
 function askLostMark(state: PlanState, { id, number, name, marksLost }: PhaseEntry): PlanState {
   const message = cut(
     state,
-    `the mark of Phase ${number} (${name}) was written ${marksLost} times and is gone from ${state.input.planPath} each time: a hook, a formatter or another program takes it out`,
+    `the mark of Phase ${number} (${name}) was written ${marksLost} times but disappears from ${state.input.planPath} each time: a hook, a formatter or another program removes it`,
   );
   return asking({ ...state, asked: id }, 'engine_failed', message);
 }
@@ -204,13 +204,13 @@ function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readon
       if (old === undefined) return [`Phase ${phase.number} (${phase.name}) is new`];
       if (!open.has(phase.id)) return [];
       return [
-        ...(old.text === phase.text ? [] : [`Phase ${phase.number} (${phase.name}) reads otherwise`]),
-        ...(old.dependsOn.join() === phase.dependsOn.join() ? [] : [`Phase ${phase.number} depends on other phases`]),
+        ...(old.text === phase.text ? [] : [`the text of Phase ${phase.number} (${phase.name}) changed`]),
+        ...(old.dependsOn.join() === phase.dependsOn.join() ? [] : [`Phase ${phase.number} has other dependencies`]),
       ];
     }),
     ...plan.phases
       .filter(({ id }) => open.has(id) && !after.has(id))
-      .map(({ number, name }) => `Phase ${number} (${name}) is gone`),
+      .map(({ number, name }) => `Phase ${number} (${name}) was removed`),
   ];
 }
 

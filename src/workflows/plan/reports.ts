@@ -12,7 +12,7 @@ export function onReported(state: PlanState, report: Report, now: number): PlanS
   const { drifts } = state.revision;
   const { driftsKept } = boundsOf(state);
   if (drifts.length >= driftsKept) {
-    const why = `${driftsKept} reports wait already; send it again after the next phase`;
+    const why = `${driftsKept} reports are already waiting; send it again after the next phase`;
     return recordIgnored(state, { what: report.text, why }, now);
   }
   return emit(within(state, 'revision', { drifts: [...drifts, report] }), now, {

@@ -146,7 +146,7 @@ export function onTriggersEvaluated(
     }
     case 'limit': {
       const told = emit(checked, now, { type: 'loop_stopped', phase: number, replans, limit, why });
-      const message = cut(state, `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it all the same?`);
+      const message = cut(state, `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it anyway?`);
       const asked = revisingAs(told, { ...revising, step: 'asked', why: result.why });
       return ask(asked, revising.phase, 'replan_limit', message);
     }
@@ -203,7 +203,7 @@ function onNoReplan(state: PlanState, revising: Revising, why: string, now: numb
   const { trigger } = revising;
   const told = emit(state, now, { type: 'replan_failed', phase: number, trigger, why: cut(state, why) });
   if (!isReport(trigger)) return goOn(told, revising, { asksItself: true });
-  const message = cut(state, `Phase ${number} (${name}): ${revising.words}: no replan could be made of it: ${why}`);
+  const message = cut(state, `Phase ${number} (${name}): ${revising.words}: no replan was possible: ${why}`);
   return ask(revisingAs(told, { ...revising, step: 'asked' }), revising.phase, 'replan_limit', message);
 }
 

@@ -17,7 +17,7 @@ export function askFirst(before: PlanState, now: number): PlanState {
   if (isAll('estimate')) return state;
   const tests = testsAsked(state);
   if (tests !== null && isAll('tests')) return asking(state, 'test_command', tests.message, tests.subject);
-  const message = 'before the first phase, each part with an answer of its own';
+  const message = 'before the first phase; each part needs an answer';
   return { ...state, ask: { reason: 'plan_start', message, files: [], subject: null, parts } };
 }
 
@@ -61,7 +61,7 @@ function partsOf(state: PlanState): readonly StartPart[] {
     ...part('estimate', isNew ? (state.estimateAsked ?? '') : '', ['continue']),
   ];
 }
-const UNCOMMITTED = 'commit or stash changes of files that a phase is to change, or it will ask';
+const UNCOMMITTED = 'commit or stash changes to files that a phase changes, or it will ask';
 
 /** Commands that run without a word: they are configured, or confirmed already. */
 export const testsAtFirst = ({ test: { commands, phases = {} } }: ReadyPlan) => ({
@@ -74,7 +74,7 @@ const ownOf = (phases: Readonly<Record<PhaseId, FoundTests>>, wanted: (tests: Fo
 const unconfirmed = ({ from, phases = {} }: ReadyPlan['test']): readonly FoundTests[] =>
   [...Object.values(phases), ...(from === undefined ? [] : [from])].filter(({ confirmed }) => !confirmed);
 
-const NONE = 'no test command is configured, and none was found: phases without one end as no_tests';
+const NONE = 'no test command is configured, and none was found: phases without one end with no_tests';
 /** Found commands that nobody confirmed, or that there are none. Null: nothing is to be asked. */
 function testsAsked(state: PlanState): { readonly message: string; readonly subject: string | null } | null {
   const test = state.reading.plan?.test;
@@ -83,7 +83,7 @@ function testsAsked(state: PlanState): { readonly message: string; readonly subj
   const isUnset = test.unset === true && knows(state, 'plan_start');
   if (all.length === 0 && test.found === null) return isUnset ? { message: NONE, subject: null } : null;
   const subject = [...new Set(all.flatMap(({ commands }) => commands))].join(' && ') || test.found;
-  const more = isUnset ? '; of other phases none was found' : '';
+  const more = isUnset ? '; none were found for other phases' : '';
   return {
     message: cut(state, `test commands were found: ${all.map(foundText).join('; ') || subject}${more}`),
     subject,
@@ -114,7 +114,7 @@ export function resolveStart(
   const asked = new Set(expand.length === 0 ? [] : toExpand(state).map(({ id }) => id));
   const phases = state.phases.map((phase): PhaseEntry => {
     if (dirty.includes('skip') && !isDone(phase) && phase.dirty !== undefined)
-      return { ...phase, status: 'skipped', why: 'its files held changes that were not committed', marked: false };
+      return { ...phase, status: 'skipped', why: 'its files had uncommitted changes', marked: false };
     if (!asked.has(phase.id)) return phase;
     const isWanted = ['all', String(phase.number)].some((word) => expand.includes(word)) && !expand.includes('none');
     return isWanted ? { ...phase, mayExpand: true } : { ...phase, complexityEvaluated: true };

@@ -82,12 +82,12 @@ function doingOf(state: PlanState): string {
     const { number, name } = phaseOf(state, current.phase);
     return `Phase ${number} (${name}): ${current.trigger} (${current.step})`;
   }
-  if (state.busy.waiting) return 'waiting for another run to leave the workspace';
+  if (state.busy.waiting) return 'waiting for another run to unlock the workspace';
   const group = groupOf(state);
   const shown = group.map((phase) => of(state, phase)).join(', ');
   switch (stage.at) {
     case 'reading':
-      return reading.plan === null ? 'reading the plan' : 'looking at the markers';
+      return reading.plan === null ? 'reading the plan' : 'checking the markers';
     case 'choosing':
       return controls.pausedBy === null
         ? 'choosing the next phase'
@@ -97,7 +97,7 @@ function doingOf(state: PlanState): string {
     case 'running':
       return `${shown}: editing, tests, commit`;
     case 'worktrees':
-      return `making worktrees for ${shown}`;
+      return `creating worktrees for ${shown}`;
     case 'merging':
       return `merging ${shown}`;
     case 'marking':

@@ -60,7 +60,7 @@ const wordOf = (body: unknown, name: string): string => {
   const word = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>)[name] : null;
   return typeof word === 'string' ? word : '';
 };
-const senderOf = (body: unknown): string => wordOf(body, 'by').slice(0, 200) || 'somebody';
+const senderOf = (body: unknown): string => wordOf(body, 'by').slice(0, 200) || 'someone';
 
 const PERFORM: {
   readonly [K in keyof PlanMoves]: (run: PlanRun, move: PlanMove<K>) => Promise<void> | void;
@@ -165,7 +165,7 @@ function worktree(run: PlanRun, id: PhaseId): Promise<void> {
   const made = phase.tree === null ? {} : { base: phase.tree.base };
   return run.call(
     'prepareWorktree',
-    { summary: `make a worktree for Phase ${phase.number}`, about: id },
+    { summary: `create a worktree for Phase ${phase.number}`, about: id },
     { ...where(state), ...made, name, ...testBounds(state) },
     (result) => ({ type: 'worktree_ready', phase: id, name, result }),
   );
@@ -181,7 +181,7 @@ function verify(run: PlanRun, id: PhaseId | null): Promise<void> | void {
   const workspace = id === null ? input.workspace : (phaseOf(state, id).worktree?.workspace ?? input.workspace);
   return run.call(
     'verify',
-    { summary: base ? 'test before the phases begin' : 'test what was merged', about: id },
+    { summary: base ? 'test before the phases start' : 'test what was merged', about: id },
     {
       ...{ workspace, commands, ...testBounds(state), ...settingsOf(state) },
       ...{ files: [], releaseOnPass: false, remember: null, token: null },

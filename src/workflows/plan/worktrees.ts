@@ -44,7 +44,7 @@ export function onGroupVerified(state: PlanState, base: boolean, result: VerifyO
   if (base) {
     if (passed(result)) return { ...within(state, 'group', { baseTested: true }), stage: { at: 'jobs' } };
     const first = groupOf(state)[0]?.id ?? null;
-    return askAbout(state, first, 'tests_failed', `the tests fail before the phases begin: ${result.summary}`);
+    return askAbout(state, first, 'tests_failed', `the tests fail before the phases start: ${result.summary}`);
   }
   const { outcome, summary } = result;
   const told = emit(state, now, { type: 'merged_tested', outcome, summary: cut(state, summary) });
@@ -69,7 +69,7 @@ export function onMerged(state: PlanState, id: PhaseId, result: MergePhaseResult
       });
     }
     case 'conflict': {
-      const message = `Phase ${number} changed the same lines as a phase beside it: ${result.files.join(', ')}`;
+      const message = `Phase ${number} changed the same lines as a parallel phase: ${result.files.join(', ')}`;
       return askAbout(free, id, 'merge_conflict', message);
     }
     case 'failed':

@@ -24,7 +24,7 @@ export function resolveCombined(state: StepState, request: DecisionRequest, now:
       return endAfterRollback(skipped, now, outcome, problem);
     }
     case 'manual': {
-      // The step was ending and could not put the files back: the person has.
+      // The step was ending and could not restore the files: the person has.
       if (then?.do === 'finish') return close(within(state, 'applied', { all: [] }), now, outcome, problem);
       const theirs = withFiles(state, 'all', (file) => (file.status === 'skipped' ? file : asManual(file)));
       return { ...within(theirs, 'edits', { combined: null }), stage: { at: 'build' } };

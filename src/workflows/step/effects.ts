@@ -139,7 +139,7 @@ function proposeEffect(state: StepState, now: number): Effect {
   const part =
     state.proposal === null || !isPart(state)
       ? ''
-      : `; approve leaves out what failed and takes the rest: ${sumOf(state, state.proposal)}`;
+      : `; approve accepts the rest without what failed: ${sumOf(state, state.proposal)}`;
   const message = `${failed.length} of ${files.length} files could not be edited: ${worst.message}${part}`;
   return { kind: 'pause', pause: { reason: worst.reason, message, files: failed, subject: null } };
 }
@@ -155,7 +155,7 @@ function sumOf(state: StepState, proposal: ProposalSummary): string {
 }
 
 const UNSANDBOXED = 'tests will run without a sandbox';
-const SAME_BYTES = 'the tests failed with these very bytes before';
+const SAME_BYTES = 'the tests already failed with exactly these changes';
 
 function reviewEffect(state: StepState): Effect {
   const proposal = state.proposal;
@@ -169,7 +169,7 @@ function reviewEffect(state: StepState): Effect {
     const failedBefore = state.tests.failedProposals.includes(proposal.id) ? [SAME_BYTES] : [];
     const told = failedBefore.length === 0 ? 'the proposal is ready' : `the proposal is ready, but ${SAME_BYTES}`;
     const why = auto
-      ? `approval is auto, but a person must look: ${[...failedBefore, ...proposal.mustAsk].join('; ')}`
+      ? `approval is auto, but a person must review: ${[...failedBefore, ...proposal.mustAsk].join('; ')}`
       : told;
     return pause('approval', `${why}: ${sumOf(state, proposal)}`, undecided);
   }
@@ -256,7 +256,7 @@ export function nextEffect(state: StepState, now: number): Effect {
       if (ready !== null && !state.answered.tests && ready.test.found !== null) {
         const { found, from } = ready.test;
         const what = from === undefined ? found : foundText(from);
-        return pause('test_command', `the project's own test command was found: ${what}`, [], found);
+        return pause('test_command', `found the project's test command: ${what}`, [], found);
       }
       if (ready !== null && !state.answered.estimate && ready.overEstimate.length > 0)
         return pause('estimate', ready.overEstimate.join('; '));

@@ -165,14 +165,14 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
   const what =
     by === 'tests'
-      ? 'the tests passed and changed what was to be committed; what was applied is put back'
-      : 'files were changed after they were applied, before the tests ran';
+      ? 'the tests passed but changed files to be committed; the change was rolled back'
+      : 'files were changed after the change was applied and before the tests ran';
   const held = within(state, 'applied', { staged: staged ?? null });
   return askOf(held, 'tests_changed_files', `${what}: ${files.join(', ')}`);
 }
 /** Nothing was run: a person is asked first. */
 const askForConsent = (state: StepState, { why }: NoSandbox): StepState =>
-  askOf(state, 'sandbox_unavailable', `there is no sandbox for the commands that come next: ${why}`);
+  askOf(state, 'sandbox_unavailable', `there is no sandbox for the next commands: ${why}`);
 /** Nothing is wrong with the change, as far as is known. */
 const askAboutSandbox = (state: StepState, { why }: SandboxBlocks): StepState =>
   askOf(state, 'sandbox_blocks_tests', why);
@@ -199,7 +199,7 @@ export function onVerified(before: StepState, result: VerifyOutcome, now: number
     summary: cut(state, result.summary),
   });
   const { alsoChanged = [] } = result;
-  const message = cut(state, `the tests changed other files, too: ${alsoChanged.join(', ')}`);
+  const message = cut(state, `the tests also changed other files: ${alsoChanged.join(', ')}`);
   const told = alsoChanged.length === 0 ? verified : emit(verified, now, { type: 'warning', message });
   if (PASSED.includes(result.outcome)) return afterTests(told, now);
   if (result.transient && !(stage.at === 'verify' && stage.longer))

@@ -42,7 +42,7 @@ export const spend = (state: StepState, usage: StepUsage): StepState => ({
 /** The journal knows calls of which no activity told; a journal that knows fewer (another home's) does not take any back. */
 export const onUsageCounted = (state: StepState, usage: StepUsage | null, now: number): StepState => {
   if (usage !== null) return usage.calls < state.usage.calls ? state : { ...state, usage, usageFromJournal: true };
-  const message = 'usage: calls that were cut off could not be counted';
+  const message = 'usage: interrupted calls could not be counted';
   return emit(state, now, { type: 'warning', message });
 };
 
@@ -204,7 +204,7 @@ export function onRefusedAnswer(
   if (!spent && !repeated && attemptsLeft(state, chunk.attempt) > 1)
     return retarget(told, chunk, { ...again, attempts: attempts + 1, refusal });
   if (spent || kept !== null) {
-    const why = spent ? `maxCallsPerFile is reached with answer ${chunk.attempt.answers}: ${message}` : message;
+    const why = spent ? `reached maxCallsPerFile with answer ${chunk.attempt.answers}: ${message}` : message;
     return onSpent(told, chunk, { reason: 'attempts_exhausted', message: why }, now);
   }
   // The whole step's attempts are spent: one call a file is the next fallback, with attempts of its own.

@@ -35,7 +35,7 @@ export const baseChoice = ({ base: { ready }, tests: { base, answered } }: StepS
   ...((answered ?? ready?.baseline) === 'known' ? { known: true as const } : {}),
 });
 
-/** Is the proposal to be tested before a person is asked about it? */
+/** Is the proposal to be tested before a decision is needed about it? */
 export const wantsTrial = (state: StepState): boolean => {
   const { base, tests, proposal } = state;
   const passes = tests.base?.outcome === 'pass' && tests.base.prepared && tests.base.number === base.number;

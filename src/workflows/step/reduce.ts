@@ -75,7 +75,10 @@ function onActivityFailed(state: StepState, fact: Facts['activity_failed'], now:
 
 /** The same move comes next: the wait was in the activity. */
 const onNoTurn = (state: StepState, activity: ActivityName, now: number): StepState =>
-  emit(state, now, { type: 'warning', message: `${activity} waits for its turn: commands of other runs are at work` });
+  emit(state, now, {
+    type: 'warning',
+    message: `${activity} is waiting for its turn: commands of other runs are running`,
+  });
 
 const policyVerdict = (state: StepState): StepState => {
   const n = state.nextDecision;

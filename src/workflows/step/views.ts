@@ -78,7 +78,7 @@ function doingOf(state: StepState): string {
     case 'propose':
       if (!files.some(isUnfinished)) return DOING.build;
       if (asked.length === 0 && wantsBase(state)) return `running ${tests} on the untouched files`;
-      if (combined !== null) return `asking for all ${files.length} files in one call`;
+      if (combined !== null) return `calling the model for all ${files.length} files`;
       if (asked.length === 0)
         return briefWanted && brief === null ? 'writing a brief for all files' : 'choosing the next file';
       return `${asked.every((file) => file.again) ? 'asking again' : `file ${doneWith + 1}/${files.length}`}: ${asked
@@ -90,7 +90,7 @@ function doingOf(state: StepState): string {
     case 'apply': {
       if (stage.busy === null) return 'applying';
       const { advice } = stage.busy;
-      return `waiting for another step to leave the workspace${advice === null ? '' : `: ${advice}`}`;
+      return `waiting for another step to unlock the workspace${advice === null ? '' : `: ${advice}`}`;
     }
     case 'verify':
       return `running ${tests}`;
@@ -103,12 +103,12 @@ function doingOf(state: StepState): string {
 
 /** At stages that are said alike, whatever else is so. */
 const DOING = {
-  preflight: 'looking at the files',
-  pick: 'asking which files to edit',
+  preflight: 'reading the files',
+  pick: 'asking the model which files to edit',
   build: 'building the proposal',
-  rebase: 'carrying the proposal over to the files as they are now',
+  rebase: 'rebasing the proposal onto the current files',
   audit: 'a model audits the change',
-  release: 'leaving the workspace',
+  release: 'unlocking the workspace',
   roll_back: 'rolling back',
   commit: 'committing',
 } as const;
@@ -180,6 +180,6 @@ export function detailsOf(state: StepState): string {
   const ignored =
     state.ignored.length === 0
       ? []
-      : ['', 'Did not count:', ...state.ignored.slice(-5).map((line) => `- ${plain(line)}`)];
+      : ['', 'Ignored answers:', ...state.ignored.slice(-5).map((line) => `- ${plain(line)}`)];
   return bounded([head, '', summary, '', ...decision, ...changes, ...ignored, '', ...table]);
 }

@@ -50,7 +50,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
     case 'preflight':
       return run.call(
         'preflight',
-        `look at the files (snapshot ${base.number})`,
+        `read the files (snapshot ${base.number})`,
         {
           workspace,
           job: input.job,
@@ -68,7 +68,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
     case 'pick':
       return run.callInterruptibly(
         'pickFiles',
-        'ask which files to edit',
+        'ask the model which files to edit',
         {
           snapshot: stage.at === 'pick' ? stage.snapshot : input.job,
           regeneration: base.pickRegeneration,
@@ -123,7 +123,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
     case 'rebase':
       return run.call(
         'rebaseProposal',
-        'carry the proposal over to the files as they are now',
+        'rebase the proposal onto the current files',
         {
           workspace,
           proposal: proposalOf(state),
@@ -176,7 +176,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
       // No command: all that is left is to end the lock.
       return run.call(
         'verify',
-        'leave the workspace',
+        'unlock the workspace',
         {
           ...{ workspace, commands: [], timeout_s: 0, maxOutput_bytes: 0, files: appliedPaths(state) },
           ...{ releaseOnPass: true, remember: null, ...heldToken(state) },
@@ -186,7 +186,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
     case 'roll_back':
       return run.call(
         'rollBack',
-        'put the files back',
+        'restore the files',
         { ...owner(), workspace, applications: applied.all, ...heldToken(state) },
         (result) => ({ type: 'rolled_back', result }),
       );

@@ -72,7 +72,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
       return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(assertCurrent), request));
     },
     rollbackRecorded: async (request) => {
-      if (!isStepKey(request.stepKey)) fail('internal', `${JSON.stringify(request.stepKey)} is no step key.`);
+      if (!isStepKey(request.stepKey)) fail('internal', `${JSON.stringify(request.stepKey)} is not a step key.`);
       return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(), request));
     },
     differing: async (workspace, files) => differing({ sys, blobs }, await sys.realpath(workspace), files),
@@ -99,8 +99,8 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
 /** Requests come through histories and JSON: what names files and records is checked again. */
 const checkRequest = (request: ApplyRequest): void => {
   const { stepKey, proposalId, proposal, decision, files } = request;
-  if (!isStepKey(stepKey)) fail('internal', `${JSON.stringify(stepKey)} is no step key.`);
-  if (!Number.isSafeInteger(decision) || decision < 0) fail('internal', `${decision} is no number of a decision.`);
+  if (!isStepKey(stepKey)) fail('internal', `${JSON.stringify(stepKey)} is not a step key.`);
+  if (!Number.isSafeInteger(decision) || decision < 0) fail('internal', `${decision} is not the number of a decision.`);
   // What was reviewed is what is applied.
   if (proposalIdOf(proposal) !== proposalId)
     fail('internal', `The proposal does not have the id ${proposalId} that was approved.`);
@@ -118,11 +118,11 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
   if (await record.isReverted()) return rolledBackBefore(request);
 
   const root = await orNull(sys.realpath(workspace));
-  if (root === null) return { outcome: 'failed', problem: problem('disk', `The workspace ${workspace} is not there.`) };
+  if (root === null) return { outcome: 'failed', problem: problem('disk', `Workspace ${workspace} not found.`) };
   if (`${root}/`.startsWith(`${home}/`))
     return {
       outcome: 'failed',
-      problem: problem('home_unusable', `The workspace ${root} lies in Emend's home ${home}.`),
+      problem: problem('home_unusable', `The workspace ${root} is inside Emend's home ${home}.`),
     };
   assertCurrent();
   const held = await locks.take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
@@ -247,7 +247,7 @@ const putBack = async (
   const dir = dirname(target);
   if ((await look(sys, dir)).kind === 'absent') await ensureDir(sys, dir, 0o777);
   if (!(await isStillDirectory(sys, root, dirOf(path))))
-    fail('conflict', `${path}: a directory above it was moved or replaced by the tests.`, 'Put it back, then retry.');
+    fail('conflict', `${path}: a directory above it was moved or replaced by the tests.`, 'Restore it, then retry.');
   const seen = await look(sys, target);
   assertCurrent();
   if (seen.kind === 'directory') await rm(target, { recursive: true, force: true });

@@ -134,8 +134,8 @@ const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
     const { target } = targetPaths(plan, index);
     const notes = saved
       .filter((s) => s.path === file.path)
-      .map((s) => `; bytes saved in between and replaced since are kept as ${s.ref}`);
-    const left = (backups.get(index) ?? []).map((k) => `; what stood there is now at ${k}`);
+      .map((s) => `; bytes saved in the meantime and then replaced are kept as ${s.ref}`);
+    const left = (backups.get(index) ?? []).map((k) => `; the previous content is now at ${k}`);
     const still = await isStillDirectory(sys, plan.workspace, dirOf(file.real));
     const seen = still ? await look(sys, target) : ({ kind: 'absent' } as const);
     if (isAt(seen, file.result) && (still || file.result === null) && notes.length + left.length === 0) {

@@ -72,7 +72,7 @@ export type PathResolution = ResolvedPath | { readonly ok: false; readonly why: 
 const no = (why: string): PathResolution => ({ ok: false, why });
 const isInside = (root: string, path: string): boolean => path.startsWith(root.endsWith(sep) ? root : root + sep);
 
-/** `root` is the workspace's real path. Refusals are sentences' ends: "it leads out of the workspace". */
+/** `root` is the workspace's real path. Refusals are sentences' ends: "it is outside the workspace". */
 export const resolveInWorkspace = async (sys: Sys, root: string, path: string): Promise<PathResolution> => {
   const checked = checkPath(path);
   if (!checked.ok) return no(checked.why);
@@ -80,7 +80,7 @@ export const resolveInWorkspace = async (sys: Sys, root: string, path: string): 
   const stat = await orNull(sys.lstat(asked), ['ENOENT', 'ENOTDIR']);
   if (stat?.kind === 'symlink') {
     const real = await orNull(sys.realpath(asked), ['ENOENT', 'ENOTDIR', 'ELOOP']);
-    if (real === null) return no('it is a symbolic link that leads nowhere');
+    if (real === null) return no('it is a broken symbolic link');
     return inside(root, real, [], true);
   }
   const missing: string[] = [];
@@ -88,7 +88,7 @@ export const resolveInWorkspace = async (sys: Sys, root: string, path: string): 
     const real = await orNull(sys.realpath(dir), ['ENOENT', 'ENOTDIR']);
     if (real === null) {
       if ((await orNull(sys.lstat(dir), ['ENOENT', 'ENOTDIR'])) !== null)
-        return no(`${relative(root, dir)} is a symbolic link that leads nowhere`);
+        return no(`${relative(root, dir)} is a broken symbolic link`);
       missing.unshift(basename(dir));
       continue;
     }
@@ -99,7 +99,7 @@ export const resolveInWorkspace = async (sys: Sys, root: string, path: string): 
 };
 
 const inside = (root: string, real: string, dirs: readonly string[], viaLink: boolean): PathResolution => {
-  if (!isInside(root, real)) return no('it leads out of the workspace');
+  if (!isInside(root, real)) return no('it is outside the workspace');
   const local = (path: string) => relative(root, path).split(sep).join('/');
   const again = checkPath(local(real));
   return again.ok ? { ok: true, real: again.path, missing: dirs.map(local), viaLink } : no(again.why);

@@ -37,7 +37,7 @@ export const checkFiles = async (
       refuse(place.why);
       continue;
     }
-    if (join(root, place.real).startsWith(`${home}/`)) refuse("it lies in Emend's own home");
+    if (join(root, place.real).startsWith(`${home}/`)) refuse("it is inside Emend's home");
     const twin = places.get(place.real);
     if (twin !== undefined) refuse(`it is the same file as ${twin}`);
     places.set(place.real, file.path);

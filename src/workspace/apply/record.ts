@@ -211,7 +211,7 @@ const SEEN_WORDS = {
   absent: 'nothing',
   directory: 'a directory',
   symlink: 'a symbolic link',
-  other: 'no regular file, or one too large to edit',
+  other: 'not a regular file, or too large to edit',
 } as const;
 
 /** "expected …, found …" */

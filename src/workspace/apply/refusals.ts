@@ -31,9 +31,11 @@ export const refusalAfter = async (sys: Sys, plan: TransactionPlan, error: unkno
   const mounts = await mountPoints(sys).catch(() => new Set<string>());
   const known =
     file === undefined ? null : await refusal(sys, plan.workspace, file, { mounts, seen: new Set() }).catch(() => null);
-  const look = `the system refuses to change ${at} (${errno}). See what holds it: findmnt -T ${shellWord(at)}; lsattr -d ${shellWord(at)}; mend that`;
-  const began = `The change in ${plan.workspace} was begun and is written in part`;
-  return new ProblemError(problem('disk', `${began}: ${known ?? look}, then try again: it goes on where it stopped.`));
+  const look = `the system refuses to change ${at} (${errno}). Find the cause: findmnt -T ${shellWord(at)}; lsattr -d ${shellWord(at)}; fix it`;
+  const began = `The change in ${plan.workspace} is partly written`;
+  return new ProblemError(
+    problem('disk', `${began}: ${known ?? look}, then try again: it continues where it stopped.`),
+  );
 };
 
 const STICKY = 0o1000;

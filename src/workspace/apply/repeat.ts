@@ -54,8 +54,8 @@ const changedSince = async (sys: Sys, plan: TransactionPlan, closed: ClosedRecor
 
 const since = (file: PlannedFile, seen: Seen): string =>
   isAt(seen, file.base)
-    ? 'it was applied, and has been put back to its base since'
-    : `it was applied, and has been changed since: ${difference(file.result, seen)}`;
+    ? 'it was applied but has since been restored to its base'
+    : `it was applied but has since been changed: ${difference(file.result, seen)}`;
 
 /** A rollback was asked for before anything was written: this application must not come after it. */
 export const rolledBackBefore = ({ files }: ApplyRequest): ApplyOutcome => ({

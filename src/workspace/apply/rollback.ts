@@ -45,7 +45,7 @@ export const rollBack = async (parts: EngineParts, request: RollbackRequest): Pr
   const workspace = await sys.realpath(request.workspace);
   const held = await locks.take(workspace, stepKey, request.holder);
   if (held.outcome === 'busy')
-    return fail('busy', `Step ${shownKey(held.holder.stepKey)} holds ${workspace}; its end is waited for.`);
+    return fail('busy', `Step ${shownKey(held.holder.stepKey)} has locked ${workspace}; Emend waits for it to end.`);
   try {
     return await restore(parts, { request, workspace, held, name, applied, back });
   } finally {

@@ -185,7 +185,7 @@ export const transact = async (
   }
   return fail(
     'busy',
-    `The record ${record.name} was taken over ${APPLY_GENERATIONS} times; other attempts are at work.`,
+    `The record ${record.name} was taken over ${APPLY_GENERATIONS} times; other attempts are running.`,
   );
 };
 
@@ -220,7 +220,7 @@ const tryToCommit = async (
     }
     if ((await record.isReverted()) || !(await made.isCurrent())) {
       await revert(context, record, plan);
-      return problem('busy', `The hold on ${plan.workspace} had ended before this late attempt wrote anything.`);
+      return problem('busy', `The lock on ${plan.workspace} was released before this late attempt wrote anything.`);
     }
   } catch (error) {
     // Nobody asked for `committed`, and nobody but this attempt may: it is safe to go back even where the disk takes no verdict.

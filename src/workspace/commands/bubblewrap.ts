@@ -122,7 +122,7 @@ const fetchInto = async (place: string, env: Environment): Promise<string | null
     });
     return null;
   } catch (error) {
-    return `it could not be kept at ${place}: ${error instanceof Error ? error.message : String(error)}`;
+    return `it could not be saved at ${place}: ${error instanceof Error ? error.message : String(error)}`;
   } finally {
     await rm(partial, { recursive: true, force: true });
   }

@@ -196,7 +196,7 @@ const SUGGESTIONS: Readonly<Record<FailureKind, readonly string[]>> = {
   syntax: [
     'Read the first error: later ones often follow from it.',
     'Check brackets, quotes, indentation and types near the named line.',
-    'Look for an edit that ended too early or was put in twice.',
+    'Look for an edit that ended too early or was inserted twice.',
   ],
   test_failure: [
     'Compare what the first failing test expected with what it got.',
@@ -218,11 +218,11 @@ const SUGGESTIONS: Readonly<Record<FailureKind, readonly string[]>> = {
   ],
   timeout: [
     'Run again with a longer time limit (`testTimeout_s`).',
-    'Look for a promise that is never settled, a loop that does not end, or a server that is left open.',
+    'Look for a promise that is never settled, a loop that does not end, or a server left open.',
   ],
   permission: ['Check owner and mode of the named file.', 'Do not write outside the workspace in tests.'],
   busy: ['Run again: another process uses the port, file or device.', 'Let tests ask for a free port.'],
-  locked: ['Run again when the other process has let go of the lock.'],
+  locked: ['Run again when the other process has released the lock.'],
   unknown: ['Read the end of the output.', 'Run the command by hand in the workspace.'],
 };
 const TRANSIENT: ReadonlySet<FailureKind> = new Set(['timeout', 'busy', 'locked']);

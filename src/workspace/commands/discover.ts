@@ -76,7 +76,7 @@ function testScript(manifest: string | null): string | null {
     const script = parsed?.scripts?.test;
     return typeof script === 'string' && script.trim() !== '' ? script : null;
   } catch {
-    return null; // not ours to mend
+    return null; // not ours to fix
   }
 }
 

@@ -82,11 +82,10 @@ export const createLocalRunner = (
     const madeGit = !hadGit && (await isThere(join(real.workspace, '.git')));
     if (madeGit) await rm(join(real.workspace, '.git'), { recursive: true, force: true });
     const isOver = ended !== undefined || ran.timedOut || ran.aborted;
-    if (!told.includes('"exit-code"') && !isOver)
-      throw new Error(`the sandbox could not be made: ${ran.output.trim()}`);
+    if (!told.includes('"exit-code"') && !isOver) throw new Error(`could not create the sandbox: ${ran.output.trim()}`);
     const notes = [
-      ...(ended === undefined ? [] : [`ended by Emend: ${ended}`]),
-      ...(madeGit ? ['removed by Emend: a .git that the command made in the workspace'] : []),
+      ...(ended === undefined ? [] : [`stopped by Emend: ${ended}`]),
+      ...(madeGit ? ['removed by Emend: a .git that the command created in the workspace'] : []),
     ];
     return { ...outcome, ...(ended === undefined ? {} : { ended }), output: [outcome.output, ...notes].join('\n') };
   };

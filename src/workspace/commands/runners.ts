@@ -39,7 +39,7 @@ const SUGGESTIONS: Readonly<Record<Runner, Suggestions>> = {
   jest: {
     test_failure: [
       'Run it alone: npx jest PATH -t "NAME".',
-      'Stale snapshots are a change of behaviour to look at before `-u`.',
+      'Stale snapshots mean changed behaviour: check it before `-u`.',
     ],
     import_error: ['Check `moduleNameMapper`, `moduleFileExtensions` and `transform` in the configuration of jest.'],
     syntax: ['"Unexpected token" in a dependency: `transformIgnorePatterns` leaves it untransformed.'],
@@ -55,14 +55,14 @@ const SUGGESTIONS: Readonly<Record<Runner, Suggestions>> = {
     import_error: [
       'Check that the package is installed, has an __init__.py, and that `pythonpath` or `rootdir` is right.',
     ],
-    syntax: ['Check the file by itself: python -m py_compile PATH.'],
+    syntax: ['Check the file alone: python -m py_compile PATH.'],
     null_error: ['A fixture that returns nothing gives None.'],
   },
   go: {
     test_failure: ['Run it alone: go test ./PACKAGE -run "^NAME$" -v.'],
     import_error: ['Run go mod tidy, and check the path of the module in go.mod.'],
     syntax: ['See all of it: go vet ./...', 'An unused import or variable does not compile.'],
-    null_error: ['A map has to be made before it is written to; check a returned error before its value.'],
+    null_error: ['Create a map before writing to it; check a returned error before its value.'],
     timeout: ['See where it hangs: go test -timeout 30s prints all goroutines.'],
   },
   cargo: {
@@ -82,14 +82,14 @@ const SUGGESTIONS: Readonly<Record<Runner, Suggestions>> = {
   },
   eslint: {
     test_failure: [
-      'The rule stands at the end of the line; see its page before a comment switches it off.',
-      'npx eslint --fix PATH mends what it can.',
+      'The rule is at the end of the line; read its page before you disable it.',
+      'npx eslint --fix PATH fixes what it can.',
     ],
     syntax: ['"Parsing error" may be the parser: check `languageOptions.parser` and that the file is in the project.'],
   },
   make: {
     file_not_found: ['"No rule to make target": check the spelling of the prerequisite, or the rule that makes it.'],
-    syntax: ['"missing separator": a recipe begins with a tab, not with blanks.'],
+    syntax: ['"missing separator": a recipe starts with a tab, not with spaces.'],
     unknown: ['See what it runs: make -n TARGET.'],
   },
 };

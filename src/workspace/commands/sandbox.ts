@@ -90,7 +90,7 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
   if (homes.includes(workspace))
     fail(
       'config_invalid',
-      `${workspace} is a home directory: a sandbox could hide nothing in it.`,
+      `${workspace} is a home directory: a sandbox cannot hide anything in it.`,
       'Work in a directory below it, or set `sandbox: off`.',
     );
   const git = await gitPlaces(workspace);

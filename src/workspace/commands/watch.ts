@@ -46,7 +46,7 @@ export const watchBox = async ({ workspace }: Pick<Box, 'workspace'>, allowed: A
     const free = await freeOf(workspace);
     const written = freeAtFirst - free;
     if (written > allowed.mostWritten_mib || (free < allowed.leastFree_mib && written > allowed.leastFree_mib / 8))
-      return `it wrote ${Math.round(written)} MiB, and ${Math.round(free)} MiB of the disk are left`;
+      return `it wrote ${Math.round(written)} MiB, and ${Math.round(free)} MiB of disk space are left`;
     const inside = `/proc/${pid}/root`;
     const gone = ['ENOENT', 'ESRCH', 'EACCES', 'EINVAL', 'ENOTDIR'];
     const pids = ((await orNull(readdir(join(inside, 'proc')), gone)) ?? []).filter((name) => /^\d+$/.test(name));

@@ -78,7 +78,7 @@ export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => 
 const readJob = (path: string, typed: string): Promise<Uint8Array> =>
   readGiven(path, JOB_FILE_BYTES).catch((error: unknown) => {
     if (ABSENT.includes(errnoOf(error) ?? ''))
-      return fail('job_not_found', `There is no job file ${typed} (looked for ${path}).`);
+      return fail('job_not_found', `Job file ${typed} not found (looked for ${path}).`);
     if (!(error instanceof ProblemError))
       return fail(
         'job_not_found',
@@ -86,7 +86,7 @@ const readJob = (path: string, typed: string): Promise<Uint8Array> =>
       );
     const { code, message } = error.problem;
     return code === 'target_too_large'
-      ? fail('job_invalid', `${message}; a job file may have so many.`)
+      ? fail('job_invalid', `${message}; that is the limit for job files.`)
       : fail('job_not_found', `${typed} is not a file; expected a Markdown job file: ${message}.`);
   });
 
@@ -132,20 +132,20 @@ interface PathFault {
 const pathFault = async (workspace: string, path: string, wanted: Wanted): Promise<PathFault | null> => {
   const place = await resolveInWorkspace(realSys, workspace, path);
   if (!place.ok)
-    return { code: 'target_outside', why: `expected a file inside ${workspace}, ${path} is none: ${place.why}` };
+    return { code: 'target_outside', why: `expected a file inside ${workspace}, ${path} is not one: ${place.why}` };
   const found = await stat(join(workspace, place.real)).catch(() => null);
   if (found === null)
     return wanted === 'any'
       ? null
-      : { code: 'target_missing', why: `expected an existing file, there is no ${path} in ${workspace}` };
+      : { code: 'target_missing', why: `expected an existing file, ${path} does not exist in ${workspace}` };
   if (wanted === 'itself' && place.real !== path)
     return {
       code: 'target_not_a_file',
-      why: `expected the file itself, ${path} leads through a symbolic link to ${place.real}`,
+      why: `expected the file itself, ${path} is a symbolic link to ${place.real}`,
     };
   if (found.isFile()) return null;
   return {
     code: 'target_not_a_file',
-    why: `expected a file, ${path} is ${found.isDirectory() ? 'a directory' : 'no regular file'}`,
+    why: `expected a file, ${path} is ${found.isDirectory() ? 'a directory' : 'not a regular file'}`,
   };
 };

@@ -50,14 +50,14 @@ const findPlan = (cwd: string, typed: string): FoundPlan => {
   if (isFile(file) && isFile(inFolder))
     return fail(
       'plan_invalid',
-      `Both ${file} and ${inFolder} are there; expected one of them.`,
-      'Keep the one that is the plan and move the other away.',
+      `Both ${file} and ${inFolder} exist; expected one of them.`,
+      'Keep the plan and move the other file away.',
     );
   if (isFile(inFolder)) return at(dirname(path), stem, true);
   if (isFile(file)) return at(dirname(file), stem, false);
   const other = statSync(file, { throwIfNoEntry: false });
   const found = other === undefined ? '' : `; ${file} is ${kindOf(other)}`;
-  return fail('plan_not_found', `There is no plan ${typed} (looked for ${file} and ${inFolder}${found}).`);
+  return fail('plan_not_found', `Plan ${typed} not found (looked for ${file} and ${inFolder}${found}).`);
 };
 
 /** `…/010_demo/phase_2_core.md`, `…/010_demo/phase_2_core/` or a file in that. */
@@ -77,19 +77,19 @@ const reader =
   (path) => {
     const full = join(base, path);
     const found = lstatSync(full, { throwIfNoEntry: false });
-    if (found === undefined) return { why: `expected a file ${path}, and there is none` };
+    if (found === undefined) return { why: `expected a file ${path}, but it does not exist` };
     const inside = relative(base, realpathSync(full));
     if (inside.startsWith('..')) return { why: `expected a file of the plan's folder; ${path} is a link out of it` };
     const size = statSync(full);
     if (!size.isFile()) return { why: `expected ${path} to be a file` };
     if (size.size > PLAN_FILE_BYTES)
-      return { why: `expected at most ${PLAN_FILE_BYTES} bytes, and ${path} has ${size.size}; split the plan` };
+      return { why: `expected at most ${PLAN_FILE_BYTES} bytes, but ${path} has ${size.size}; split the plan` };
     const bytes = readGivenSync(full, PLAN_FILE_BYTES);
     try {
       const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-      return text.includes('\0') ? { why: `expected text, and ${path} holds a NUL character` } : { text };
+      return text.includes('\0') ? { why: `expected text, but ${path} contains a NUL character` } : { text };
     } catch {
-      return { why: `expected UTF-8, and ${path} is something else` };
+      return { why: `expected UTF-8, but ${path} has another encoding` };
     }
   };
 
@@ -103,7 +103,7 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
   const config = parseConfig(await readGivenText(join(workspace, 'emend.yaml'), UNREADABLE), 'emend.yaml');
   if (!config.ok) {
     const [first, ...others] = config.problems;
-    throw new ProblemsError([first ?? problem('config_invalid', 'emend.yaml cannot be read.'), ...others]);
+    throw new ProblemsError([first ?? problem('config_invalid', 'Cannot read emend.yaml.'), ...others]);
   }
   const { sign, plan, test } = config.value;
   const thresholds = plans.resolveThresholds(await thresholdSources(dirname(main), workspace, plan));

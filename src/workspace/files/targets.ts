@@ -52,16 +52,16 @@ export async function inspectTarget(
     facts = await stat(realPath);
   } catch (error) {
     const code = errnoOf(error);
-    if (code === 'ELOOP') return no('target_not_a_file', 'symbolic links lead round in a circle');
+    if (code === 'ELOOP') return no('target_not_a_file', 'symbolic links form a loop');
     if (code === 'EACCES' || code === 'EPERM') return no('disk', 'permission denied');
     if (code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'ENAMETOOLONG') throw error;
     return whyMissing(asked, realRoot, inside, no);
   }
   const target = inside(realPath);
-  if (realPath === realRoot) return no('target_not_a_file', 'it is a directory, a file was expected');
+  if (realPath === realRoot) return no('target_not_a_file', 'it is a directory, expected a file');
   if (target === null)
-    return no('target_outside', `it leads to ${realPath}, which is not inside ${realRoot} (or is git's own)`);
-  if (!facts.isFile()) return no('target_not_a_file', `it is ${kindOf(facts)}, a file was expected`);
+    return no('target_outside', `it points to ${realPath}, which is outside ${realRoot} or belongs to git`);
+  if (!facts.isFile()) return no('target_not_a_file', `it is ${kindOf(facts)}, expected a file`);
   if (maxFile_bytes !== null && facts.size > maxFile_bytes) {
     return no('target_too_large', `it has ${facts.size} bytes, at most ${maxFile_bytes} (maxFile_bytes) are edited`);
   }
@@ -84,15 +84,15 @@ async function whyMissing(
   no: (code: Problem['code'], why: string) => Result<TargetFacts>,
 ): Promise<Result<TargetFacts>> {
   const link = await lstat(asked).catch(() => null);
-  if (link?.isSymbolicLink()) return no('target_missing', 'it is a symbolic link that leads to nothing');
+  if (link?.isSymbolicLink()) return no('target_missing', 'it is a broken symbolic link');
   for (let dir = dirname(asked); ; dir = dirname(dir)) {
     const real = await realpath(dir).catch(() => null);
     if (real === null) continue;
     if (real !== realRoot && inside(real) === null)
-      return no('target_outside', `${dir} leads to ${real}, outside of ${realRoot}`);
+      return no('target_outside', `${dir} points to ${real}, outside ${realRoot}`);
     if (!(await stat(real)).isDirectory())
       return no('target_missing', `${relative(realRoot, real)} is a file, not a directory`);
-    return no('target_missing', 'there is no such file');
+    return no('target_missing', 'file not found');
   }
 }
 

@@ -41,7 +41,7 @@ export async function markReverted(root: string, name: string): Promise<void> {
     throw new ProblemError(inGit.problem);
   }
   if (await isThere(root, name)) return;
-  const note = `Emend put the files of ${name} back: a late commit of it must not be made.\n`;
+  const note = `Emend restored the files of ${name}: reject a late commit of it.\n`;
   const blob = valueOf(await gitLine(['hash-object', '-w', '--stdin'], { cwd: root, input: note }));
   const deadline = performance.now() + REVERTED_WAIT_MS;
   for (;;) {
@@ -165,7 +165,7 @@ export async function moveRef(input: {
       return elsewhere(lock, { head: tip, headRef: lock.headRef });
     }
     if ((await revertedAmong(repository.root, input.records)) !== null)
-      return { at: 'elsewhere', why: 'the files were put back meanwhile, so there is nothing to commit' };
+      return { at: 'elsewhere', why: 'the files were restored in the meantime, so there is nothing to commit' };
     if (performance.now() >= deadline)
       return { at: 'failed', problem: lockedBy(moved.problem, input.wait_ms) ?? moved.problem };
     await sleep(REF_POLL_MS);
@@ -181,8 +181,8 @@ const lockedBy = ({ message }: Problem, waited_ms: number): Problem | null => {
   if (lock === undefined) return null;
   return problem(
     'git_failed',
-    `The commit is not made: the branch is locked by ${lock}, for ${waited_ms / 1000} s at least. ` +
-      `If no git runs in this repository (one that was killed leaves it behind), type: rm ${shellWord(lock)} and then answer retry.`,
+    `No commit was made: the branch is locked by ${lock}, for ${waited_ms / 1000} s at least. ` +
+      `If no git process is running in this repository (a killed one leaves the lock behind), type: rm ${shellWord(lock)} and then answer retry.`,
   );
 };
 
@@ -210,10 +210,8 @@ export async function syncIndex(
     if (done.ok) return told;
     const locked = done.problem.message.includes('index.lock');
     if (!locked || performance.now() >= deadline) {
-      const why = locked
-        ? 'another git process holds index.lock, or left it behind when it was killed'
-        : done.problem.message;
-      return `the commit is made, but your index still has the files as they were before (${why}); when it is free: git reset -q`;
+      const why = locked ? 'another git process holds index.lock, or left it behind when killed' : done.problem.message;
+      return `the commit was made, but your index still has the old files (${why}); when it is free: git reset -q`;
     }
     await sleep(INDEX_POLL_MS);
   }
@@ -233,4 +231,4 @@ async function pending({ root, paths, parent, commit }: TreeChanges & { readonly
 }
 
 const stagedNote = (paths: readonly string[]): string =>
-  `what you had staged stays staged as it was, without this commit's change: stage ${paths.join(', ')} again before you commit`;
+  `what you had staged is unchanged and lacks this commit's change: stage ${paths.join(', ')} again before you commit`;

@@ -90,7 +90,7 @@ async function planOne(context: Context, change: Change): Promise<Planned> {
   if (result === null) return planRemoval(context, change, held);
   if (base === null) return planNew(context, change, result, held);
   if (held === undefined)
-    return { conflict: 'it was changed without being in the parent commit; add and commit it first' };
+    return { conflict: 'it was changed but is not in the parent commit; add and commit it first' };
 
   const mode = gitMode(base.mode) === gitMode(result.mode) ? held.mode : gitMode(result.mode);
   // Nothing but the mode changed: what the parent has stays, whatever the person has in their file.
@@ -110,7 +110,7 @@ async function planRemoval(context: Context, change: Change, held: Entry | undef
   if (held === undefined || change.base === null) return 'as_parent';
   const holds = await parentHolds(context, change, held, change.base);
   return holds === 'other'
-    ? { conflict: 'it was deleted, but the parent commit has other content than was deleted' }
+    ? { conflict: 'it was deleted, but its content in the parent commit differs' }
     : { entry: null };
 }
 
@@ -125,7 +125,7 @@ async function planNew(
   const id = await blobId(context.root, bytes, mode === LINK ? null : change.to, true);
   if (held === undefined) return { entry: { mode, id } };
   if (held.id === id) return { entry: { mode, id } };
-  return { conflict: 'it was made new, but the parent commit has a file of this name with other content' };
+  return { conflict: 'it was created, but the parent commit has a different file of this name' };
 }
 
 /**
@@ -149,7 +149,7 @@ const holdsBytes = async ({ blobs }: Context, { id }: Entry, base: NonNullable<C
 async function mergeOnto({ root, blobs }: Context, change: Change, held: Entry, mode: string): Promise<Planned> {
   const uncommitted = 'it had uncommitted changes before this step';
   if (change.base === null || change.result === null || !isFile(held) || mode === LINK) {
-    return { conflict: `${uncommitted} that changed what kind of file it is` };
+    return { conflict: `${uncommitted} that changed its file type` };
   }
   const [base, result] = await Promise.all([blobs.get(change.base.ref), blobs.get(change.result.ref)]);
   const parent = await blobBytes(root, held.id);

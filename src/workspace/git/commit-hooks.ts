@@ -96,7 +96,7 @@ export async function runHook(
   if (ran.output.includes("'hook' is not a git command")) {
     return problem(
       'git_failed',
-      'commit hooks are run by `git hook`, which this git does not have',
+      'commit hooks are run by `git hook`, which this git lacks',
       'Upgrade to git 2.36, or set `hooks: false`.',
     );
   }
@@ -238,7 +238,7 @@ export async function makeCommit(root: string, wanted: CommitToMake): Promise<Re
     ok: false,
     problem: problem(
       'sign_failed',
-      `Git could not sign the commit, so it is not made. ${howToSign(settings)} Then answer retry. To commit without a signature: ${unsigned}. ` +
+      `Git could not sign the commit, so no commit was made. ${howToSign(settings)} Then answer retry. To commit without a signature: ${unsigned}. ` +
         `Git says: ${made.problem.message.slice(-SIGNING_WORDS_CHARS)}`,
     ),
   };
@@ -252,7 +252,7 @@ const howToSign = (settings: ReadonlyMap<string, string>): string => {
     case 'ssh':
       return `Load the key ${named} with \`ssh-add\` into the agent that the worker knows by ${agent}.`;
     case 'x509':
-      return `Make the key ${named} usable for the worker: \`gpgsm --list-secret-keys\` must show it.`;
+      return `Make the key ${named} available to the worker: \`gpgsm --list-secret-keys\` must list it.`;
     default:
       return `Unlock the key ${named} for the worker: \`echo | gpg --sign --local-user ${key === '' ? 'KEY' : shellWord(key)} >/dev/null\`.`;
   }

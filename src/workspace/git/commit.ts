@@ -50,7 +50,7 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
       try {
         const repository = await repositoryOf(request.workspace);
         if (repository === null) {
-          const message = `${request.workspace} is not in a git repository, so there is nothing to commit to`;
+          const message = `${request.workspace} is not in a git repository, so it cannot be committed`;
           return { outcome: 'failed', problem: problem('not_a_repository', message) };
         }
         const hooks: HookSettings = {
@@ -125,7 +125,7 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   const parents = request.lock.head === null ? [] : [request.lock.head];
   const { date, sign } = request;
   const commit = valueOf(await makeCommit(root, { tree: built.tree, parents, message, settings, date, sign }));
-  if (!(await mayMove(work))) return { outcome: 'conflict', why: 'the step no longer holds the workspace' };
+  if (!(await mayMove(work))) return { outcome: 'conflict', why: 'the step no longer holds the lock of the workspace' };
   const subject = message.slice(0, message.indexOf('\n'));
   const { lock, records = [] } = request;
   const committed = await moveRef({ repository, lock, commit, subject, records, wait_ms: work.wait_ms });

@@ -21,7 +21,7 @@ const NEEDED = '2.38';
 export function checkMergeable(said: string): void {
   const found = /\d+\.\d+/.exec(said)?.[0] ?? '';
   if (!isAtLeast(found, NEEDED))
-    fail('git_too_old', `Phases that run together are merged by git ${NEEDED} or later; this is ${said.trim()}.`);
+    fail('git_too_old', `Parallel phases need git ${NEEDED} or later to be merged; this is ${said.trim()}.`);
 }
 
 /** `ours` and `theirs` are commits. Throws ProblemError `git_failed` (no common ancestor, say) or `git_too_old`. */

@@ -13,7 +13,7 @@ const WORKTREE_OUTPUT_BYTES = 16_384; // bound: Kept output of its checkout and 
 export async function planWorktree(path: string, { plan, name, workspace, base }: WorktreeWanted): Promise<Worktree> {
   const repository = await repositoryOf(workspace);
   if (repository === null)
-    return fail('not_a_repository', `${workspace} is not in a git repository, so no worktree can be made`);
+    return fail('not_a_repository', `${workspace} is not in a git repository, so no worktree can be created`);
   const { root, prefix } = repository;
   const common = valueOf(
     await gitLine(['rev-parse', '--path-format=absolute', '--git-common-dir'], { cwd: root, reading: true }),
@@ -42,7 +42,7 @@ export const tipOf = async ({ commonDir, branch }: Worktree): Promise<string | n
 export async function makeBranch(worktree: Worktree): Promise<void> {
   const { branch, base, commonDir } = worktree;
   if ((await tipOf(worktree)) !== null) return;
-  const args = ['update-ref', '-m', 'emend: a phase begins', branch, base, '0'.repeat(base.length)];
+  const args = ['update-ref', '-m', 'emend: a phase starts', branch, base, '0'.repeat(base.length)];
   const moved = await git(args, inCommon(commonDir));
   // Another attempt may have made it this moment.
   if (!moved.ok && (await tipOf(worktree)) === null) throw new ProblemError(moved.problem);

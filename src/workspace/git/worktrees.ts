@@ -65,7 +65,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     if (isTaken && wanted.again !== true)
       fail(
         'conflict',
-        `There is a branch ${planned.branch} already, which Emend did not make.`,
+        `Branch ${planned.branch} already exists and was not created by Emend.`,
         'Rename it, then retry.',
       );
     const put = await putJsonIfAbsent(sys, file(plan, name, ''), planned);
@@ -119,7 +119,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     const worktree = await asMade(recorded);
     const holder = (await isThere(join(worktree.path, '.git'))) ? await readLock(worktree.workspace) : null;
     if (holder !== null)
-      fail('busy', `Step ${holder.stepKey.slice(0, 8)} holds ${worktree.path}; its end is waited for.`);
+      fail('busy', `Step ${holder.stepKey.slice(0, 8)} has locked ${worktree.path}; Emend waits for it to end.`);
     const kept = await inGit.keepUnmerged(worktree);
     await inGit.clear(sys, recorded, inGit.ofAnyAttempt(recorded));
     await inGit.dropBranch(worktree);
@@ -130,9 +130,9 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
 
   return {
     make: (wanted, attempt = {}) =>
-      asResult(() => onDisk(`Making the worktree ${wanted.name}`, () => make(wanted, attempt))),
+      asResult(() => onDisk(`Creating the worktree ${wanted.name}`, () => make(wanted, attempt))),
     setUp: (worktree, { commands, turn_ms, sandbox, ...how }) =>
-      onDisk(`Making the worktree ${worktree.name} ready`, async () => {
+      onDisk(`Preparing the worktree ${worktree.name}`, async () => {
         const ready = file(worktree.plan, worktree.name, '.ready');
         if (await isThere(ready)) return { outcome: 'ready' };
         const turn = { wait_ms: turn_ms, work_ms: how.timeout_s * 1000, signal: how.signal };
@@ -168,7 +168,7 @@ const boxIn = (settings: SandboxSettings | 'off', workspace: string): Box | 'off
   settings === 'off' ? 'off' : { settings, workspace };
 
 const checked = (name: string): string =>
-  NAME.test(name) ? name : fail('internal', `${JSON.stringify(name)} is no name of a plan or worktree.`);
+  NAME.test(name) ? name : fail('internal', `${JSON.stringify(name)} is not the name of a plan or worktree.`);
 
 async function asResult<T>(work: () => Promise<T>): Promise<Result<T>> {
   try {

@@ -132,7 +132,7 @@ async function proposalOf(
   for (const path of changes.paths) {
     const [was, is] = [changes.parent.get(path), changes.commit.get(path)];
     if ([was, is].some((entry) => entry !== undefined && MODES[entry.mode] === undefined)) {
-      const why = `${path} is a submodule, which phases that run together cannot change; run the plan with --sequential`;
+      const why = `${path} is a submodule, which parallel phases cannot change; run the plan with --sequential`;
       return { outcome: 'failed', problem: problem('git_failed', why) };
     }
     const mode = await modeAt(join(root, path), [was, is]);

@@ -30,7 +30,7 @@ export type TakenBack =
   | Exclude<MergeOutcome, { outcome: 'merged' | 'nothing' }>;
 
 /** Names the work of taking back just these commits: a second attempt goes on with the first one's. */
-const takeBackKey = (commits: readonly string[]): string => sha256(`take back ${commits.join(' ')}`).slice(0, 32);
+const takeBackKey = (commits: readonly string[]): string => sha256(`revert ${commits.join(' ')}`).slice(0, 32);
 const refOf = (key: string): string => `refs/worktree/emend/take-back/${key}`;
 
 /** `documents`: texts to write beside, by path from the top of the repository; asked for only where no attempt was begun before. */

@@ -89,7 +89,7 @@ test('what throws in the engine is named, in either place', async () => {
     await expect(
       createEditRunner({ entry: entry(), inline_bytes }).run('answer', broken, never()),
     ).rejects.toMatchObject({
-      problem: { code: 'engine_failed', message: expect.stringContaining('reading and placing an answer') },
+      problem: { code: 'engine_failed', message: expect.stringContaining('parsing and locating an answer') },
     });
 });
 

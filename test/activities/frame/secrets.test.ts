@@ -83,7 +83,7 @@ describe('a request under `secrets`', () => {
     expect(await as('ask')).toEqual({
       paths: ['a.ts', 'b.ts'],
       message:
-        'the request would hold what looks like a secret: a.ts:2, b.ts:1, b.ts:3, the instructions, a note, or what tests said',
+        'the request would contain what looks like a secret: a.ts:2, b.ts:1, b.ts:3, the instructions, a note, or test output',
     });
   });
 

@@ -51,7 +51,7 @@ describe('targets in a submodule', () => {
     const problem = await refused('target_files: [a.txt, vendor/lib/src/b.txt]');
     expect(problem.code).toBe('target_submodule');
     expect(problem.message).toBe(
-      `job.md: commit is asked for, but these targets belong to another repository: vendor/lib/src/b.txt (of vendor/lib)`,
+      `job.md: commit is set, but these targets belong to another repository: vendor/lib/src/b.txt (of vendor/lib)`,
     );
     expect(problem.next).toContain(`--workspace '${repo.dir}/vendor/lib'`);
     expect(await choose('target_files: [vendor/lib/src/b.txt]', false)).toMatchObject({ outcome: 'targets' });

@@ -75,7 +75,7 @@ describe('the list', () => {
   });
 
   test('a run without calls says so', async () => {
-    expect(await typed([EMPTY])).toMatchObject({ exit: 0, out: expect.stringContaining('No model was called') });
+    expect(await typed([EMPTY])).toMatchObject({ exit: 0, out: expect.stringContaining('has no model calls') });
   });
 });
 
@@ -101,8 +101,8 @@ describe('one call', () => {
   });
   test.each([
     [[RUN, '3'], 'has 2 model calls, no 3'],
-    [[RUN, '0'], 'no number of a call'],
-    [[RUN, 'x'], 'no number of a call'],
+    [[RUN, '0'], 'not the number of a call'],
+    [[RUN, 'x'], 'not the number of a call'],
     [[RUN, '--prompt'], 'Which call?'],
   ])('%j is refused with what to type', async (args, says) => {
     const { exit, err } = await typed(args);

@@ -40,5 +40,5 @@ test.each([
   const path = join(dir, 'bwrap');
   if (script !== null) writeFileSync(path, `#!/bin/sh\n${script}\n`);
   if (script !== null) chmodSync(path, 0o755);
-  expect(await sandboxBy(path)).toMatchObject({ ok: false, found: `${path} ${says}`, mend: ADVICE });
+  expect(await sandboxBy(path)).toMatchObject({ ok: false, found: `${path} ${says}`, fix: ADVICE });
 });

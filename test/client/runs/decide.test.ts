@@ -56,13 +56,13 @@ describe('an answer', () => {
     expect(result).toMatchObject({
       outcome: 'sent',
       via: 'signal',
-      message: expect.stringContaining('No worker has answered yet'),
+      message: expect.stringContaining('No worker has responded yet'),
     });
     expect(server.signals).toEqual([{ name: 'decide', payload: server.updates[0] }]);
   });
 
   test.each([
-    ['with no decision', { answer: 'approve' }, 'usage', /needs the decision that you looked at/],
+    ['with no decision', { answer: 'approve' }, 'usage', /needs the id of the decision you saw/],
     ['revise without a note', { answer: 'revise' }, 'usage', /needs a note/],
     ['other without a command', { answer: 'other' }, 'usage', /needs the command/],
     ['with a note over the bound', { answer: 'skip', note: 'x'.repeat(64 * 1024 + 1) }, 'usage', /65537 bytes/],
@@ -102,7 +102,7 @@ describe('an answer', () => {
     server.close(run, { status: 'COMPLETED', result: null, message: null });
     expect(await problemOf(() => send({ answer: 'approve', decision: DECISION.id }))).toMatchObject({
       code: 'answer_not_accepted',
-      message: expect.stringContaining('not open any more'),
+      message: expect.stringContaining('no longer open'),
     });
   });
 });

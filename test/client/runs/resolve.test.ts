@@ -42,7 +42,7 @@ describe('which run is meant', () => {
     const emend = await fakeEmend(new FakeServer());
     expect(await problemOf(() => resolveRun(emend, 'abc'))).toMatchObject({
       code: 'run_unknown',
-      message: expect.stringContaining('4 or more'),
+      message: expect.stringContaining('at least the first 4'),
     });
     expect(await problemOf(() => resolveRun(emend, 'abcd'))).toMatchObject({ code: 'run_unknown' });
     expect(await problemOf(() => resolveRun(emend, '../../etc/x'))).toMatchObject({ code: 'run_unknown' });

@@ -123,15 +123,15 @@ describe('with a server', () => {
     const failing = () => {
       server.polled = async () => {
         server.polled = polled;
-        throw new ProblemError(problem('no_server', 'The Temporal server stopped answering.'));
+        throw new ProblemError(problem('no_server', 'The Temporal server stopped responding.'));
       };
       server.query = async () => {
         server.query = query;
-        throw new ProblemError(problem('no_worker', 'No worker answers.'));
+        throw new ProblemError(problem('no_worker', 'No worker is running.'));
       };
     };
     failing();
-    expect(await showRun(emend, run)).toMatchObject({ note: 'The Temporal server stopped answering.' });
+    expect(await showRun(emend, run)).toMatchObject({ note: 'The Temporal server stopped responding.' });
     failing();
     expect(await showRun(emend, run, { patience_ms: 60_000 })).toMatchObject({ source: 'run', note: null });
     expect([server.polled, server.query]).toEqual([polled, query]);

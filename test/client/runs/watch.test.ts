@@ -45,7 +45,7 @@ describe('watching a run', () => {
       seen.push(status.doing);
       return undefined;
     });
-    expect(seen).toEqual(['looking at the files', 'file 1/2: a', 'applied']);
+    expect(seen).toEqual(['reading the files', 'file 1/2: a', 'applied']);
     expect(server.queries).toEqual(['status', 'status', 'status', 'status']);
     expect(closed).toEqual({ status: 'COMPLETED', result: RESULT, message: null });
     expect(archivedRun(KEY, await emend.archive.read(KEY)).closed).toEqual(closed);
@@ -126,7 +126,7 @@ describe('watching a run', () => {
       return undefined;
     });
     expect(closed?.result).toEqual(RESULT);
-    expect(seen).toEqual(['run-1: looking at the files', 'run-2: again', 'run-2: over']);
+    expect(seen).toEqual(['run-1: reading the files', 'run-2: again', 'run-2: over']);
   });
 
   test('waiting stops at a pause, or goes through it when asked', async () => {

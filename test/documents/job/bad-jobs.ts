@@ -241,7 +241,7 @@ export const BAD_JOBS: readonly BadJob[] = [
     front: 'concurrency: 2\nlimits:\n  concurrency: 3',
     at: '2',
     key: 'concurrency',
-    says: ['once', 'here (2)', 'below `limits` (3)'],
+    says: ['once', 'here (2)', 'under `limits` (3)'],
   },
   // paths
   {

@@ -106,7 +106,7 @@ describe('emend.yaml', () => {
     });
     expect(read.tolerances).toEqual({ indent: true, counts: false });
     // Who may approve is protected, whatever is taken out.
-    expect(read.protected.slice(-4)).toEqual(['infra/**', '!package.json', '# it says who may approve', '/signers']);
+    expect(read.protected.slice(-4)).toEqual(['infra/**', '!package.json', '# it defines who may approve', '/signers']);
     expect(read).toMatchObject({
       model: 'claude-opus-4-5',
       rules: ['docs/style.md'],

@@ -39,7 +39,7 @@ describe('what a policy lets through', () => {
     ['too many files', 'max_files: 1', proposal([A, file('src/b.ts')]), ['2 files; max_files is 1']],
     ['too many lines', 'max_lines: 4', proposal([A]), ['5 changed lines; max_lines is 4']],
     ['too many in one', 'max_lines_per_file: 4', proposal([A]), ['src/a.ts: 5 changed lines; max_lines_per_file is 4']],
-    ['a new file', '', proposal([file('src/a.ts', { change: 'create' })]), ['src/a.ts: create is none of changes']],
+    ['a new file', '', proposal([file('src/a.ts', { change: 'create' })]), ['src/a.ts: create is not in changes']],
     ['a new file that may be', 'changes: [edit, create]', proposal([file('src/a.ts', { change: 'create' })]), []],
     [
       'a finding',
@@ -60,7 +60,7 @@ describe('what a policy lets through', () => {
       proposal([A], { findings: [{ ...finding, severity: 'note' }] }),
       ['src/a.ts: syntax (note): broken'],
     ],
-    ['a format', 'formats: [unified-diff]', proposal([A]), ['src/a.ts came as whole-file, none of formats']],
+    ['a format', 'formats: [unified-diff]', proposal([A]), ['src/a.ts came as whole-file, not in formats']],
     ['a tolerance', '', proposal([A], { tolerances: ['counts src/a.ts:3'] }), ['tolerance used: counts src/a.ts:3']],
     ['a tolerance that may be', 'tolerances: [counts]', proposal([A], { tolerances: ['counts src/a.ts:3'] }), []],
     ['a protected path', '', proposal([A], { mustAsk: [GUARDED] }), [GUARDED]],
@@ -74,10 +74,10 @@ describe('what a policy lets through', () => {
     [
       'one whose name begins as that of one that may be',
       'protected_paths: ["src/a.ts"]',
-      proposal([A, file('src/a.ts: git runs or obeys it')], {
-        mustAsk: ['protected path src/a.ts: git runs or obeys it: why'],
+      proposal([A, file('src/a.ts: git runs or follows it')], {
+        mustAsk: ['protected path src/a.ts: git runs or follows it: why'],
       }),
-      ['protected path src/a.ts: git runs or obeys it: why'],
+      ['protected path src/a.ts: git runs or follows it: why'],
     ],
     [
       'more reasons than are told',

@@ -90,17 +90,17 @@ describe('what emend.yaml says of protected paths', () => {
   };
 
   test.each([
-    ['protected: [infra/**]', 'infra/a.txt', '`protected` of emend.yaml lists it'],
+    ['protected: [infra/**]', 'infra/a.txt', '`protected` in emend.yaml lists it'],
     ['protected: ["!package.json"]', 'package.json', null],
-    ['protected: ["!package.json"]', 'package-lock.json', 'package managers go by it'],
+    ['protected: ["!package.json"]', 'package-lock.json', 'package managers use it'],
     ['protected: ["!.github/"]', '.github/workflows/ci.yml', null],
-    ['approvers: keys/who', 'keys/who', 'it says who may approve'],
-    ['approvers: keys/who\nprotected: ["!keys/*"]', 'keys/who', 'it says who may approve'],
-    ['approvers: "keys/[a]*.txt"', 'keys/[a]*.txt', 'it says who may approve'],
+    ['approvers: keys/who', 'keys/who', 'it defines who may approve'],
+    ['approvers: keys/who\nprotected: ["!keys/*"]', 'keys/who', 'it defines who may approve'],
+    ['approvers: "keys/[a]*.txt"', 'keys/[a]*.txt', 'it defines who may approve'],
     ['approvers: "keys/[a]*.txt"', 'keys/ab.txt', null],
-    ['rules: [docs/style.md]', 'docs/style.md', 'models and agents obey it'],
-    ['formatCommand: node tools/format.js {file}', 'tools/format.js', 'a command of emend.yaml names it'],
-    ['worktree: { setup: ./tools/setup.sh }', 'tools/setup.sh', 'a command of emend.yaml names it'],
+    ['rules: [docs/style.md]', 'docs/style.md', 'models and agents follow it'],
+    ['formatCommand: node tools/format.js {file}', 'tools/format.js', 'a command in emend.yaml uses it'],
+    ['worktree: { setup: ./tools/setup.sh }', 'tools/setup.sh', 'a command in emend.yaml uses it'],
     // Tests run what a model wrote by design; docs/configuration.md says so.
     ['test: node --check a.js', 'a.js', null],
   ])('%j: %s', (yaml, path, expected) => {
@@ -148,6 +148,6 @@ describe('files that scripts of package.json name', () => {
 
   test('the reason says which manifest', () => {
     const patterns = namedByScripts('packages/a/package.json', '{"scripts":{"a":"node run.js"}}');
-    expect(whyProtected(patterns)('packages/a/run.js')).toBe('a script of packages/a/package.json names it');
+    expect(whyProtected(patterns)('packages/a/run.js')).toBe('a script in packages/a/package.json uses it');
   });
 });

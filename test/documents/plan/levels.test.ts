@@ -59,12 +59,12 @@ describe('a phase', () => {
   });
 
   test.each([
-    [expandPhase(tree, 2, DEFAULT_THRESHOLDS), 'Phase 2 is expanded already'],
-    [expandPhase(tree, 9, DEFAULT_THRESHOLDS), 'there is no Phase 9'],
-    [expandPhase(inOneFile('### Phase 1: A\n\n'), 1, DEFAULT_THRESHOLDS), 'Phase 1 has no text that could be moved'],
+    [expandPhase(tree, 2, DEFAULT_THRESHOLDS), 'Phase 2 is already expanded'],
+    [expandPhase(tree, 9, DEFAULT_THRESHOLDS), 'Phase 9 does not exist'],
+    [expandPhase(inOneFile('### Phase 1: A\n\n'), 1, DEFAULT_THRESHOLDS), 'Phase 1 has no text to move'],
     [collapsePhase(tree, 1), 'Phase 1 is not expanded'],
     [expandStage(tree, 1, 1), 'expected Phase 1 to be expanded before its stages'],
-    [expandStage(tree, 2, 7), 'there is no Stage 7 in Phase 2'],
+    [expandStage(tree, 2, 7), 'Stage 7 in Phase 2 does not exist'],
   ])('refused %#', (change, message) => {
     expect(change).toMatchObject({ ok: false, faults: [{ message }] });
   });
@@ -83,7 +83,7 @@ describe('a phase', () => {
 
   test.each([
     ['a heading that would end the phase', '#### Stage 2', '### Stage 2', /expected headings deeper than ###/],
-    ['an open fence', '- [ ] three', '```\n- [ ] three', /would not be the same/],
+    ['an open fence', '- [ ] three', '```\n- [ ] three', /the phases would change/],
   ])('%s is refused', (_, from, to, message) => {
     const back = collapsePhase(changed(PHASE, from, to), 2);
     expect(back.ok ? '' : back.faults[0]?.message).toMatch(message);

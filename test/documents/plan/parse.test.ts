@@ -137,7 +137,7 @@ describe('headings', () => {
     '### Phase 4: [COMPLETED]',
   ])('no phase: %s', (source) => {
     expect(parsePlan(source, 'p.md').faults).toEqual([
-      { file: 'p.md', line: 1, message: 'expected a heading `### Phase N: Name`, and found none' },
+      { file: 'p.md', line: 1, message: 'expected a heading `### Phase N: Name`, found none' },
     ]);
   });
 
@@ -174,8 +174,8 @@ describe('what is wrong is told with its line, all at once', () => {
     expect(faults.map(({ line, message }) => `${line}: ${message}`).sort()).toEqual([
       '2: **Dependencies**: expected numbers like `[1, 3]`, or `[]` for none, received "soon"',
       "3: expected ###, the level of this plan's first phase, received #### before Phase 2",
-      '7: expected one **Dependencies** line, and line 5 is one already',
-      '9: expected each stage number once in a phase, and line 8 is Stage 1 already',
+      '7: expected one **Dependencies** line, but line 5 is already one',
+      '9: expected each stage number once in a phase, but line 8 is already Stage 1',
     ]);
     expect(notes.map(({ line }) => line)).toEqual([12, 10, 11]);
   });

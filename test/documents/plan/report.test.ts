@@ -43,8 +43,8 @@ describe('waves', () => {
   test('a doubled number, and who depends on it', () => {
     const { faults } = report(`${phases('[]', '[1]')}### Phase 1: again\n**Dependencies**: []\n`);
     expect(faults.map(({ line, message }) => `${line}: ${message}`)).toEqual([
-      '5: expected each number once, and line 1 is Phase 1 already',
-      '4: **Dependencies**: expected a number that is one phase, and several have 1',
+      '5: expected each number once, but line 1 is already Phase 1',
+      '4: **Dependencies**: expected a unique phase number, but several have 1',
     ]);
   });
 

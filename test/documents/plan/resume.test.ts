@@ -71,10 +71,10 @@ describe('a person is asked, with each reason', () => {
     ['it was aborted', changed({ status: 'aborted' })],
     ['it was paused', changed({ status: 'paused' })],
     ['its tests did not pass', changed({ tests_passing: false })],
-    ['its last error is not mended: bad', changed({ last_error: 'bad' })],
+    ['its last error is not fixed: bad', changed({ last_error: 'bad' })],
     ['it is 8 days old', changed({ timestamp: '2026-01-02T00:00:00Z' })],
-    ['the plan was changed since', { hash: 'other' }],
-    ['its last commit c1 is not in the branch any more', { holdsLast: false }],
+    ['the plan has changed since', { hash: 'other' }],
+    ['its last commit c1 is no longer in the branch', { holdsLast: false }],
     ['who knows', { committed: [{ id: 'p2', commit: 'c2', tests: 'pass', doubt: 'who knows' }] }],
   ])('%s', (why, change) => {
     expect(left(change)?.why).toEqual([why]);

@@ -107,7 +107,7 @@ const PARTS = [
 
 test('alone it is no plan, which is told with file and line, and with what was expected', () => {
   expect(check(inOneFile(STAGE_FILE)).faults).toEqual([
-    { file: '010_demo.md', line: 1, message: 'expected a heading `### Phase N: Name`, and found none' },
+    { file: '010_demo.md', line: 1, message: 'expected a heading `### Phase N: Name`, found none' },
   ]);
 });
 

@@ -85,7 +85,7 @@ export const treeOf = (place: PlanPlace, files: ReadonlyMap<string, string>): Pl
     place,
     (path) => {
       const text = files.get(path);
-      return text === undefined ? { why: `expected a file ${path}, and there is none` } : { text };
+      return text === undefined ? { why: `expected a file ${path}, but it does not exist` } : { text };
     },
     (path) => path,
   );

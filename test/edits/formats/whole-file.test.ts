@@ -122,7 +122,7 @@ describe('what stands round the files', () => {
   });
   test('of a marker line in a body eighty characters are shown', () => {
     const message = whyNot(read(`FILE a.ts\nFILE ${'x'.repeat(100)}\nEND FILE\n`));
-    expect(message).toContain(`The body of a.ts holds the marker line "FILE ${'x'.repeat(75)}", which`);
+    expect(message).toContain(`The body of a.ts contains the marker line "FILE ${'x'.repeat(75)}", which`);
   });
 });
 

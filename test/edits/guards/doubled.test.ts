@@ -64,7 +64,7 @@ test('the finding says which lines, and how they begin', () => {
   expect(findings([...long, ...plus(long)])).toEqual([
     {
       ...{ guard: 'doubled_block', severity: 'ask', path: 'f', lines: [6, 10] },
-      message: `Lines 6 to 10 of the new f stand twice in a row, beginning "${'w'.repeat(60)}".`,
+      message: `Lines 6 to 10 of the new f occur twice in a row, starting "${'w'.repeat(60)}".`,
     },
   ]);
 });

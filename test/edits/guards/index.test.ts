@@ -44,13 +44,13 @@ describe('findings', () => {
 
   test.each<[string, string, string, string[]]>([
     ['nothing stands before it', '#!/bin/sh\na\n', '#!/bin/bash\na\nb\n', []],
-    ['it goes', '#!/bin/sh\na\n', 'a\n', ['The #! line of f is gone.']],
-    ['another line comes for it', '#!/bin/sh\na\n', 'x\na\n', ['The #! line of f is gone.']],
+    ['it goes', '#!/bin/sh\na\n', 'a\n', ['The #! line of f was removed.']],
+    ['another line comes for it', '#!/bin/sh\na\n', 'x\na\n', ['The #! line of f was removed.']],
     [
       'two lines come before it',
       '#!/bin/sh\na\n',
       'x\ny\n#!/bin/sh\na\n',
-      ['The #! line of f is no longer the first: 2 lines stand before it.'],
+      ['The #! line of f is no longer the first: 2 lines precede it.'],
     ],
     ['there was none', 'a\n', '#!/bin/sh\na\n', []],
     ['there is none in the middle', 'a\n#!/bin/sh\n', 'a\n', []],
@@ -59,8 +59,8 @@ describe('findings', () => {
   });
   test('the #! line of a file that is emptied', () => {
     expect(messages('#!/bin/sh\n', '')).toEqual([
-      'f shrinks from 1 to 0 lines; 1 lines of it are gone.',
-      'The #! line of f is gone.',
+      'f shrinks from 1 to 0 lines; 1 of its lines were removed.',
+      'The #! line of f was removed.',
     ]);
   });
 

@@ -35,21 +35,23 @@ describe('a definition that is gone', () => {
   const MENU = 'class Menu {\n  price() {}\n  size() {}\n}\n';
 
   test('is told with its lines; what stood in it is not told again', () => {
-    expect(one(KEPT + MENU, KEPT)).toEqual(['lost_symbol ask 2-5: Menu (class, line 2 of the old a.ts) is gone.']);
+    expect(one(KEPT + MENU, KEPT)).toEqual(['lost_symbol ask 2-5: Menu (class, line 2 of the old a.ts) was removed.']);
     expect(one(MENU, MENU.replace('  price() {}\n', ''))).toEqual([
-      'lost_symbol ask 2-2: Menu.price (method, line 2 of the old a.ts) is gone.',
+      'lost_symbol ask 2-2: Menu.price (method, line 2 of the old a.ts) was removed.',
     ]);
     const nested = 'namespace N {\n  namespace M {\n    function f() {}\n  }\n}\n';
-    expect(one(KEPT + nested, KEPT)).toEqual(['lost_symbol ask 2-6: N (namespace, line 2 of the old a.ts) is gone.']);
+    expect(one(KEPT + nested, KEPT)).toEqual([
+      'lost_symbol ask 2-6: N (namespace, line 2 of the old a.ts) was removed.',
+    ]);
     expect(one(nested, 'namespace N {\n}\n')).toEqual([
-      'lost_symbol ask 2-4: N.M (namespace, line 2 of the old a.ts) is gone.',
+      'lost_symbol ask 2-4: N.M (namespace, line 2 of the old a.ts) was removed.',
     ]);
   });
 
   test('is told once where it was overloaded, and of many only so many are told', () => {
     const overloaded = 'function f(a: string): void;\nfunction f(a: number): void;\nfunction f(a: unknown) {}\n';
     expect(one(KEPT + overloaded, KEPT)).toEqual([
-      'lost_symbol ask 4-4: f (function, line 4 of the old a.ts) is gone.',
+      'lost_symbol ask 4-4: f (function, line 4 of the old a.ts) was removed.',
     ]);
     const many = each(SYNTAX_FINDINGS + 1, (i) => `function f${i}() {}`);
     expect(one(KEPT + many, KEPT).filter((line) => line.startsWith('lost_symbol'))).toHaveLength(SYNTAX_FINDINGS);
@@ -72,15 +74,15 @@ describe('a definition that is gone', () => {
   ])('named by the instructions %j: %s', (asked, isNamed) => {
     expect(one(MENU, MENU.replace('  price() {}\n', ''), asked)).toEqual([
       isNamed
-        ? 'lost_symbol note 2-2: Menu.price (method, line 2 of the old a.ts) is gone; the instructions name it.'
-        : 'lost_symbol ask 2-2: Menu.price (method, line 2 of the old a.ts) is gone.',
+        ? 'lost_symbol note 2-2: Menu.price (method, line 2 of the old a.ts) was removed; the instructions name it.'
+        : 'lost_symbol ask 2-2: Menu.price (method, line 2 of the old a.ts) was removed.',
     ]);
   });
 
   describe('and there in another file', () => {
     const f = 'function f() {}\n';
     const gone = { base: KEPT + f, result: KEPT };
-    const IS_GONE = 'lost_symbol ask 2-2: f (function, line 2 of the old a.ts) is gone.';
+    const IS_GONE = 'lost_symbol ask 2-2: f (function, line 2 of the old a.ts) was removed.';
 
     test.each<[string, Sides, string]>([
       [
@@ -107,14 +109,14 @@ describe('a definition that is gone', () => {
     const lost = (asked?: string): string[] =>
       one(`${KEPT}function f() {}\n`, KEPT + broken, asked).filter((line) => line.startsWith('lost_symbol'));
     expect(lost()).toEqual([
-      'lost_symbol ask 2-2: f (function, line 2 of the old a.ts) is gone. New syntax errors may only hide it.',
+      'lost_symbol ask 2-2: f (function, line 2 of the old a.ts) was removed. New syntax errors may merely hide it.',
     ]);
     expect(lost('remove f')).toEqual([
-      'lost_symbol note 2-2: f (function, line 2 of the old a.ts) is gone; the instructions name it.',
+      'lost_symbol note 2-2: f (function, line 2 of the old a.ts) was removed; the instructions name it.',
     ]);
     // The errors were there before.
     expect(one(`function f() {}\n${KEPT}${broken}`, KEPT + broken)).toEqual([
-      'lost_symbol ask 1-1: f (function, line 1 of the old a.ts) is gone.',
+      'lost_symbol ask 1-1: f (function, line 1 of the old a.ts) was removed.',
     ]);
   });
 });
@@ -122,7 +124,7 @@ describe('a definition that is gone', () => {
 describe('a definition that stands twice', () => {
   const f = (body: string): string => `function f() {\n  ${body};\n}\n`;
   const TWICE = (line: number): string =>
-    `doubled_block ask ${line}-${line + 2}: f is defined twice with the same head in the new a.ts: lines 1 and ${line}.`;
+    `doubled_block ask ${line}-${line + 2}: f is defined twice with the same signature in the new a.ts: lines 1 and ${line}.`;
 
   test('is told where it did not before', () => {
     expect(one(f('one()'), f('one()') + f('two()'))).toEqual([TWICE(4)]);

@@ -26,8 +26,8 @@ describe('characters that nobody sees', () => {
     ['\\u{2028}', '\u2028'],
     ['\\u{1D173}', '\u{1D173}'],
   ])('%s asks', (name, character) => {
-    expect(found('a\n', `a\nb${character}c\n`)).toEqual([`ask 2-2 Line 2 of the new f holds ${name}${HIDES}`]);
-    expect(found(null, `b${character}c\n`)).toEqual([`ask 1-1 Line 1 of the new f holds ${name}${HIDES}`]);
+    expect(found('a\n', `a\nb${character}c\n`)).toEqual([`ask 2-2 Line 2 of the new f contains ${name}${HIDES}`]);
+    expect(found(null, `b${character}c\n`)).toEqual([`ask 1-1 Line 1 of the new f contains ${name}${HIDES}`]);
   });
 
   test.each<[string, string, string, readonly string[]]>([
@@ -36,23 +36,28 @@ describe('characters that nobody sees', () => {
       'one more than the line had',
       'x\u202ey\n',
       'x\u202e\u202ez\n',
-      [`ask 1-1 Line 1 of the new f holds \\u{202E}${HIDES}`],
+      [`ask 1-1 Line 1 of the new f contains \\u{202E}${HIDES}`],
     ],
     [
       'one that stood elsewhere',
       'a\u202e\nb\nc\n',
       'a\u202e\nb\nc\u202e\n',
-      [`ask 3-3 Line 3 of the new f holds \\u{202E}${HIDES}`],
+      [`ask 3-3 Line 3 of the new f contains \\u{202E}${HIDES}`],
     ],
     ['emoji', 'a\n', '\u26a0\ufe0f \u{1F469}\u200d\u{1F4BB} 1\ufe0f\u20e3\n', []],
-    ['a selector outside emoji', 'a\n', 'let x\ufe0f = 1\n', [`ask 1-1 Line 1 of the new f holds \\u{FE0F}${HIDES}`]],
+    [
+      'a selector outside emoji',
+      'a\n',
+      'let x\ufe0f = 1\n',
+      [`ask 1-1 Line 1 of the new f contains \\u{FE0F}${HIDES}`],
+    ],
     ['a byte order mark of the file', 'a\n', '\ufeffa\nb\n', []],
     ['one that goes', 'a\u202e\n', 'a\n', []],
     [
       'several, told once',
       'a\n',
       'a\nb\u202e\u202d\nc\u202e\u2066\u2067\u2068\u2069\u200b\n',
-      [`ask 2-3 Line 2 of the new f holds \\u{202E}, \\u{202D}, \\u{2066}, \\u{2067}, \\u{2068} and 2 more${HIDES}`],
+      [`ask 2-3 Line 2 of the new f contains \\u{202E}, \\u{202D}, \\u{2066}, \\u{2067}, \\u{2068} and 2 more${HIDES}`],
     ],
   ])('%s', (_, base, result, expected) => {
     expect(found(base, result)).toEqual(expected);
@@ -60,7 +65,7 @@ describe('characters that nobody sees', () => {
 
   test('a name that a file gets', () => {
     expect(found(null, 'a\n', 'src/\u202ea.ts')).toEqual([
-      `ask name The name of the new src/\u202ea.ts holds \\u{202E}${HIDES}`,
+      `ask name The name of the new src/\u202ea.ts contains \\u{202E}${HIDES}`,
     ]);
     expect(found('a\n', 'b\n', 'src/\u202ea.ts')).toEqual([]);
   });
@@ -68,7 +73,7 @@ describe('characters that nobody sees', () => {
 
 describe('identifiers of mixed scripts', () => {
   const mixed = (word: string): string =>
-    `ask 1-1 Line 1 of the new f holds ${JSON.stringify(word)}: letters of different scripts in one word.`;
+    `ask 1-1 Line 1 of the new f contains ${JSON.stringify(word)}: letters of different scripts in one word.`;
   test.each([
     'p\u0430ss', // Cyrillic a
     'scop\u0435_id',
@@ -105,13 +110,13 @@ describe('identifiers of mixed scripts', () => {
   test('five are told, and a name counts, too', () => {
     const words = ['\u0430', '\u0435', '\u043e', '\u0440', '\u0441', '\u0445'].map((letter) => `a${letter}`);
     expect(found('a\n', `${words.join(' ')}\n`)).toEqual([
-      `ask 1-1 Line 1 of the new f holds ${words
+      `ask 1-1 Line 1 of the new f contains ${words
         .slice(0, 5)
         .map((word) => JSON.stringify(word))
         .join(', ')} and 1 more: letters of different scripts in one word.`,
     ]);
     expect(found(null, 'a\n', 'p\u0430ss.ts')).toEqual([
-      'ask name The name of the new p\u0430ss.ts holds "p\u0430ss": letters of different scripts in one word.',
+      'ask name The name of the new p\u0430ss.ts contains "p\u0430ss": letters of different scripts in one word.',
     ]);
   });
 });

@@ -143,13 +143,13 @@ describe('in new text', () => {
         code: 'elision',
         path: 'f',
         message:
-          'Line 2 of the new f ("# ... existing code") stands where more of the file was (9 lines fewer). Send the text itself, not a note that it stays.',
+          'Line 2 of the new f ("# ... existing code") replaces part of the file (9 lines fewer). Send the text itself, not a placeholder.',
       },
     ]);
     const long = `[${' '.repeat(50)}... existing ${'w'.repeat(60)}]`;
     expect(reasonsOf(long, true)).toMatchObject([
       {
-        message: `Line 2 of the new f (${JSON.stringify(long.slice(0, 100))}) reads as if text were left out. Send the text itself, not a note that it stays.`,
+        message: `Line 2 of the new f (${JSON.stringify(long.slice(0, 100))}) reads as if text were omitted. Send the text itself, not a placeholder.`,
       },
     ]);
   });

@@ -19,7 +19,7 @@ test.each<[string, string[], number, object | null]>([
   ],
   ['line end', ['function a() {\r', '  return 1;'], 1, { index: 0, dimension: 'line end' }],
   ['case', ['Function b() {', '\treturn 2;'], 5, { dimension: 'letter case' }],
-  ['a no-break space', ['function b() {', '\treturn\u00a02;'], 5, { dimension: 'spaces that are no blanks' }],
+  ['a no-break space', ['function b() {', '\treturn\u00a02;'], 5, { dimension: 'non-ASCII spaces' }],
   ['text', ['function b() {', '\treturn 3;', '}'], 5, { index: 1, dimension: 'text' }],
   ['end of file', ['\treturn 2;', '}', 'more'], 6, { index: 2, found: null, dimension: 'end of file' }],
   ['everything stands there', ['function b() {'], 5, null],
@@ -31,8 +31,8 @@ test.each<[string, string[], number, object | null]>([
 });
 
 test.each([
-  ['a\u00a0b', 'a b', 'spaces that are no blanks (the answer has U+00A0)'],
-  ['a b', 'a\u202fb\u200b', 'spaces that are no blanks (the file has U+202F, U+200B)'],
+  ['a\u00a0b', 'a b', 'non-ASCII spaces (the answer has U+00A0)'],
+  ['a b', 'a\u202fb\u200b', 'non-ASCII spaces (the file has U+202F, U+200B)'],
   ['say("x")', 'say(“x”)', 'look-alike characters (the file has U+201C (“), U+201D (”))'],
   ['“x”', '"x" ', 'look-alike characters (the answer has U+201C (“), U+201D (”))'],
   ['Say("x")', 'say(“x")', 'letter case and look-alike characters (the file has U+201C (“))'],
@@ -44,7 +44,7 @@ test.each([
   [
     'a b c d e f',
     'a\u00a0b\u2002c\u2003d\u2009e\u202ff',
-    'spaces that are no blanks (the file has U+00A0, U+2002, U+2003, U+2009)',
+    'non-ASCII spaces (the file has U+00A0, U+2002, U+2003, U+2009)',
   ],
 ])('%j against %j differs in %s', (expected, found, words) => {
   expect(differs(expected, found)).toBe(words);
@@ -91,7 +91,7 @@ test('a place past the end is told', () => {
   expect(describeNearest(nearest(text, ['\treturn 2;', '{']))).toBe(
     'The nearest place is line 6; line 7 differs in text: expected "{", found "}".',
   );
-  expect(describeNearest(nearest(text, ['}'], 7))).toBe('It stands at line 7.');
+  expect(describeNearest(nearest(text, ['}'], 7))).toBe('It is at line 7.');
   expect(describeNearest(nearest(['}'], ['}', '“']))).toMatch(/line 2 differs in end of file: .*, the file ends\.$/);
   expect(describeNearest(nearest(['say "x"'], ['say “x"']))).toContain(
     'differs in look-alike characters (the answer has',
@@ -100,10 +100,10 @@ test('a place past the end is told', () => {
 
 test('lines to be copied, with their numbers: up to 30 of 300 characters', () => {
   expect(copyOf(nearest(text, ['function b() {']))).toEqual({
-    copy: 'Line 5 of the file, to be copied:\nfunction b() {',
+    copy: 'Line 5 of the file, to copy:\nfunction b() {',
   });
   expect(copyOf(nearest(text, ['function b() {', '\treturn 3;']))).toEqual({
-    copy: 'Lines 5 to 6 of the file, to be copied:\nfunction b() {\n\treturn 2;',
+    copy: 'Lines 5 to 6 of the file, to copy:\nfunction b() {\n\treturn 2;',
   });
   const copied = (lines: string[]): number => nearest(lines, lines)?.lines.length ?? -1;
   expect(copied(new Array<string>(30).fill('x'.repeat(300)))).toBe(30);
@@ -136,7 +136,7 @@ test('one changed line is found by likeness, nothing alike is said', () => {
 test('a word of a line is told with the whole line, to be copied', () => {
   const json = ['{', '  "port": 8080,', '  "timeout": 30', '}'];
   expect(describeNearest(nearest(json, ['timeout']))).toBe(
-    '`timeout` is only a part of line 3, and whole lines are wanted. The whole line 3 is `  "timeout": 30`.',
+    '`timeout` is only part of line 3; whole lines are required. The whole line 3 is `  "timeout": 30`.',
   );
   expect(describeNearest(nearest(['a\tbig word'], ['big']))).toContain('The whole line 1 is "a\\tbig word".');
   expect(nearest(json, ['t'])).toBeNull();

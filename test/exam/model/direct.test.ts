@@ -11,7 +11,7 @@ const block = (find: string, replace: string): string =>
 
 const asked = (first: string, second: string) =>
   withRehearsal(
-    [rule(second, { name: 'second', match: { contains: 'FIND stands nowhere' } }), rule(first)],
+    [rule(second, { name: 'second', match: { contains: 'FIND does not occur' } }), rule(first)],
     async (rehearsal) => {
       if (task === undefined) throw new Error('no task 001_add');
       const options = { model: modelAt(rehearsal.url), name: 'm', format: 'search-replace', regeneration: 0 } as const;

@@ -137,7 +137,7 @@ during('silence while it is loading, longer than is waited for', async () => {
   });
 });
 
-during('doctor says num_ctx, and what to write where Emend counts on more', async () => {
+during('doctor says num_ctx, and what to write where Emend expects more', async () => {
   writeFileSync(join(dir, 'emend.yaml'), `models: { ${LONG_NAME}: { maxOutput_tokens: 64 } }\n`);
   const io = fakeIo({ env: { ANTHROPIC_BASE_URL: url }, cwd: dir });
   expect(await doctorModel(io, LONG_NAME, {})).toBe(7);

@@ -23,7 +23,7 @@ test.each<[string, unknown, ActivityName, string, RegExp]>([
     timeout('SCHEDULE_TO_START'),
     'proposeEdit',
     'model_unavailable',
-    /no worker takes model calls/,
+    /no worker accepts model calls/,
   ],
   ['a host activity out of time', timeout('START_TO_CLOSE'), 'buildProposal', 'engine_failed', /START_TO_CLOSE/],
   ['a host activity without heartbeats', timeout('HEARTBEAT'), 'verify', 'engine_failed', /HEARTBEAT/],

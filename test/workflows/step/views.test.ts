@@ -152,8 +152,8 @@ describe('status', () => {
     said.add(statusOf(driver.state).doing);
     expect([...said].sort()).toEqual(
       [
-        'looking at the files',
-        'asking which files to edit',
+        'reading the files',
+        'asking the model which files to edit',
         'writing a brief for all files',
         'choosing the next file',
         'building the proposal',
@@ -161,8 +161,8 @@ describe('status', () => {
         'waiting for a decision: approval',
         'waiting for a decision: conflict',
         'applying',
-        'waiting for another step to leave the workspace',
-        'carrying the proposal over to the files as they are now',
+        'waiting for another step to unlock the workspace',
+        'rebasing the proposal onto the current files',
         'running npm test && npm run lint',
         'rolling back',
         'skipped',

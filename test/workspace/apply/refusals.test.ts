@@ -60,7 +60,7 @@ test.each(['EPERM', 'EBUSY'])(
     expect(sys.fired()).toBeGreaterThan(1);
     expect(message).toContain(`refuses to change ${scene.at('a.txt')} (${errno})`);
     expect(message).toContain(`lsattr -d '${scene.at('a.txt')}'`);
-    expect(message).toContain('goes on where it stopped');
+    expect(message).toContain('continues where it stopped');
     expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
     expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['new']);
     scene.remove();

@@ -249,7 +249,7 @@ describe('suggestions of the runner', () => {
     ['go', GO, 'go test ./PACKAGE -run'],
     ['cargo', CARGO, 'cargo test NAME'],
     ['tsc', TSC, 'npx tsc --noEmit'],
-    ['eslint', ESLINT, 'The rule stands at the end'],
+    ['eslint', ESLINT, 'The rule is at the end'],
     ['make', "make: *** No rule to make target 'x', needed by 'all'.  Stop.\n", 'No rule to make target'],
     ['jest under make', `${JEST}make: *** [Makefile:2: test] Error 1\n`, 'npx jest PATH -t'],
   ])('%s comes before what is said of every runner', (_name, output, command) => {

@@ -57,7 +57,7 @@ describeIf(found.works, whyNone)('what is used up', () => {
     const eat = `node -e 'const a=[];setInterval(()=>a.push(Buffer.alloc(4e6,1)),5)'`;
     const ran = await run(`${eat} & ${eat} & wait`, { allowed: { allowed: { memory_mib: 300 } } });
     expect(ran.ended).toMatch(/MiB of memory; `memory_mib` allows 300/);
-    expect(ran.output).toContain('ended by Emend');
+    expect(ran.output).toContain('stopped by Emend');
     expect(ran.seconds).toBeLessThan(ENDED_S);
   });
 

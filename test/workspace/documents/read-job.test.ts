@@ -70,7 +70,7 @@ describe('what is wrong with a job', () => {
       'config_invalid',
     ]);
     expect(problems[0]?.message).toMatch(
-      /^job\.md:3: target_files: expected an existing file, there is no src\/gone\.ts in /,
+      /^job\.md:3: target_files: expected an existing file, src\/gone\.ts does not exist in /,
     );
     expect(problems[3]?.message).toMatch(/approvall/);
     expect(await readdir(dir)).toEqual(before);
@@ -105,7 +105,7 @@ describe('what is wrong with a job', () => {
       { code: 'target_missing', message: expect.stringContaining('bad.md:3: delete_files: ') },
       {
         code: 'target_not_a_file',
-        message: 'bad.md:4: delete_files: expected the file itself, link.ts leads through a symbolic link to old.ts',
+        message: 'bad.md:4: delete_files: expected the file itself, link.ts is a symbolic link to old.ts',
       },
     ]);
   });

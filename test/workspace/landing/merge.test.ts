@@ -182,7 +182,7 @@ describe('what stands against it', () => {
   test('an old git is told so', () => {
     expect(() => {
       checkMergeable('git version 2.37.9');
-    }).toThrow(/git 2\.38 or later; this is git version 2\.37\.9/);
+    }).toThrow(/git 2\.38 or later to be merged; this is git version 2\.37\.9/);
     checkMergeable('git version 2.38.0');
     checkMergeable('git version 3.0.1 (Apple Git-1)');
   });
@@ -250,7 +250,7 @@ test('an attempt that stood still, wherever it did, fails to be tried again; the
   for (let at = 1; ; at++) {
     let checks = 0;
     const outcome = await attempt(() => {
-      if (++checks === at) fail('busy', 'This attempt stood still for 4000 ms: another may have taken its place.');
+      if (++checks === at) fail('busy', 'This attempt was suspended for 4000 ms: another may have replaced it.');
     }).catch((error: unknown) => error);
     if (checks < at) {
       expect(outcome).toMatchObject({ outcome: 'merged' });
@@ -272,7 +272,7 @@ test('an attempt that stood still while another merged, and takes the lock when 
   for (const at of [1, 2]) {
     let checks = 0;
     const late = () => {
-      if (++checks >= at) fail('busy', 'This attempt stood still for 4000 ms: another may have taken its place.');
+      if (++checks >= at) fail('busy', 'This attempt was suspended for 4000 ms: another may have replaced it.');
     };
     expect(await merge(theirs, { late })).toMatchObject({ outcome: 'failed', problem: { code: 'busy' } });
     expect({ at, checks, lock: await engine.readLock(repo.dir) }).toEqual({ at, checks: at, lock: null });

@@ -57,7 +57,7 @@ class Planner {
     const { text } = found.file;
     const refuse = (code: string, message: string, of = path): Reason[] => [{ code, path: of, index, message }];
     const twice = (of: string): Reason[] =>
-      refuse('file_twice', `${of} comes twice in the patch. Put all its chunks under one header.`, of);
+      refuse('file_twice', `${of} appears twice in the patch. Put all its chunks under one header.`, of);
     if (this.#taken.has(path)) return twice(path);
     this.#taken.add(path);
     if (kind === 'add') {
@@ -145,7 +145,7 @@ class ChunkLocator {
       const quote = JSON.stringify(text.slice(0, 120));
       if (at === undefined) return `No line of the file is ${quote}, which \`@@\` names. Quote a whole line.`;
       if (others.length > 0)
-        return `Several lines of the file are ${quote}, which \`@@\` names. Name one that stands once.`;
+        return `Several lines of the file are ${quote}, which \`@@\` names. Name one that occurs once.`;
       below = Math.max(below, at);
     }
     return below;
@@ -153,4 +153,4 @@ class ChunkLocator {
 }
 
 const NO_CONTEXT =
-  'It only adds lines and quotes none of the file. Add at least one unchanged line before or after them.';
+  'It only adds lines and quotes no line of the file. Add at least one unchanged line before or after them.';

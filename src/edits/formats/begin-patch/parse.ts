@@ -62,10 +62,10 @@ export class PatchReader extends AnswerReader {
   }
 
   #none(): Reading {
-    return this.invalid('no_edits', 'The answer holds no line `*** Begin Patch`.');
+    return this.invalid('no_edits', 'The answer has no line `*** Begin Patch`.');
   }
   #stray(open = this.isLast): Reading {
-    const rule = 'Every line starts with a blank, `+`, `-` or `@@`.';
+    const rule = 'Every line starts with a space, `+`, `-` or `@@`.';
     return this.invalid('stray_line', `${this.said()}, belongs to no chunk. ${rule}`, open);
   }
 
@@ -94,7 +94,7 @@ export class PatchReader extends AnswerReader {
       kind === 'add' ? chunk.lines.some((l) => l.sign !== '+') || chunk.above.length > 0 : chunk.lines.length === 0,
     );
     if (wrong !== undefined) {
-      const why = kind === 'add' ? 'adds a file, so each of its lines starts with `+`' : 'has no lines';
+      const why = kind === 'add' ? 'adds a file, so each of its lines must start with `+`' : 'has no lines';
       return this.invalid('stray_line', `The chunk at line ${wrong.answerLine} of the answer ${why}.`);
     }
     for (const [i, chunk] of chunks.entries()) chunk.index = this.edits + i;

@@ -135,7 +135,7 @@ export class BlockApplier {
     if (loose !== null) return loose;
     const present = this.#present({ find, replace });
     if (present === null) return this.#absent(find, block.hint);
-    const message = `${this.#words.find} stands nowhere, and REPLACE is there already.`;
+    const message = `${this.#words.find} does not occur, but REPLACE does.`;
     const unsure = present === 'made' || this.#known ? {} : { absent: say.presentUnsure(this.#words.find) };
     return { kind: 'skipped', code: 'already_present', message, ...unsure };
   }
@@ -201,7 +201,7 @@ export class BlockApplier {
     const place = placeElided(this.#texts(), parts);
     if (place === 'none') return null;
     if (place === 'several') return say.refused('find_repeated', say.elidedTwice(this.#words));
-    if (replace.some(isElided)) return say.refused('elision', 'REPLACE leaves lines out. Send all of its lines.');
+    if (replace.some(isElided)) return say.refused('elision', 'REPLACE omits lines. Send all of its lines.');
     const nodes = [...this.#chain].slice(place.head, place.tail + parts.tail.length);
     const texts = nodes.map((node) => this.#chain.textOf(node));
     return this.#change(nodes[0] ?? 0, texts, replace, { tolerances: ['elision'] });

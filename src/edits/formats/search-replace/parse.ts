@@ -36,7 +36,7 @@ abstract class BlockReader extends AnswerReader {
   protected override atEnd(): Reading | null {
     const fault = super.atEnd();
     if (fault !== null || this.edits > 0) return fault;
-    return this.invalid('no_edits', `The answer holds no block: no line ${this.none}.`);
+    return this.invalid('no_edits', `The answer contains no block: no line ${this.none}.`);
   }
 
   /** Adds the block that begins at the present line; its text is [from, end), divided at one of `dividers`. */
@@ -141,15 +141,15 @@ export class FindReader extends BlockReader {
   }
 
   #astray(): Reading {
-    const message = `${this.said()}, stands outside of every block.`;
+    const message = `${this.said()}, is outside every block.`;
     if (this.blocks.length === 0 || this.#nonce !== undefined) return this.broken('stray_line', message);
     return this.#ambiguous(`${message} The END before it may have been a line of the text.`);
   }
   #inBody(at: number): Reading {
-    return this.#ambiguous(`${this.said(at)}, stands inside a block and looks like a marker.`);
+    return this.#ambiguous(`${this.said(at)}, is inside a block and looks like a marker.`);
   }
   #ambiguous(what: string): Reading {
-    const message = `${what} It is not clear where the block ends. Choose FIND and REPLACE so that no such line is in them, and close every block.`;
+    const message = `${what} It is not clear where the block ends. Choose FIND and REPLACE without such lines, and close every block.`;
     return { kind: 'refused', reasons: [{ code: 'marker_in_body', index: this.blocks.length, message }] };
   }
 }
@@ -177,7 +177,7 @@ export class SearchReader extends BlockReader {
     if (STRAY.test(line) || CLOSE.test(line))
       return this.invalid(
         'stray_line',
-        `Line ${this.at + 1} of the answer, ${line.trim()}, belongs to no block that is open.`,
+        `Line ${this.at + 1} of the answer, ${line.trim()}, does not belong to an open block.`,
       );
     if (OPEN.test(line)) return this.#block();
     const named = namedPath(line, this.context.files);
@@ -214,7 +214,7 @@ export class SearchReader extends BlockReader {
     if (dividers.length > DIVIDERS)
       return this.invalid(
         'stray_line',
-        `${block} holds ${dividers.length} lines \`=======\`; which of them divides it cannot be told.`,
+        `${block} contains ${dividers.length} lines \`=======\`; it is not clear which one divides it.`,
       );
     this.add({ path: this.path, hint }, from, dividers, end);
     return null;

@@ -47,43 +47,42 @@ export const wordsFor = (path: string, words: BlockText): BlockText =>
 export const strayReason = ({ find, stray }: BlockText, reading: BlockReading): string | null => {
   const line = reading.replace.find((text) => stray?.test(text) === true && !reading.find.includes(text));
   if (line === undefined) return null;
-  return `REPLACE holds the line ${quoted(line, 100)}, which is a marker of a block. Send it without that line, and ${find} and REPLACE of each change in a block of their own.`;
+  return `REPLACE contains the line ${quoted(line, 100)}, which is a marker of a block. Send it without that line, and ${find} and REPLACE of each change in a block of their own.`;
 };
 
 export const NUMBER_IS_REPORTED =
-  'Only a line number tells which is meant, and the file may have changed since it was shown. Add lines before or after until it stands in one place.';
-export const PART_STANDS_ONCE =
-  'A part of a line must stand once in the file. Send whole lines, exactly as the file has them.';
+  'Only a line number identifies the place, and the file may have changed since it was shown. Add lines before or after until it occurs in one place.';
+export const PART_STANDS_ONCE = 'Part of a line must occur once in the file. Send whole lines, exactly as in the file.';
 
-const wholeLines = (find: string): string => `${find} as whole lines, exactly as the file has them`;
+const wholeLines = (find: string): string => `${find} as whole lines, exactly as in the file`;
 
 export const unclearDivider = ({ find, divider }: BlockText): string =>
-  `A line \`${divider}\` stands in it more than once, and it is not clear which one is the marker. Choose ${find} and REPLACE so that no such line is in them.`;
+  `A line \`${divider}\` occurs in it more than once, and it is not clear which one is the marker. Choose ${find} and REPLACE without such lines.`;
 export const fileExists = ({ find }: BlockText): string =>
   `${find} is empty, which creates a file, but the file exists. Put lines of the file into ${find}.`;
 export const unshiftable = ({ find }: BlockText): string =>
-  `${find} stands in the file in another indentation, and a new line of REPLACE does not have the indentation that goes. Send both as the file is indented.`;
+  `${find} occurs in the file with different indentation, and a new line of REPLACE does not have the indentation to remove. Send both with the indentation of the file.`;
 export const elidedTwice = ({ find }: BlockText): string =>
-  `The two parts of ${find} round the line that stands for others fit in several places. Send ${find} without leaving lines out.`;
+  `The two parts of ${find} around the elision match in several places. Send ${find} without omitting lines.`;
 export const onEarlier = ({ find }: BlockText): string =>
-  `${find} needs text that an earlier block made. Write ${find} from the file as it was shown, and join the two blocks.`;
+  `${find} needs text that an earlier block wrote. Write ${find} from the file as it was shown, and join the two blocks.`;
 export const sameReason = (find: string): string => `${find} and REPLACE are the same`;
 export const sameAndAbsent = (find: string): string =>
-  `${sameReason(find)}, and ${find} stands nowhere in the file, so that the answer may have been made for another state of it. Leave this block out if nothing is to change here, else send ${wholeLines(find)}.`;
+  `${sameReason(find)}, and ${find} does not occur in the file, so the answer may be for another version of it. Omit this block if nothing should change here, else send ${wholeLines(find)}.`;
 export const presentUnsure = (find: string): string =>
-  `${find} stands nowhere in the file. REPLACE does, but other blocks were not done yet, so that it may have stood there before. Leave this block out if it is done, else send ${wholeLines(find)}.`;
+  `${find} does not occur in the file. REPLACE does, but other blocks are not applied yet, so it may have been there before. Omit this block if it is done, else send ${wholeLines(find)}.`;
 
-/** `origins`: 0-based lines of the base, -1 in text that an earlier block made. */
+/** `origins`: 0-based lines of the base, -1 in text that an earlier block wrote. */
 export const repeated = (
   { find, hint }: BlockText,
   origins: readonly number[],
   more: boolean,
-  remedy = `Add lines before or after until it stands in one place, or say which with \`${hint}\`.`,
+  remedy = `Add lines before or after until it occurs in one place, or choose one with \`${hint}\`.`,
 ): BlockOutcome => {
   const base = origins.flatMap((origin) => (origin < 0 ? [] : [origin + 1])).join(', ');
-  const made = origins.includes(-1) ? `${base === '' ? '' : ', and '}in text that an earlier block made` : '';
+  const made = origins.includes(-1) ? `${base === '' ? '' : ', and '}in text that an earlier block wrote` : '';
   const where = `${base === '' ? '' : `at lines ${base}`}${made}${more ? ' and more' : ''}`;
-  return refused('find_repeated', `${find} stands in several places: ${where}. ${remedy}`);
+  return refused('find_repeated', `${find} occurs in several places: ${where}. ${remedy}`);
 };
 
 export interface Sought {
@@ -100,11 +99,11 @@ export const absent = (
   const send = `Send ${wholeLines(find)}.`;
   const elided = lines.find(isElided);
   if (elided !== undefined) {
-    const message = `${find} leaves lines out: ${quoted(elided.trim(), 100)} stands for them, and the file has no such line there. ${send}`;
+    const message = `${find} omits lines: ${quoted(elided.trim(), 100)} stands for them, but the file has no such line there. ${send}`;
     return refused('elision', message);
   }
-  const numbers = changed ? ' (Lines are counted as the blocks before left the file.)' : '';
+  const numbers = changed ? ' (Lines are counted after the preceding blocks.)' : '';
   const near = nearest(text, lines, hint);
-  const message = `${find} stands nowhere in the file. ${describeNearest(near)}${numbers} ${send}`;
+  const message = `${find} does not occur in the file. ${describeNearest(near)}${numbers} ${send}`;
   return { ...refused('find_absent', message), ...copyOf(near) };
 };

@@ -69,7 +69,8 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
   for (const [path, { file, operations: own }] of byPath) {
     const lines = file.text === null ? NO_LINES : indexOf(file.text);
     const marked = marksTabs(lines) && own.some(quotesTabMark);
-    if (marked) notes.push({ code: 'tab_marks', path, message: 'Marks of shown tabs were taken off the answer.' });
+    if (marked)
+      notes.push({ code: 'tab_marks', path, message: 'Tab marks from the listing were removed from the answer.' });
     const plain = marked ? own.map((operation) => withLines(operation, withoutTabMarks)) : own;
     const placed: Placed[] = [];
     const said = file.hasBom ? plain.map((op) => withLines(op, withoutBom)) : plain;
@@ -91,7 +92,7 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
     if (reasons.length === 0) plans.push({ kind: 'lines', path, changes: compose(placed) });
   }
   if (reasons.length > 0) return { kind: 'refused', reasons };
-  if (operations.length === 0) return invalid('no_edits', 'The answer holds no operation, and no `reason` for that.');
+  if (operations.length === 0) return invalid('no_edits', 'The answer contains no operation and no `reason`.');
   return { kind: 'plans', plans, tolerances, notes, ...(summary === null ? {} : { summary }) };
 };
 
@@ -112,7 +113,7 @@ const outside = (placed: Placed, file: OfferedFile, count: number, path: string)
   const [first, last] = region;
   const atEnd = from === count && last === count && operation.type !== 'prepend';
   const ok = from === to ? (first <= from + 1 && from + 1 <= last) || atEnd : first <= from + 1 && to <= last;
-  const why = `lies outside of lines ${first} to ${last}, the part that this call is for. Leave it to the call for that part.`;
+  const why = `is outside lines ${first} to ${last}, the part of this call. Leave it to the call for that part.`;
   return ok ? null : unseenLines(placed, path, why);
 };
 
@@ -155,7 +156,7 @@ const findOverlaps = (placed: readonly Placed[], path: string): Reason[] => {
         code: 'overlap',
         path,
         index: second,
-        message: `The ${next.operation.type} at line ${next.from + 1} overlaps operation ${first + 1} (lines ${held.from + 1} to ${held.to}) in ${path}. Say both changes in one operation.`,
+        message: `The ${next.operation.type} at line ${next.from + 1} overlaps operation ${first + 1} (lines ${held.from + 1} to ${held.to}) in ${path}. Combine both changes in one operation.`,
       });
     }
     if (held === null || next.to > held.to) held = next;

@@ -51,7 +51,7 @@ export class OperationLocator {
     const limit = operation.type === 'insert' ? lines.length + 1 : lines.length;
     if (last > lines.length) {
       const named = claim.length > 1 ? `lines ${claim.from + 1} to ${last}` : `line ${Math.max(last, claim.from + 1)}`;
-      const message = `The ${operation.type} names ${named}; ${path} has ${lines.length} lines, so the last that may be named is ${limit}.`;
+      const message = `The ${operation.type} names ${named}; ${path} has ${lines.length} lines, so the last line you can name is ${limit}.`;
       return { code: 'out_of_range', message };
     }
     const allowed = (name: Tolerance): boolean => toleranceOn(name, this.#options.tolerances);
@@ -89,13 +89,13 @@ export class OperationLocator {
   #doubt(claim: Claim): string | null {
     if (claim.bareEnds) {
       const example = checkAt(this.#lines, claim.from + 1) ?? 'k3f';
-      return `by its bare number. Quote the check of the listing (for example "${claim.from + 1}:${example}"), at both ends of a range.`;
+      return `by number only. Quote the check from the listing (for example "${claim.from + 1}:${example}"), at both ends of a range.`;
     }
     if (this.#known) return null;
     if (!claim.held)
-      return 'and quotes one end of its range only, so the other is a bare number. Quote the checks of the listing at both ends.';
+      return 'and quotes only one end of its range, so the other is only a number. Quote the checks from the listing at both ends.';
     if (!this.#finder.isRepeated(claim)) return null;
-    return 'and quotes text that stands in other places too, so only the number tells which, and the file may have changed since it was shown. Quote more adjacent lines in `context_before` and `context_after`, until they stand in one place.';
+    return 'and quotes text that also occurs elsewhere, so only the number identifies the line, and the file may have changed since it was shown. Quote more adjacent lines in `context_before` and `context_after`, until they occur in one place.';
   }
 }
 
@@ -107,9 +107,9 @@ const mismatch = (claim: Claim, { type }: Operation, lines: LineIndex, drifted: 
   const places = drifted.map((from) => from + 1);
   const repeated =
     places.length > 1
-      ? ` What it quotes stands in more than one other place, for example at lines ${places.join(' and ')}.`
+      ? ` What it quotes occurs in more than one other place, for example at lines ${places.join(' and ')}.`
       : places.length === 1
-        ? ` All that it quotes stands together at line ${places.join('')}.`
+        ? ` All that it quotes occurs together at line ${places.join('')}.`
         : '';
   const wrong = claim.checks.find(({ offset, quoted }) => checkAt(lines, claim.from + offset + 1) !== quoted.check);
   if (wrong !== undefined) {
@@ -133,6 +133,6 @@ const mismatch = (claim: Claim, { type }: Operation, lines: LineIndex, drifted: 
     found === undefined
       ? `expected ${quoted(expected, 160)} ${from + i < 0 ? 'before the first line' : 'after the last line'} of the file`
       : `line ${from + i + 1} differs in ${differs(expected, found)}: expected ${quoted(expected, 160)}, found ${quoted(found, 160)}`;
-  const message = `\`${key}\` of the ${type} at line ${claim.from + 1} does not stand there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated} Quote the adjacent lines exactly, or number and check from the listing.`;
+  const message = `\`${key}\` of the ${type} at line ${claim.from + 1} is not there: ${difference}. ${describeNearest(nearest(lines.all, wanted, claim.from + 1))}${repeated} Quote the adjacent lines exactly, or number and check from the listing.`;
   return { code: 'context_mismatch', message };
 };

@@ -180,7 +180,7 @@ const linesOf = (item: Fields, kind: Operation['type']): Operation['lines'] => {
   }
   const [start, end] = [quotedLine(item, 'start_line'), quotedLine(item, 'end_line')];
   if (start.line > end.line)
-    throw new Fault('wrong_range', `\`start_line\` ${start.line} lies after \`end_line\` ${end.line}.`);
+    throw new Fault('wrong_range', `\`start_line\` ${start.line} is after \`end_line\` ${end.line}.`);
   return [start, end];
 };
 

@@ -105,16 +105,16 @@ const wanted = (
     const places = outline?.kind === 'read' ? outline.symbols : [];
     const meant = places.filter(({ qualified }) => qualified === name || qualified.endsWith(`.${name}`));
     if (meant.length === 0) {
-      const message = `${path} has no definition ${JSON.stringify(symbol)} that could be found. Ask for ranges of lines instead.`;
+      const message = `${path} has no definition ${JSON.stringify(symbol)} that could be found. Ask for line ranges instead.`;
       return refused('symbol_missing', message);
     }
     for (const { lead, to } of meant) all.push([lead + 1, to]);
   }
   const merged = withinBound(mergeRanges(all, index.length));
   if (merged.length === 0)
-    return refused('out_of_range', `${path} has ${index.length} lines; none of the wanted ones is among them.`);
+    return refused('out_of_range', `${path} has ${index.length} lines; none of the requested ones is among them.`);
   const lines = merged.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ');
-  const message = `The answer is no edit: it asks to be shown the lines ${lines} of ${path}.`;
+  const message = `The answer is not an edit: it asks to see the lines ${lines} of ${path}.`;
   return { kind: 'refused', reasons: [{ code: 'needs_lines', path, message }], needs: { path, ranges: merged } };
 };
 

@@ -40,7 +40,7 @@ export const symbolPlacer = (
     if (syntax === undefined)
       return fault(
         'symbol_unsupported',
-        `Places by symbol (\`at\`) need a syntax tree, and none is read here. ${INSTEAD}`,
+        `Places by symbol (\`at\`) need a syntax tree, which is not available here. ${INSTEAD}`,
       );
     outline ??= syntax.outline(path, index.all);
     if (outline.kind === 'unread')
@@ -63,7 +63,7 @@ const find = (
   if (line !== null && line.check !== null && checkAt(lines, line.line) !== line.check)
     return fault(
       'check_mismatch',
-      `\`at\` quotes ${line.line}:${line.check}, which is not how line ${line.line} of ${path} is listed. Quote number and check from the listing.`,
+      `\`at\` quotes ${line.line}:${line.check}, but line ${line.line} of ${path} is listed differently. Quote number and check from the listing.`,
     );
   const meant = line === null ? named : named.filter(({ lead, to }) => lead < line.line && line.line <= to);
   const [only] = meant;
@@ -71,19 +71,19 @@ const find = (
     return fault(
       'symbol_missing',
       named.length > 0
-        ? `No definition ${JSON.stringify(name)} of ${path} holds line ${line?.line ?? 0}; there is ${listed(named)}.`
+        ? `No definition ${JSON.stringify(name)} of ${path} contains line ${line?.line ?? 0}; there is ${listed(named)}.`
         : `${path} has no definition ${JSON.stringify(name)}. ${nearNames(wanted, symbols)} Name one of these, or quote line numbers with their checks.`,
     );
   if (meant.length > 1)
     return fault(
       'symbol_repeated',
-      `${path} has ${meant.length} definitions ${JSON.stringify(name)}: ${listed(meant)}. Say the whole name, or \`line\` with a line of the one that you mean.`,
+      `${path} has ${meant.length} definitions ${JSON.stringify(name)}: ${listed(meant)}. Give the full name, or \`line\` with a line of the one you mean.`,
     );
   const hiding = faults.find((one) => mayHide(one, only, wanted, lines));
   if (only.broken || hiding !== undefined)
     return fault(
       'symbol_unclear',
-      `${hiding === undefined ? 'A syntax error' : `The syntax error at ${linesOf(hiding.from, hiding.to + 1)}`} of ${path} makes it unclear where ${only.qualified} begins and ends, or whether it is the only one. ${INSTEAD}`,
+      `${hiding === undefined ? 'A syntax error' : `The syntax error at ${linesOf(hiding.from, hiding.to + 1)}`} of ${path} makes it unclear where ${only.qualified} starts and ends, or whether it is the only one. ${INSTEAD}`,
     );
   return only;
 };
@@ -106,7 +106,7 @@ const place = (operation: Operation, { position }: SymbolPoint, path: string, sy
   if (bodyEnd !== null) return at(bodyEnd, bodyEnd);
   return fault(
     'symbol_without_body',
-    `${where} has no body with a closing line of its own, so nothing can be put at its end. Replace it.`,
+    `${where} has no body with a separate closing line, so nothing can be inserted at its end. Replace it.`,
   );
 };
 
@@ -119,7 +119,7 @@ const listed = (symbols: readonly SymbolPlace[]): string => {
 
 /** Definitions whose last name is the same but for capitals, or holds it or is held by it; else the outermost ones. */
 const nearNames = (wanted: string, symbols: readonly SymbolPlace[]): string => {
-  if (symbols.length === 0) return 'It defines nothing that can be named.';
+  if (symbols.length === 0) return 'It has no named definitions.';
   const last = (name: string): string => lastName(name).toLowerCase();
   const want = last(wanted);
   const same = symbols.filter(({ qualified }) => last(qualified) === want);

@@ -101,7 +101,7 @@ export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole:
   const { oldLines, newLines } = bare;
   const { oldCount, newCount } = stated ? said : bare;
   if (!whole && (oldLines < oldCount || newLines < newCount) && restIsBlank(lines, end)) {
-    const message = `The hunk "${lines[at] ?? ''}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with counts that fit.`;
+    const message = `The hunk "${lines[at] ?? ''}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with matching counts.`;
     return { ok: false, open: true, code: 'cut_hunk', message };
   }
   // Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands.
@@ -169,7 +169,7 @@ const toHunkLines = ({ lines, returned: returns }: Answer, from: number, to: num
     if (isNoNewline(raw)) {
       const before = result.at(-1);
       if (before === undefined || before.noNewline)
-        return fault('stray_line', `Line ${i + 1} of the answer, "${raw}", follows no line of a hunk.`);
+        return fault('stray_line', `Line ${i + 1} of the answer, "${raw}", does not follow a hunk line.`);
       before.noNewline = true;
       continue;
     }

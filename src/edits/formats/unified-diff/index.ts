@@ -143,7 +143,7 @@ const findByText = (file: ContextFile, wanted: Wanted, exact: boolean): Found =>
   const located = found.located.map((each, i): Located => {
     const at = differingEnd(index, each);
     if (at === undefined) return each;
-    const message = `Line ${at + 1} of the file ends otherwise than the answer's: one of both has a carriage return. Send the lines with the file's ends.`;
+    const message = `Line ${at + 1} of the file has another line ending than the answer's: one of them has a carriage return. Send the lines with the line endings of the file.`;
     if (!toleranceOn('line_endings', wanted.tolerances))
       reasons.push({ code: 'line_endings', index: wanted.first + i, message });
     return { ...each, tolerances: [...new Set([...each.tolerances, 'line_endings' as const])] };

@@ -96,12 +96,12 @@ export class HunkLocator {
     const said = (line: HunkLine): string => `The line ${JSON.stringify(rawOf(line))}`;
     const bare = hunk.lines.find(({ unsigned }) => unsigned);
     if (bare && !toleranceOn('lost_blank', this.#tolerances)) {
-      const rule = 'Give context lines their leading blank.';
-      return refused('lost_blank', `${said(bare)} starts with neither a blank, \`+\` nor \`-\`. ${rule}`);
+      const rule = 'Start context lines with a space.';
+      return refused('lost_blank', `${said(bare)} starts with neither a space, \`+\` nor \`-\`. ${rule}`);
     }
     if (!wrongCounts(hunk)) return null;
     if (!toleranceOn('counts', this.#tolerances))
-      return refused('counts', `The counts are wrong: ${counts}. Send the hunk with counts that fit.`);
+      return refused('counts', `The counts are wrong: ${counts}. Send the hunk with matching counts.`);
     const words = hunk.lines.find(({ unsigned, text }) => unsigned && text !== '');
     if (words) {
       const rule = 'it may have been a changed line. Send the hunk again, every line with its sign.';
@@ -109,8 +109,8 @@ export class HunkLocator {
     }
     const other = this.#mayBeContext(hunk);
     if (other === undefined) return null;
-    const rule = 'it may be a context line without its blank. Send the hunk again with right counts.';
-    return refused('ambiguous_sign', `${said(other)} stands in the file just so, and ${counts}: ${rule}`);
+    const rule = 'it may be a context line without its leading space. Send the hunk again with correct counts.';
+    return refused('ambiguous_sign', `${said(other)} occurs in the file exactly so, and ${counts}: ${rule}`);
   }
 
   /** With too few lines on a side: a signed line that may be a context line of the same letters whose blank was lost. */
@@ -128,7 +128,7 @@ export class HunkLocator {
     if (this.#index.length > 0)
       return refused(
         'no_context',
-        'It only adds lines and quotes none of the file, so its place cannot be checked. Add at least one unchanged line before or after the added ones.',
+        'It only adds lines and quotes none of the file, so its place cannot be verified. Add at least one unchanged line before or after the added ones.',
       );
     return { hunk, at: 0, tolerances: wrongCounts(hunk) ? ['counts'] : [] };
   }
@@ -214,7 +214,7 @@ export class HunkLocator {
     if (tolerances.has('line_drift') && !toleranceOn('line_drift', this.#tolerances))
       return refused(
         'line_drift',
-        `It fits at line ${at + 1}, its header states ${hunk.oldAt < 0 ? 'no line' : `line ${hunk.oldAt + 1}`}. Send it with the right line number.`,
+        `It matches at line ${at + 1}, its header states ${hunk.oldAt < 0 ? 'no line' : `line ${hunk.oldAt + 1}`}. Send it with the correct line number.`,
       );
     return { hunk, at, tolerances: [...tolerances] };
   }
@@ -225,7 +225,7 @@ export class HunkLocator {
     const where = bounds === undefined ? ' in the file' : `${below > 0 ? ` below line ${below}` : ''}${end}`;
     const again = bounds === undefined ? 'the hunk again with these lines' : 'these lines';
     const order = bounds === undefined ? '' : ', chunks in the order of the file';
-    const message = `Its context and removed lines stand nowhere${where}. ${describeNearest(near)} Send ${again} exactly as the file has them${order}.`;
+    const message = `Its context and removed lines do not occur${where}. ${describeNearest(near)} Send ${again} exactly as in the file${order}.`;
     return { code: 'context_mismatch', message, ...copyOf(near) };
   }
 
@@ -234,9 +234,9 @@ export class HunkLocator {
     const { length } = this.#index;
     const reachesEnd = at + hunk.oldLines === length;
     if (hunk.lines.some((line) => line.noNewline && line.sign !== '+') && this.#index.end(length - 1) !== '')
-      return 'It says `\\ No newline at end of file`, but the file ends with a line end. Leave that line out.';
+      return 'It says `\\ No newline at end of file`, but the file ends with a line ending. Omit that line.';
     if (!reachesEnd && hunk.lines.some((line) => line.noNewline))
-      return 'It says `\\ No newline at end of file`, but does not reach the end of the file. Leave that line out.';
+      return 'It says `\\ No newline at end of file`, but does not reach the end of the file. Omit that line.';
     return null;
   }
 }
@@ -245,7 +245,7 @@ const refused = (code: string, message: string): Fault => ({ code, message });
 
 const repeated = ({ first, more }: Places, { bounds }: Hunk): Fault => {
   const lines = `${first.map((node) => node + 1).join(', ')}${more ? ' and more' : ''}`;
-  const where = bounds === undefined ? 'where the change belongs, with the right line number in the header' : 'one';
-  const message = `Its context and removed lines stand in several places, at lines ${lines}. Add context lines until they fit only ${where}.`;
+  const where = bounds === undefined ? 'where the change belongs, with the correct line number in the header' : 'one';
+  const message = `Its context and removed lines occur in several places, at lines ${lines}. Add context lines until they match only ${where}.`;
   return refused('context_repeated', message);
 };

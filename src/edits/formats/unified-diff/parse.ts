@@ -70,7 +70,7 @@ export class DiffReader extends AnswerReader {
     if (this.files.length === 0)
       return this.invalid(
         'no_edits',
-        'The answer holds no diff: no line starts with `diff --git`, or with `---` before one with `+++`.',
+        'The answer contains no diff: no line starts with `diff --git`, or with `---` before one with `+++`.',
       );
     return this.#unfinished();
   }
@@ -106,7 +106,7 @@ export class DiffReader extends AnswerReader {
     if ((last !== undefined && !apart) || header)
       return this.broken(
         'stray_line',
-        `${this.said()}, belongs to no hunk. Every line of a hunk starts with a blank, \`+\` or \`-\`, and the counts of its header cover it.`,
+        `${this.said()}, does not belong to a hunk. Every line of a hunk starts with a space, \`+\` or \`-\`, and the counts of its header cover it.`,
       );
     this.#prose = this.#inProse = true;
     this.at++;
@@ -119,7 +119,7 @@ export class DiffReader extends AnswerReader {
     if (only === undefined || others.length > 0 || this.#promised)
       return this.broken(
         'hunk_without_file',
-        `The hunk at line ${this.at + 1} of the answer belongs to no file: put \`--- a/path\` and \`+++ b/path\` before it.`,
+        `The hunk at line ${this.at + 1} of the answer does not belong to a file: put \`--- a/path\` and \`+++ b/path\` before it.`,
       );
     const file = this.files.at(-1) ?? { hunks: [], answerLine: this.at + 1, from: only, to: only };
     if (this.files.length === 0) this.#add(file);

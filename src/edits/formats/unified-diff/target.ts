@@ -26,7 +26,7 @@ export interface FileHeader {
 
 const WORDS =
   /^(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to|similarity index|dissimilarity index|index) (.+)$/;
-const COPY = 'Copies are not supported. Send the new file as an addition of its own (--- /dev/null).';
+const COPY = 'Copies are not supported. Send the new file as a separate addition (--- /dev/null).';
 const SUBMODULE = 'Changes of submodules are not supported.';
 const SYMLINK = 'Changes of symbolic links are not supported.';
 
@@ -117,7 +117,7 @@ export const targetOf = (
   if (mode === null)
     return refuse(
       'bad_mode',
-      `${shown}: the mode ${file.newMode ?? ''} is none of git's for files (100644, 100755).`,
+      `${shown}: the mode ${file.newMode ?? ''} is not one of git's file modes (100644, 100755).`,
       shown,
     );
 
@@ -133,7 +133,7 @@ export const targetOf = (
   const isMove = old.path !== path;
   const twice = paths.old.has(old.path) ? old.path : paths.now.has(path) ? path : null;
   if (twice !== null)
-    return refuse('file_twice', `${twice} comes twice in the diff. Put all its hunks under one header.`, twice);
+    return refuse('file_twice', `${twice} appears twice in the diff. Put all its hunks under one header.`, twice);
   paths.old.add(old.path);
   paths.now.add(path);
   const said = isMove ? 'renamed' : 'deleted';
@@ -144,7 +144,7 @@ export const targetOf = (
   if (from === null && now.file.text !== null)
     return refuse(
       'already_exists',
-      `The diff creates ${path}, which exists already. Send a diff against its lines.`,
+      `The diff creates ${path}, which exists already. Send a diff against its content.`,
       path,
     );
   const kind = to === null ? 'delete' : old.file.text === null ? 'create' : 'edit';
@@ -179,13 +179,13 @@ const namesOf = (file: FileHeader, context: FormatContext): Names | Fault => {
     return { from: rename.from, to: rename.to };
   }
   if (!pair && !git)
-    return fault('bad_header', `The file names in ${at} cannot be told apart. Add \`---\` and \`+++\` lines.`);
+    return fault('bad_header', `The file names in ${at} are ambiguous. Add \`---\` and \`+++\` lines.`);
   const stamped = pair !== undefined && git === undefined;
   const from = file.created && (stamped || !pair) ? null : ((pair ?? git)?.from ?? null);
   const to = file.deleted && (stamped || !pair) ? null : ((pair ?? git)?.to ?? null);
   if (from === null && to === null) return fault('bad_header', `Both names in ${at} are /dev/null.`);
   if ((file.created && from !== null) || (file.deleted && to !== null))
-    return fault('names_differ', `The names in ${at} do not fit its file mode line.`);
+    return fault('names_differ', `The names in ${at} do not match its file mode line.`);
   if (pair && git && ((from !== null && from !== git.from) || (to !== null && to !== git.to)))
     return fault('names_differ', `The names after \`diff --git\` and those after \`---\` and \`+++\` differ in ${at}.`);
   if (from !== null && to !== null && from !== to)

@@ -125,7 +125,7 @@ export const HunkHead = ({ file, hunk, text, ...props }: HunkHeadProps) => {
         return (
           <span key={need.text} class="tag warn">
             needs {need.text}
-            {left ? ', which you left out' : ''}
+            {left ? ', which you rejected' : ''}
           </span>
         );
       })}

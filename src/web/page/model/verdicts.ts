@@ -74,7 +74,7 @@ export const missedNeeds = (needs: readonly HunkNeed[], said: (path: string) => 
     .filter(
       ({ path, hunk, needs: from }) => said(path).get(hunk) === 'take' && said(from.path).get(from.hunk) === 'leave',
     )
-    .map(({ path, hunk, text }) => `hunk ${hunk + 1} of ${path} needs ${text}, which you left out`);
+    .map(({ path, hunk, text }) => `hunk ${hunk + 1} of ${path} needs ${text}, which you rejected`);
 
 // What is sent of a review: verdicts by file, and comments as the instructions of a revision. Pure.
 

@@ -19,7 +19,7 @@ import { DecisionSaid, ProposalSaid } from './parts.js';
 const MEANS: Partial<Record<Answer, string>> = {
   retry: 'try again; a limit may be raised, a note is a hint for the model',
   other: 'run another command',
-  start: 'begin; of a part without an answer its first one holds',
+  start: 'start; a part without an answer gets its first one',
 };
 const NEEDS_NOTE: readonly Answer[] = ['revise'];
 const TAKES_NOTE: readonly Answer[] = ['revise', 'retry'];
@@ -132,7 +132,7 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
         )}
         {answer !== null && TAKES_NOTE.includes(answer) && (
           <label>
-            {NEEDS_NOTE.includes(answer) ? 'What to change' : 'A hint for the model (may stay empty)'}
+            {NEEDS_NOTE.includes(answer) ? 'What to change' : 'A hint for the model (optional)'}
             <textarea name="note" rows={3} required={NEEDS_NOTE.includes(answer)} />
           </label>
         )}

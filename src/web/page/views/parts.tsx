@@ -177,7 +177,7 @@ export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; reado
             </button>
           )}
           <pre class="said" tabIndex={0} aria-label="Output of the tests">
-            {run.text ?? 'Its output is not in reach.'}
+            {run.text ?? 'Its output is not available.'}
           </pre>
         </details>
       ))}
@@ -219,7 +219,7 @@ export const timeText = (at: string | number | null): string =>
   at === null ? '' : new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 
 const MARKS: Record<RunState | 'unknown', string> = {
-  waiting: 'waits for you',
+  waiting: 'waiting for you',
   running: 'running',
   done: 'done',
   failed: 'failed',
@@ -234,7 +234,7 @@ export const StateMark = ({ state }: { readonly state: RunState | 'unknown' }) =
 export const LinkMark = ({ live, note }: { readonly live: Live; readonly note: string | null }) => (
   <div role="status" class="link-state">
     {live.link === 'lost' && (
-      <p class="box warn">The connection to the page's server is lost; trying again. What is shown may be old.</p>
+      <p class="box warn">The connection to the page's server is lost; trying again. The page may be out of date.</p>
     )}
     {live.trouble !== null && <p class="box warn">{live.trouble}</p>}
     {note !== null && <p class="box warn">{note}</p>}

@@ -29,15 +29,13 @@ const Phases = ({ plan }: { readonly plan: PlanProgress }) => (
     </h2>
     {plan.pausedBy !== null && (
       <p class="box warn">
-        Paused by {plan.pausedBy}: <code>emend plan resume</code> goes on.
+        Paused by {plan.pausedBy}: <code>emend plan resume</code> continues.
       </p>
     )}
     {plan.stopAfterPhase !== null && (
-      <p class="box">It stops after the phase that is under way, says {plan.stopAfterPhase}.</p>
+      <p class="box">It will stop after the current phase, as requested by {plan.stopAfterPhase}.</p>
     )}
-    <p class="quiet">
-      {plan.mode === 'waves' ? 'The phases of a wave run side by side.' : 'One phase runs after the other.'}
-    </p>
+    <p class="quiet">{plan.mode === 'waves' ? 'The phases of a wave run in parallel.' : 'Phases run one at a time.'}</p>
     <div class="scroll" tabIndex={0} role="region" aria-label="Table of phases">
       <table class="phases">
         <thead>
@@ -61,7 +59,7 @@ const WaveRows = ({ wave, plan }: { readonly wave: Wave; readonly plan: PlanProg
   <tbody>
     <tr>
       <th scope="rowgroup" colSpan={COLUMNS.length} class="wave">
-        {wave.number === null ? 'No more in the document' : `Wave ${wave.number}`}
+        {wave.number === null ? 'No longer in the document' : `Wave ${wave.number}`}
       </th>
     </tr>
     {wave.phases.map((phase) => (
@@ -137,9 +135,9 @@ const Replans = ({ plan, events }: { readonly plan: PlanProgress; readonly event
         Replans <span class="number">{done}</span>
       </h2>
       {plan.thresholds !== null && (
-        <p class="quiet">At most {plan.thresholds.replanLimit} for a phase before a person is asked.</p>
+        <p class="quiet">At most {plan.thresholds.replanLimit} for a phase before a decision is needed.</p>
       )}
-      {told.length === 0 ? <p class="quiet">None was wanted.</p> : <EventList events={told} />}
+      {told.length === 0 ? <p class="quiet">None.</p> : <EventList events={told} />}
     </section>
   );
 };

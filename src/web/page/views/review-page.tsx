@@ -133,7 +133,7 @@ const Settled = ({ view, events }: Omit<ReviewPageProps, 'mark'>) => {
     <p role="status" class="box good settled">
       {partly === null ? 'Decided: ' : `Answered for ${count(partly.files, 'file')}: `}
       <strong>{what}</strong>, {new Date(last.at).toLocaleTimeString('en-GB')}.{' '}
-      {decision === null && <a href={`#/run/${view.stepKey}`}>What became of it</a>}
+      {decision === null && <a href={`#/run/${view.stepKey}`}>Result</a>}
     </p>
   );
 };

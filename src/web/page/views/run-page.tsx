@@ -120,9 +120,9 @@ const RunPage = ({ view, events, mark }: RunPageProps) => {
         </section>
       )}
       {status.ignored.length > 0 && (
-        <section aria-label="Did not count">
+        <section aria-label="Ignored answers">
           <h2>
-            Did not count <span class="number">{status.ignoredCount ?? status.ignored.length}</span>
+            Ignored answers <span class="number">{status.ignoredCount ?? status.ignored.length}</span>
           </h2>
           <ul>
             {status.ignored.map((text) => (

@@ -6,7 +6,7 @@ import { useKeys, useStream, useOut } from '../hooks.js';
 import { LinkMark, Select, shownKey, StateMark, timeText } from './parts.js';
 
 const GROUPS: readonly (readonly [string, (run: ListedRun) => boolean])[] = [
-  ['Waits for you', (run) => run.decision !== null],
+  ['Waiting for you', (run) => run.decision !== null],
   ['Running', (run) => run.decision === null && run.open],
   ['Ended', (run) => run.decision === null && !run.open],
 ];
@@ -97,7 +97,9 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
         );
       })}
       {list !== null && list.left_off > 0 && (
-        <p class="quiet">{list.left_off} older runs are not listed; `emend show` finds them by their digits.</p>
+        <p class="quiet">
+          {list.left_off} older runs are not listed; `emend show` finds them by the first digits of their id.
+        </p>
       )}
     </>
   );

@@ -53,9 +53,9 @@ interface SendDialogProps {
 
 const MEANS: Record<Verdict, string> = {
   approve: 'applied as shown',
-  skip: 'left as it was',
-  revise: 'asked for again, with your comments',
-  select: 'what you took becomes a new proposal, shown to you once more; the rest is left out',
+  skip: 'left unchanged',
+  revise: 'requested again, with your comments',
+  select: 'what you accept becomes a new proposal, shown to you again; the rest is dropped',
 };
 
 export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClose }: SendDialogProps) => {
@@ -98,7 +98,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
         })}
         {left > 0 && (
           <li>
-            {count(left, 'file')} without a verdict: the run waits on for {left === 1 ? 'it' : 'them'}.
+            {count(left, 'file')} without a verdict: the run keeps waiting for {left === 1 ? 'it' : 'them'}.
           </li>
         )}
       </ul>
@@ -113,7 +113,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
           A note{' '}
           {[...verdicts.values()].includes('revise')
             ? '(for the model: what to change)'
-            : '(kept with the decision; may stay empty)'}
+            : '(saved with the decision; optional)'}
           <textarea
             rows={3}
             value={note}
@@ -130,7 +130,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
           </ul>
         )}
         {comments.length > 0 && (
-          <p class="quiet">{count(comments.length, 'comment')} go with the files that are revised.</p>
+          <p class="quiet">{count(comments.length, 'comment')} are sent with the revised files.</p>
         )}
         {missing !== null && <p class="bad-text">{missing}</p>}
         {said !== null && (
@@ -143,7 +143,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
             Send
           </button>
           <button type="button" onClick={() => dialog.current?.close()}>
-            Not yet
+            Cancel
           </button>
         </div>
       </form>

@@ -5,21 +5,18 @@ import { login, logout } from '../api.js';
 import { useKeys } from '../hooks.js';
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['?', 'this help'],
+  ['?', 'show this help'],
   ['g', 'back to the list of runs'],
   ['j  k', 'next and previous file (in the list: run)'],
   ['n  p', 'next and previous change'],
   ['a  s  r', 'approve, skip, revise this file'],
-  [
-    't  l',
-    'take, or leave, this change, and go to the next (a part of a file becomes a new proposal and is shown anew)',
-  ],
-  ['u', 'take the verdict on this file back'],
+  ['t  l', 'accept or reject this hunk and go to the next (part of a file becomes a new proposal and is shown again)'],
+  ['u', 'clear the verdict on this file'],
   ['A', 'approve every file that has no verdict'],
   ['J  K', 'next and previous line'],
-  ['c', 'comment on this line (on the file, where no line is marked)'],
-  ['Ctrl Enter', 'keep the comment'],
-  ['f', 'put the diff of this file away, or show it'],
+  ['c', 'comment on this line (on the file, if no line is marked)'],
+  ['Ctrl Enter', 'save the comment'],
+  ['f', 'fold or unfold the diff of this file'],
   ['v', 'side by side, or one column'],
   ['/', 'search'],
   ['Enter', 'send the verdicts (asks first)'],
@@ -134,11 +131,11 @@ export const LogIn = ({ why, onIn }: { readonly why: string | null; readonly onI
         </p>
       )}
       <p>
-        Open the address that <code>emend dev</code> or <code>emend web</code> printed last. Each is good for one
-        browser, once; after that the terminal shows the next.
+        Open the address that <code>emend dev</code> or <code>emend web</code> printed last. Each works once, for one
+        browser; then the terminal prints the next.
       </p>
       <details>
-        <summary>There is a shared secret</summary>
+        <summary>Sign in with a shared secret</summary>
         <form onSubmit={(event) => void submit(event)} class="stack">
           <label>
             Your name <input name="name" autocomplete="username" required maxLength={100} />
@@ -146,7 +143,7 @@ export const LogIn = ({ why, onIn }: { readonly why: string | null; readonly onI
           <label>
             Secret <input name="secret" type="password" autocomplete="current-password" required />
           </label>
-          <button class="main">Enter</button>
+          <button class="main">Sign in</button>
         </form>
       </details>
     </main>

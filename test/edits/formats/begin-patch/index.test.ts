@@ -177,9 +177,9 @@ describe('where a chunk stands', () => {
   test('a line that is not there is told with where it was looked for', () => {
     const message = (chunk: string[], text: string): string =>
       say.firstMessage('begin-patch', update(...chunk), { f: text });
-    expect(message(['-q', '+Q'], twice)).toContain('stand nowhere. ');
-    expect(message(['@@ y', '-q', '+Q'], twice)).toContain('stand nowhere below line 3.');
-    expect(message(['-q', '+Q', '*** End of File'], twice)).toContain('stand nowhere at the end of the file.');
+    expect(message(['-q', '+Q'], twice)).toContain('do not occur. ');
+    expect(message(['@@ y', '-q', '+Q'], twice)).toContain('do not occur below line 3.');
+    expect(message(['-q', '+Q', '*** End of File'], twice)).toContain('do not occur at the end of the file.');
     expect(message(['-a', '+A'], twice)).toContain('at lines 2, 5. Add');
     expect(message([`@@ ${'n'.repeat(200)}`, '-a', '+A'], twice)).toContain(`"${'n'.repeat(120)}", which`);
     expect(message(['@@ a', '-z', '+Z'], twice)).toContain('Several lines of the file are "a"');

@@ -561,19 +561,19 @@ describe('search-replace', () => {
   test('places in text of earlier blocks are told without a number', () => {
     const told = (answer: string, file: string) => whyNot(readOne(searchReplace, answer, contextOf({ f: file })));
     expect(told(block('b\n', 'x\nx\n') + block('x\n', 'y\n'), 'a\nb\n')).toContain(
-      'FIND stands in several places: in text that an earlier block made. ',
+      'FIND occurs in several places: in text that an earlier block wrote. ',
     );
     expect(told(block('b\n', 'x\n') + block('x\n', 'y\n'), 'x\nb\n')).toContain(
-      'FIND stands in several places: at lines 1, and in text that an earlier block made. ',
+      'FIND occurs in several places: at lines 1, and in text that an earlier block wrote. ',
     );
   });
 
   test('a part that stands in many places is refused with fifty of them', () => {
     const told = (count: number) =>
       whyNot(readOne(searchReplace, block('a\n', 'x\n'), contextOf({ f: 'ab\n'.repeat(count) })));
-    expect(told(50)).toContain(', 49, 50. A part of a line must stand once');
-    expect(told(51)).toContain(', 49, 50 and more. A part of a line must stand once');
-    expect(told(60)).toContain(', 49, 50 and more. A part of a line must stand once');
+    expect(told(50)).toContain(', 49, 50. Part of a line must occur once');
+    expect(told(51)).toContain(', 49, 50 and more. Part of a line must occur once');
+    expect(told(60)).toContain(', 49, 50 and more. Part of a line must occur once');
   });
 
   test('a hundred parts of lines are looked for in a file', () => {
@@ -597,9 +597,9 @@ describe('search-replace', () => {
 
   test('what is told names the parts of a block, in any file', () => {
     const told = (answer: string) => whyNot(readOne(searchReplace, answer, contextOf({ 'f.md': 'a\n' })));
-    expect(told(block('x\n', 'y\n', { path: 'f.md' }))).toContain('FIND stands nowhere');
+    expect(told(block('x\n', 'y\n', { path: 'f.md' }))).toContain('FIND does not occur');
     expect(told('FILE: f.md\n')).toContain('The answer ends after FILE: f.md, before its FIND.');
-    expect(told(block('a\n  // ...\nb\n', 'y\n', { path: 'f.md' }))).toContain('leaves lines out: "// ..." stands');
+    expect(told(block('a\n  // ...\nb\n', 'y\n', { path: 'f.md' }))).toContain('omits lines: "// ..." stands');
   });
 
   test('files and blocks are counted, refused or not', () => {

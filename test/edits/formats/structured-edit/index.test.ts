@@ -238,10 +238,10 @@ describe('where an operation means', () => {
   test('two other places are told', () => {
     const insert = { type: 'insert', line: 1, context_before: 'a', context_after: 'b' };
     expect(where('x|a|b|y|a|b', insert)).toContain(
-      ' What it quotes stands in more than one other place, for example at lines 3 and 6. ',
+      ' What it quotes occurs in more than one other place, for example at lines 3 and 6. ',
     );
     expect(where('x|a|b|y', insert, { tolerances: { line_drift: false } })).toContain(
-      ' All that it quotes stands together at line 3. ',
+      ' All that it quotes occurs together at line 3. ',
     );
   });
 
@@ -281,25 +281,25 @@ describe('where an operation means', () => {
       'the line that differs',
       'a|b|c|d|e',
       { type: 'insert', line: 2, context_after: 'b\nc\nx' },
-      /^`context_after` of the insert at line 2 does not stand there: line 4 differs in text: expected "x", found "d"\. /,
+      /^`context_after` of the insert at line 2 is not there: line 4 differs in text: expected "x", found "d"\. /,
     ],
     [
       'one before it',
       'a|b|c|d|e',
       { type: 'insert', line: 4, context_before: 'a\nx\nc' },
-      /^`context_before` of the insert at line 4 does not stand there: line 2 differs in text: expected "x", found "b"\. /,
+      /^`context_before` of the insert at line 4 is not there: line 2 differs in text: expected "x", found "b"\. /,
     ],
     [
       'a line before the first',
       'a|b',
       { type: 'insert', line: 2, context_before: 'x\na' },
-      /does not stand there: expected "x" before the first line of the file\. /,
+      /is not there: expected "x" before the first line of the file\. /,
     ],
     [
       'a line behind the last',
       'a|b',
       { type: 'insert', line: 1, context_after: 'a\nb\nx' },
-      /does not stand there: expected "x" after the last line of the file\. /,
+      /is not there: expected "x" after the last line of the file\. /,
     ],
     [
       'a check of no line',
@@ -313,7 +313,7 @@ describe('where an operation means', () => {
       { type: 'replace', start_line: checkIn('a|b|c', 1), end_line: '3:zzz' },
       /^The replace quotes 3:zzz, but that line is 3:\w{3}\| "c"\./,
     ],
-    ['a bare number', 'a|b', { type: 'insert', line: 2 }, /names line 2 by its bare number\. .*"2:\w{3}"/],
+    ['a bare number', 'a|b', { type: 'insert', line: 2 }, /names line 2 by number only\. .*"2:\w{3}"/],
     [
       'one line too far',
       'a|b',

@@ -49,7 +49,7 @@ describe('ranges', () => {
         {
           code: 'needs_lines',
           path: 'a.txt',
-          message: 'The answer is no edit: it asks to be shown the lines 50 to 55, 390 to 400 of a.txt.',
+          message: 'The answer is not an edit: it asks to see the lines 50 to 55, 390 to 400 of a.txt.',
         },
       ],
     });

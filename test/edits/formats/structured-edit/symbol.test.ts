@@ -48,7 +48,7 @@ test.each<[string, QuotedLine | null, string | RegExp]>([
   [
     'behind both',
     at(5),
-    /^symbol_missing: No definition "f" of a\.ts holds line 5; there is f .*, f \(function, lines 3 to 4\)\.$/,
+    /^symbol_missing: No definition "f" of a\.ts contains line 5; there is f .*, f \(function, lines 3 to 4\)\.$/,
   ],
 ])('of two, a line decides: %s', (_, line, expected) => {
   expect(told(TWO, 'f', line)).toMatch(expected);
@@ -72,7 +72,7 @@ test.each([
   ['one that it holds', functions('add', 'size'), 'addAll', 'The nearest it defines: add (function, lines 1 to 2).'],
   ['not one of two letters', functions('ad'), 'addAll', 'It defines ad (function, lines 1 to 2).'],
   ['else the outermost', MENU, 'price', 'It defines Menu (class, lines 1 to 3).'],
-  ['none at all', '1;\n', 'f', 'It defines nothing that can be named.'],
+  ['none at all', '1;\n', 'f', 'It has no named definitions.'],
 ])('the nearest name: %s', (_, source, name, expected) => {
   expect(told(source, name)).toBe(
     `symbol_missing: a.ts has no definition ${JSON.stringify(name)}. ${expected} Name one of these, or quote line numbers with their checks.`,
@@ -95,7 +95,7 @@ test.each([
   ['in its first line', `const = 1;\nfunction f(a b) {\n}\n`, 'f', 'The syntax error at line 2 '],
   ['outside, that holds the name', `${MENU}const = size;\n`, 'Menu.size', 'The syntax error at line 4 '],
 ])('a syntax error %s', (_, source, name, expected) => {
-  expect(told(source, name)).toContain(`symbol_unclear: ${expected}of a.ts makes it unclear where ${name} begins`);
+  expect(told(source, name)).toContain(`symbol_unclear: ${expected}of a.ts makes it unclear where ${name} starts`);
 });
 test('a syntax error elsewhere that does not hold the name is none', () => {
   expect(told(`${MENU}const = 1;\n`, 'Menu.size')).toBe('2 to 2');

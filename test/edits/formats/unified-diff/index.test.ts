@@ -1034,13 +1034,13 @@ describe('unified-diff', () => {
     [
       'the line that the header states',
       HUNK.replace('-3', '-30'),
-      'It fits at line 3, its header states line 30.',
+      'It matches at line 3, its header states line 30.',
       off('line_drift'),
     ],
     [
       'that it states none',
       HUNK.replace(/@@.*/, '@@'),
-      'It fits at line 3, its header states no line.',
+      'It matches at line 3, its header states no line.',
       off('line_drift'),
     ],
     [
@@ -1049,7 +1049,7 @@ describe('unified-diff', () => {
       'its header states 2 old and 2 new lines, its body has 3 and 3',
       off('counts'),
     ],
-    ['the line without sign', HUNK.replace(' c', 'c'), 'The line "c" starts with neither a blank', off('lost_blank')],
+    ['the line without sign', HUNK.replace(' c', 'c'), 'The line "c" starts with neither a space', off('lost_blank')],
     [
       'how far the hunk before reaches',
       `${HUNK}@@ -5,2 +5,1 @@\n e\n-f\n`,
