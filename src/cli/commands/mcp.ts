@@ -45,7 +45,7 @@ const check = async (workspace: string, { answer, format, files: read }: z.infer
   const judged = await applyToFiles(workspace, await readConfig(workspace), formatOf(format, answer), answer);
   for (const [path, { bytes }] of judged.offered)
     if (read[path] !== undefined && read[path] !== sha256(bytes ?? ''))
-      fail('conflict', `${path} is not as you read it.`, 'Read it again, and send the change for what stands there.');
+      fail('conflict', `${path} is not as you read it.`, 'Read it again, and send the change for the current content.');
   const report = reportOf(workspace, judged, true);
   return { judged, told: { ...report, diff: cut(report.diff, TEXT_CHARS) } };
 };
