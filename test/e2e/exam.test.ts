@@ -111,7 +111,7 @@ describe('the model exam', () => {
   });
 
   it('ends at its time limit, the cut-off call counted', async () => {
-    const run = await examine('009', 'auto', 2_000);
+    const run = await examine('009', 'auto', 6_000);
     expect(run).toMatchObject({ outcome: 'time_limit', unknownCalls: 1, attempts: [], outside: [] });
   });
 
