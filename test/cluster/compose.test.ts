@@ -34,7 +34,7 @@ test(
     rmSync(join(state.dir, 'volumes'), { recursive: true, force: true });
     const AFTER = 'module.exports = 2;\n';
     const job =
-      '---\ntarget_files: [a.js]\ncommit: true\napproval: auto\ntest: node --check a.js\n---\n# Raise it\n\nTwo, please.\n';
+      '---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: off\ntest: node --check a.js\n---\n# Raise it\n\nTwo, please.\n';
     const rules = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': AFTER }) }];
     const s = (open = await scene({ 'a.js': 'module.exports = 1;\n', 'jobs/first.md': job }, rules));
     const variables = {
