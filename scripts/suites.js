@@ -33,6 +33,7 @@ export const LONG_ONLY = [
   'test/e2e/long-run.test.ts',
   'test/e2e/outage.test.ts',
   'test/e2e/page-more.test.ts',
+  'test/e2e/page-tree.test.ts',
   'test/e2e/page-words.test.ts',
   'test/e2e/page.test.ts',
   'test/e2e/plan-decisions.test.ts',

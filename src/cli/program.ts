@@ -6,6 +6,7 @@ import { Command, Option } from 'commander';
 import { nearestWord } from '../documents/source/check.js';
 import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
 import type { Io, JsonFlag, QuietFlag } from './io.js';
+import { LISTED_STATES } from '../shared/run.js';
 import { EVENT_KINDS } from '../shared/event-text.js';
 import { RUN, type Runs, addAids, EXAMPLES, addPlan, collect, json, live, prints, quiet } from './program-more.js';
 import { version } from '../system/version.js';
@@ -63,6 +64,9 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
 
   prints(program.command('list'), quiet(), json())
     .description('list runs, open ones first')
+    .addOption(new Option('--state <state>', 'only runs in this state').choices(LISTED_STATES))
+    .option('--text <text>', 'only runs with this text in their title, job, id, workspace or current activity')
+    .option('--workspace <dir>', 'only runs in this repository')
     .action(runs(async () => (await import('./commands/show.js')).list));
 
   prints(program.command('show'), json())

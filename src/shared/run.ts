@@ -154,6 +154,20 @@ export interface LedgerRow extends Omit<Target, 'bytes'> {
   readonly verdict: 'approve' | 'skip' | null;
 }
 export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'aborted';
+/** What a list of runs shows; `unknown`: open, but no worker answers, or no server does. */
+export const LISTED_STATES = ['waiting', 'running', 'done', 'failed', 'aborted', 'unknown'] as const;
+
+/** Which runs a list shows. `workspace`: an absolute path; `text`: a part of any word of a run, in any case; empty: all. */
+export type RunFilter = Readonly<Partial<Record<'state' | 'workspace' | 'text', string | undefined>>>;
+type Filtered = Pick<StepStatus, 'stepKey' | 'title' | 'jobPath' | 'workspace' | 'doing'> & { readonly state: string };
+
+export const fitsFilter = (run: Filtered, { state = '', workspace = '', text = '' }: RunFilter): boolean =>
+  (state === '' || run.state === state) &&
+  (workspace === '' || run.workspace === workspace) &&
+  [run.title, run.jobPath, run.stepKey, run.doing, run.workspace].some((each) =>
+    each.toLowerCase().includes(text.trim().toLowerCase()),
+  );
+
 export interface StepStatus {
   readonly v: Version;
   readonly stepKey: StepKey;

@@ -1,3 +1,6 @@
+import { realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { RunFilter } from '../../shared/run.js';
 import { shownKey } from '../../shared/ids.js';
 import { reading } from '../../client/open.js';
 import type { ProposalVersion } from '../../client/archive/run.js';
@@ -83,7 +86,10 @@ export const diff = (io: Io, run: string, options: JsonFlag & { readonly since?:
     return EXIT.done;
   });
 
-export const list = async (io: Io, options: JsonFlag & QuietFlag): Promise<ExitCode> => {
+/** `workspace`: as typed. */
+type ListFlags = JsonFlag & QuietFlag & RunFilter;
+
+export const list = async (io: Io, options: ListFlags): Promise<ExitCode> => {
   // A new home is no mistake: it has no runs.
   const absent = await absentHome(io.env);
   if (absent === null) return listOf(io, options);
@@ -94,14 +100,16 @@ export const list = async (io: Io, options: JsonFlag & QuietFlag): Promise<ExitC
   return EXIT.done;
 };
 
-const listOf = (io: Io, options: JsonFlag & QuietFlag): Promise<ExitCode> =>
+const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.
     const kept = await emend.archive.list();
     const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
     const transactions = await engine.recover(kept.slice(0, ARCHIVES.recover));
     const holds = await releaseStaleLocks(emend, ARCHIVES.list, kept);
-    const found = await listRuns(emend, kept);
+    const dir = workspace && resolve(io.cwd, workspace);
+    const filter = { state, text, workspace: dir && (await realpath(dir).catch(() => dir)) };
+    const found = await listRuns(emend, { known: kept, filter });
     if (options.json === true) {
       printJson(io, 'list', { ...found, transactions, locks: holds.held, released: holds.released });
       return EXIT.done;
@@ -111,7 +119,9 @@ const listOf = (io: Io, options: JsonFlag & QuietFlag): Promise<ExitCode> =>
     const aside = asides(io, options);
     // No hint: the list is less than it seems.
     if (found.note !== null) io.err(found.note);
-    if (found.runs.length === 0) io.out(`No runs yet.${aside.after(' Start one with: emend run JOB.md')}`);
+    if (found.runs.length === 0 && Object.values(filter).join('') !== '')
+      io.out(`No run matches.${aside.after(' All runs: emend list')}`);
+    else if (found.runs.length === 0) io.out(`No runs yet.${aside.after(' Start one with: emend run JOB.md')}`);
     else
       for (const text of table([
         ['run', 'state', 'started', 'job', ''],
@@ -119,7 +129,7 @@ const listOf = (io: Io, options: JsonFlag & QuietFlag): Promise<ExitCode> =>
       ]))
         io.out(text.slice(0, Math.max(io.columns, 80)));
     for (const text of holds.held.flatMap(staleLockLines)) io.out(text);
-    if (found.left_off > 0) io.out(`and ${found.left_off} older runs in the archive`);
+    if (found.left_off > 0) io.out(`${found.left_off} older runs in the archive are not listed`);
     return EXIT.done;
   });
 

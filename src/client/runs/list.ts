@@ -1,6 +1,6 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
 import { QUERIES } from '../../shared/names.js';
-import type { RunState, StepStatus } from '../../shared/run.js';
+import { fitsFilter, type LISTED_STATES, type RunFilter, type StepStatus } from '../../shared/run.js';
 import { ProblemError, isKnown, sentence } from '../../shared/problems.js';
 import { archivedRun } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
@@ -11,6 +11,7 @@ import { withLive } from './resolve.js';
 
 const LISTED_OPEN_RUNS = 100; // bound: Runs asked for their state (one action each) and shown; more are counted.
 const LISTED_ARCHIVED_RUNS = 50; // bound: Ended runs shown, newest first.
+const LISTED_READ_RUNS = 1_000; // bound: Ended runs read for a filter that leaves most of them out.
 const LIST_QUERY_MS = 3_000; // bound: A run in the list is asked for its state this long.
 
 export interface ListedRun {
@@ -19,8 +20,7 @@ export interface ListedRun {
   readonly title: string;
   readonly jobPath: string;
   readonly workspace: string;
-  /** `unknown`: open, but no worker is running, or no server does. */
-  readonly state: RunState | 'unknown';
+  readonly state: (typeof LISTED_STATES)[number];
   readonly doing: string;
   /** Id and reason of the open decision. */
   readonly decision: { readonly id: string; readonly reason: string } | null;
@@ -30,24 +30,34 @@ export interface ListedRun {
 }
 export interface RunList {
   readonly runs: readonly ListedRun[];
-  /** Runs that were not listed: bounds keep a long list short. */
+  /** Older runs that were not looked at: bounds keep a long list short. */
   readonly left_off: number;
   /** Why nothing was asked of a server or worker, and what to type; null: all were. */
   readonly note: string | null;
 }
 
 /** `known`: the archives, where they were listed already. */
-export const listRuns = async (emend: Emend, known?: readonly string[]): Promise<RunList> => {
+export const listRuns = async (
+  emend: Emend,
+  { known, filter = {} }: { readonly known?: readonly string[]; readonly filter?: RunFilter } = {},
+): Promise<RunList> => {
   const ours = (await openOnServer(emend)).filter((run) => run.memo !== null);
   const seen = await listNote(emend);
   const listed = await Promise.all(ours.map((run) => openRun(emend, run, seen === null)));
   const openKeys = new Set(listed.map((run) => run.stepKey));
   const kept = (known ?? (await emend.archive.list())).filter((stepKey) => !openKeys.has(stepKey));
   const archived: ListedRun[] = [];
-  for (const stepKey of kept.slice(0, LISTED_ARCHIVED_RUNS)) archived.push(await archivedRunOf(emend, stepKey));
+  let read = 0;
+  const most = Object.values(filter).join('') === '' ? LISTED_ARCHIVED_RUNS : LISTED_READ_RUNS;
+  for (const stepKey of kept.slice(0, most)) {
+    if (archived.length >= LISTED_ARCHIVED_RUNS) break;
+    read += 1;
+    const run = await archivedRunOf(emend, stepKey);
+    if (fitsFilter(run, filter)) archived.push(run);
+  }
   return {
-    runs: [...listed, ...archived],
-    left_off: Math.max(0, kept.length - LISTED_ARCHIVED_RUNS),
+    runs: [...listed.filter((run) => fitsFilter(run, filter)), ...archived],
+    left_off: kept.length - read,
     // Who does not answer may have died a moment ago.
     note: seen === null && listed.some(({ state }) => state === 'unknown') ? await listNote(emend, true) : seen,
   };

@@ -50,6 +50,12 @@ export const useStream = (path: string, onChange: (data: unknown) => void): Live
   return { link, trouble };
 };
 
+export const toggled = <T>(set: ReadonlySet<T>, item: T): Set<T> => {
+  const next = new Set(set);
+  if (!next.delete(item)) next.add(item);
+  return next;
+};
+
 /** What the server answers at an address, asked anew as that changes; both null: nothing yet. */
 export const useAnswer = <T>(at: string | null, ask: (at: string) => Promise<T>) => {
   const [got, setGot] = useState<{ at: string | null; value: T | null; problem: string | null } | null>(null);

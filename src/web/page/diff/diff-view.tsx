@@ -1,5 +1,5 @@
 /** The combined diff as one long list. */
-import { useCallback, useEffect, useImperativeHandle, useRef } from 'preact/hooks';
+import { useCallback, useEffect, useImperativeHandle, useMemo, useRef } from 'preact/hooks';
 import type { DiffFile, DiffLine } from '../model/diff.js';
 import { spotKey, type Row, type Spot } from '../model/rows.js';
 import { CommentBox, FileHead, HunkHead, type DiffViewProps } from './heads.js';
@@ -20,11 +20,12 @@ const GUESS: Record<Row['kind'], number> = {
 /** Roughly: how often a line of that length breaks. */
 const CHAR_px = 7.9;
 const GUTTER_px = 120;
-/** What covers the upper edge of the window: the bar with the file's name. */
-const EDGE_px = 48;
+/** What covers the upper edge of the window: the bar with the tools, and below it the head of the file. */
+const BAR_px = 48;
+const EDGE_px = BAR_px + GUESS.file;
 
 export const DiffView = (props: DiffViewProps) => {
-  const { rows, handle, onAt } = props;
+  const { rows, handle, onSight } = props;
   const width = useRef(900);
   const guess = useCallback(
     (index: number): number => {
@@ -41,33 +42,49 @@ export const DiffView = (props: DiffViewProps) => {
     },
     [rows],
   );
-  const virtual = useVirtual(rows, guess, EDGE_px);
-  useImperativeHandle(handle, () => ({ show: virtual.scrollTo }), [virtual]);
+  const { list, first, last, offsets, scrollTo } = useVirtual({ rows, guess, bar_px: BAR_px, onSight });
+  const heads = useMemo(() => rows.flatMap(({ kind }, index) => (kind === 'file' ? [index] : [])), [rows]);
+  useImperativeHandle(handle, () => ({
+    show: (index) => {
+      scrollTo(index, rows[index]?.kind === 'file' ? BAR_px : EDGE_px);
+    },
+  }));
   useEffect(() => {
-    width.current = virtual.list.current?.clientWidth ?? 900;
+    width.current = list.current?.clientWidth ?? 900;
   });
-  useEffect(() => {
-    onAt(virtual.at);
-  }, [virtual.at, rows]);
+  const drawn = (index: number) => {
+    const row = rows[index];
+    if (row === undefined) return null;
+    const classes = `${row.kind === 'file' ? 'head' : ''} ${props.cursor === row.key ? 'cursor' : ''}`;
+    return (
+      <div key={row.key} class={classes} data-row={row.key} data-at={index}>
+        <RowView row={row} {...props} />
+      </div>
+    );
+  };
+  const from = rows[first]?.file ?? 0;
+  // Each file with its head, which stays at the upper edge while one of its rows is there.
+  const sections = heads.slice(from, (rows[last]?.file ?? -1) + 1).map((head, i) => {
+    const begin = Math.max(head + 1, first);
+    const end = Math.min(last + 1, heads[from + i + 1] ?? rows.length);
+    return (
+      <div key={from + i}>
+        {drawn(head)}
+        <div style={{ height: `${(offsets[begin] ?? 0) - (offsets[head + 1] ?? 0)}px` }} />
+        {Array.from({ length: Math.max(0, end - begin) }, (_, n) => drawn(begin + n))}
+      </div>
+    );
+  });
   return (
     <div
-      ref={virtual.list}
+      ref={list}
       class="diff"
-      style={{ height: `${virtual.height_px}px` }}
+      style={{ height: `${offsets[rows.length] ?? 0}px` }}
       role="region"
       aria-label="Changes"
     >
-      <div class="drawn" style={{ transform: `translateY(${virtual.top_px}px)` }}>
-        {rows.slice(virtual.first, virtual.last + 1).map((row) => (
-          <div
-            key={row.key}
-            ref={virtual.measure(row.key)}
-            class={props.cursor === row.key ? 'cursor' : undefined}
-            data-row={row.key}
-          >
-            <RowView row={row} {...props} />
-          </div>
-        ))}
+      <div class="drawn" style={{ top: `${offsets[heads[from] ?? 0] ?? 0}px` }}>
+        {sections}
       </div>
     </div>
   );
@@ -100,20 +117,20 @@ const RowView = (props: DiffViewProps & { readonly row: Row }) => {
     case 'pair':
       return (
         <div class="pair">
-          <Half
-            {...props}
-            line={row.before}
-            other={row.before === row.after ? null : row.after}
-            file={file}
-            side="before"
-          />
-          <Half
-            {...props}
-            line={row.after}
-            other={row.before === row.after ? null : row.before}
-            file={file}
-            side="after"
-          />
+          {SIDES.map((side) => {
+            const other = row[side === 'before' ? 'after' : 'before'];
+            const line = row[side];
+            return (
+              <LineRow
+                {...props}
+                key={side}
+                line={line}
+                other={line === other ? null : other}
+                file={file}
+                side={side}
+              />
+            );
+          })}
         </div>
       );
     case 'finding':
@@ -144,79 +161,53 @@ const RowView = (props: DiffViewProps & { readonly row: Row }) => {
 };
 
 const SIGN_WORD = { '+': 'added', '-': 'removed', ' ': '' } as const;
-
-const Numbered = ({
-  n,
-  onPick,
-  what,
-}: {
-  readonly n: number | null;
-  readonly what: string;
-  readonly onPick: () => void;
-}) =>
-  n === null ? (
-    <span class="no" />
-  ) : (
-    <button class="no" tabIndex={-1} onClick={onPick} aria-label={`Comment on line ${n} ${what}`}>
-      {n}
-    </button>
-  );
-
-type LineProps = DiffViewProps & { readonly row: Row; readonly file: DiffFile };
+const SIGN_CLASS = { '+': 'add', '-': 'del', ' ': '' } as const;
+const SIDES = ['before', 'after'] as const;
 
 const spotOf = (file: DiffFile, line: DiffLine): Spot =>
   line.after === null
     ? { path: file.path, side: 'before', line: line.before ?? 0 }
     : { path: file.path, side: 'after', line: line.after };
 
-const hunkOf = (row: Row): number => (row.kind === 'line' || row.kind === 'pair' ? row.hunk : -1);
+interface LineProps extends DiffViewProps {
+  readonly row: Row;
+  readonly file: DiffFile;
+  /** Null: nothing is on this side. */
+  readonly line: DiffLine | null;
+  readonly other: DiffLine | null;
+  /** Of two side by side; absent: one column. */
+  readonly side?: Spot['side'];
+}
 
-const LineRow = ({
-  line,
-  other,
-  file,
-  ...props
-}: LineProps & { readonly line: DiffLine; readonly other: DiffLine | null }) => {
+const LineRow = ({ line, other, file, side, ...props }: LineProps) => {
+  if (line === null) return <div class="half none" />;
   const pick = (): void => {
     props.onPointed(props.row);
     props.onSpot(spotOf(file, line), line.text);
   };
+  const hunk = 'hunk' in props.row ? props.row.hunk : -1;
   return (
-    <div class={`line ${line.sign === '+' ? 'add' : line.sign === '-' ? 'del' : ''}`}>
-      <Numbered n={line.before} what="before" onPick={pick} />
-      <Numbered n={line.after} what="after" onPick={pick} />
+    <div class={`${side === undefined ? 'line' : 'half'} ${SIGN_CLASS[line.sign]}`}>
+      {(side === undefined ? SIDES : [side]).map((each) =>
+        line[each] === null ? (
+          <span key={each} class="no" />
+        ) : (
+          <button
+            key={each}
+            class="no"
+            tabIndex={-1}
+            onClick={pick}
+            aria-label={`Comment on line ${line[each]} ${each}`}
+          >
+            {line[each]}
+          </button>
+        ),
+      )}
       <span class="sign" aria-hidden="true">
         {line.sign}
       </span>
       {line.sign !== ' ' && <span class="unseen">{SIGN_WORD[line.sign]}: </span>}
-      <LineText line={line} other={other} tokens={props.tokens(file, hunkOf(props.row), line)} search={props.search} />
-    </div>
-  );
-};
-
-interface HalfProps extends LineProps {
-  readonly line: DiffLine | null;
-  readonly other: DiffLine | null;
-  readonly side: 'before' | 'after';
-}
-
-const Half = ({ line, other, file, side, ...props }: HalfProps) => {
-  if (line === null) return <div class="half none" />;
-  const changed = line.sign !== ' ';
-  return (
-    <div class={`half ${changed ? (side === 'before' ? 'del' : 'add') : ''}`}>
-      <Numbered
-        n={side === 'before' ? line.before : line.after}
-        what={side}
-        onPick={() => {
-          props.onSpot(spotOf(file, line), line.text);
-        }}
-      />
-      <span class="sign" aria-hidden="true">
-        {line.sign}
-      </span>
-      {changed && <span class="unseen">{SIGN_WORD[line.sign]}: </span>}
-      <LineText line={line} other={other} tokens={props.tokens(file, hunkOf(props.row), line)} search={props.search} />
+      <LineText line={line} other={other} tokens={props.tokens(file, hunk, line)} search={props.search} />
     </div>
   );
 };

@@ -8,12 +8,7 @@ import type { DiffFile } from '../model/diff.js';
 import { VERDICTS, type HunkNeed, type HunkVerdict, type Said, type Verdict } from '../model/verdicts.js';
 import type { Tokens } from './colours.js';
 
-type FileHeadProps = Pick<
-  DiffViewProps,
-  'proposal' | 'since' | 'parts' | 'verdicts' | 'answered' | 'canAnswer' | 'folded' | 'onFold' | 'onVerdict' | 'onSpot'
-> & { readonly file: DiffFile };
-
-export const FileHead = ({ file, ...props }: FileHeadProps) => {
+export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: DiffFile }) => {
   const summary = props.proposal.files.find((each) => each.path === file.path);
   const verdict = props.verdicts.get(file.path) ?? null;
   const answered = Object.hasOwn(props.answered, file.path) ? props.answered[file.path] : undefined;
@@ -49,6 +44,18 @@ export const FileHead = ({ file, ...props }: FileHeadProps) => {
         </span>
       )}
       <span class="spring" />
+      {summary !== undefined && (
+        <button
+          class="verdict"
+          aria-pressed={props.viewed.has(file.path)}
+          aria-label={`Viewed ${file.path}`}
+          onClick={() => {
+            props.onViewed(file.path);
+          }}
+        >
+          Viewed
+        </button>
+      )}
       {answered !== undefined && <span class="tag">{answered} recorded</span>}
       {answered === undefined && props.canAnswer(file.path) && (
         <span class="verdicts" role="group" aria-label={`Verdict on ${file.path}`}>
@@ -237,6 +244,8 @@ export interface DiffViewProps {
   readonly cursor: string | null;
   readonly search: string;
   readonly folded: ReadonlySet<string>;
+  /** Paths that the person has marked as viewed. */
+  readonly viewed: ReadonlySet<string>;
   readonly verdicts: ReadonlyMap<string, Verdict>;
   /** Answers that the run has already. */
   readonly answered: Readonly<Record<string, string>>;
@@ -247,11 +256,12 @@ export interface DiffViewProps {
   readonly comments: ReadonlyMap<string, string>;
   readonly editing: string | null;
   readonly tokens: Tokens;
-  /** The file at the upper edge has changed. */
-  readonly onAt: (row: number) => void;
+  /** Which rows can be seen has changed. */
+  readonly onSight: (first: number, last: number) => void;
   readonly onVerdict: (path: string, verdict: Verdict | null) => void;
   readonly onHunk: (file: DiffFile, hunk: number, said: HunkVerdict | null) => void;
   readonly onFold: (path: string) => void;
+  readonly onViewed: (path: string) => void;
   readonly onUnfold: (path: string, gap: number) => void;
   readonly onSpot: (spot: Spot, quoted: string) => void;
   readonly onComment: (spot: Spot, text: string | null) => void;

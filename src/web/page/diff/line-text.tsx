@@ -1,5 +1,5 @@
 /** The text of a line: what changed within it marked, its words coloured, and never more of it than a screen can take. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { type DiffLine, stretchesOf, type Stretch } from '../model/diff.js';
 import { visiblePieces } from '../../../shared/text.js';
 import { coloured, type Token } from '../model/tokens.js';
@@ -18,12 +18,15 @@ interface LineTextProps {
 export const LineText = ({ line, other, tokens, search }: LineTextProps) => {
   const [all, setAll] = useState(false);
   const most = all ? PART_chars : LINE_chars;
-  const text = line.text.length > most ? line.text.slice(0, most) : line.text;
-  const stretches: readonly Stretch[] =
-    other === null ? [{ text, changed: false }] : cut(stretchesOf(line.text, other.text, line.sign === '+'), most);
+  // Words are compared once, not each time that the list around it moves.
+  const parts = useMemo(() => {
+    const whole = other === null ? null : stretchesOf(line.text, other.text, line.sign === '+');
+    const stretches = cut(whole ?? [{ text: line.text, changed: false }], most);
+    return coloured(stretches, line.text.length > LINE_chars ? null : tokens);
+  }, [line, other, tokens, most]);
   return (
     <span class="text">
-      {coloured(stretches, line.text.length > LINE_chars ? null : tokens).map((part, i) => (
+      {parts.map((part, i) => (
         <Part key={i} part={part} search={search} />
       ))}
       {line.text.length > most && (

@@ -3,66 +3,78 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import type { RefObject } from 'preact';
 import { firstBehind } from '../../../shared/search.js';
 
-/** Rows drawn above and below what is in sight, in pixels. */
-const MARGIN_px = 600;
+/** Rows drawn above and below what is in sight, in pixels; after a jump in a task of their own. */
+const MARGIN_px = 400;
+/** Rows are drawn anew after so many pixels, and until then only moved. */
+const STEP_px = 200;
 
-export interface VirtualRow {
-  readonly key: string;
-}
 export interface Virtual {
+  /** Its drawn rows have `data-row`, their key, and `data-at`, their index. */
   readonly list: RefObject<HTMLDivElement | null>;
   readonly first: number;
   readonly last: number;
-  /** Of row `first`, within the list. */
-  readonly top_px: number;
-  readonly height_px: number;
-  /** The row at the upper edge of what is in sight. */
-  readonly at: number;
-  readonly scrollTo: (index: number) => void;
-  /** To be given to each drawn row. */
-  readonly measure: (key: string) => (element: HTMLElement | null) => void;
+  /** Of each row within the list, and the whole height. */
+  readonly offsets: Float64Array;
+  /** Brings a row to `edge_px` below the upper edge of the window. */
+  readonly scrollTo: (index: number, edge_px: number) => void;
+}
+
+interface VirtualOptions {
+  readonly rows: readonly { readonly key: string }[];
+  readonly guess: (index: number) => number;
+  /** What covers the upper edge of the window. */
+  readonly bar_px: number;
+  /** The first and last row that can be seen, as they change. */
+  readonly onSight: (first: number, last: number) => void;
 }
 
 /** Index of the last offset that is not over `y`. */
 const indexAt = (offsets: Float64Array, y: number): number =>
   Math.max(0, firstBehind(offsets.length - 1, (at) => (offsets[at] ?? 0) <= y) - 1);
 
-/** `edge_px`: what covers the upper edge of the window. */
-export const useVirtual = (rows: readonly VirtualRow[], guess: (index: number) => number, edge_px: number): Virtual => {
+export const useVirtual = ({ rows, guess, bar_px, onSight }: VirtualOptions): Virtual => {
   const list = useRef<HTMLDivElement>(null);
   const heights = useRef(new Map<string, number>());
+  const [widths, setWidths] = useState(0);
   const [measured, setMeasured] = useState(0);
-  const [sight, setSight] = useState({ y: 0, height: 900 });
+  const [sight, setSight] = useState({ y: 0, height: 900, margin: MARGIN_px });
   const offsets = useMemo(() => {
     const made = new Float64Array(rows.length + 1);
     rows.forEach((row, i) => {
       made[i + 1] = (made[i] ?? 0) + (heights.current.get(row.key) ?? guess(i));
     });
     return made;
-  }, [rows, guess, measured]);
+  }, [rows, guess, widths]);
+  const top = (): number => list.current?.getBoundingClientRect().top ?? 0;
+  // Positions are rounded to pixels.
+  const firstSeen = (): number => indexAt(offsets, bar_px + 2 - top());
+  const look = useRef<() => void>(() => undefined);
+  look.current = () => {
+    const y = -top();
+    onSight(firstSeen(), indexAt(offsets, y + innerHeight));
+    setSight((had) => {
+      const now = { y: Math.max(0, Math.floor(y / STEP_px)) * STEP_px, height: innerHeight, margin: MARGIN_px };
+      if (Math.abs(had.y - now.y) > MARGIN_px) return { ...now, margin: 0 };
+      return had.y === now.y && had.height === now.height && had.margin > 0 ? had : now;
+    });
+  };
 
   useEffect(() => {
     let asked = 0;
-    const look = (): void => {
-      asked = 0;
-      const top = list.current?.getBoundingClientRect().top ?? 0;
-      setSight((had) => {
-        const now = { y: -top, height: innerHeight };
-        return had.y === now.y && had.height === now.height ? had : now;
-      });
-    };
     const ask = (): void => {
-      if (asked === 0) asked = requestAnimationFrame(look);
+      cancelAnimationFrame(asked);
+      asked = requestAnimationFrame(() => {
+        look.current();
+      });
     };
     let width = innerWidth;
     const resized = (): void => {
       // Lines break elsewhere now.
       if (innerWidth !== width) heights.current.clear();
       width = innerWidth;
-      setMeasured((n) => n + 1);
+      setWidths((n) => n + 1);
       ask();
     };
-    look();
     addEventListener('scroll', ask, { passive: true });
     addEventListener('resize', resized);
     return () => {
@@ -71,37 +83,46 @@ export const useVirtual = (rows: readonly VirtualRow[], guess: (index: number) =
       removeEventListener('resize', resized);
     };
   }, []);
+  useEffect(() => {
+    const next = setTimeout(() => {
+      look.current();
+    });
+    return () => {
+      clearTimeout(next);
+    };
+  }, [offsets, sight]);
 
-  const drawn = useRef(new Map<string, HTMLElement>());
   useLayoutEffect(() => {
-    let changed = false;
-    for (const [key, element] of drawn.current) {
-      const height = element.getBoundingClientRect().height;
-      const had = heights.current.get(key);
-      if (height > 0 && (had === undefined || Math.abs(had - height) > 0.5)) {
-        heights.current.set(key, height);
-        changed = true;
-      }
+    const changes = new Map<number, number>();
+    const first = firstSeen();
+    let above = 0;
+    for (const element of list.current?.querySelectorAll<HTMLElement>('[data-row]') ?? []) {
+      const { height } = element.getBoundingClientRect();
+      const at = Number(element.dataset.at);
+      const by = height - ((offsets[at + 1] ?? 0) - (offsets[at] ?? 0));
+      if (height === 0 || Math.abs(by) <= 0.5) continue;
+      heights.current.set(element.dataset.row ?? '', height);
+      changes.set(at, by);
+      if (at < first) above += by;
     }
-    if (changed) setMeasured((n) => n + 1);
+    // What is read stays where it is.
+    if (above !== 0 && top() < bar_px) scrollBy(0, above);
+    // In one go: there may be hundreds of thousands.
+    let moved = 0;
+    for (let i = Math.min(...changes.keys()); i < rows.length; i++) {
+      moved += changes.get(i) ?? 0;
+      offsets[i + 1] = (offsets[i + 1] ?? 0) + moved;
+    }
+    if (changes.size > 0) setMeasured(measured + 1);
   });
 
-  const first = indexAt(offsets, Math.max(0, sight.y - MARGIN_px));
-  const last = Math.min(rows.length - 1, indexAt(offsets, sight.y + sight.height + MARGIN_px));
   return {
     list,
-    first,
-    last,
-    top_px: offsets[first] ?? 0,
-    height_px: offsets[rows.length] ?? 0,
-    at: indexAt(offsets, Math.max(0, sight.y + edge_px + 1)),
-    scrollTo: (index) => {
-      const top = (list.current?.getBoundingClientRect().top ?? 0) + scrollY;
-      scrollTo(0, top + (offsets[index] ?? 0) - edge_px);
-    },
-    measure: (key) => (element) => {
-      if (element === null) drawn.current.delete(key);
-      else drawn.current.set(key, element);
+    first: indexAt(offsets, sight.y - sight.margin),
+    last: indexAt(offsets, sight.y + sight.height + STEP_px + sight.margin),
+    offsets,
+    scrollTo: (index, edge) => {
+      scrollTo(0, top() + scrollY + (offsets[index] ?? 0) - edge);
     },
   };
 };

@@ -1,19 +1,20 @@
 /** The diff with its tools: files beside it, keys, verdicts, comments, and what is to be sent below. */
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ProposalSince } from '../../../client/runs/proposal.js';
 import type { RunView } from '../../../client/runs/show.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { DiffView } from '../diff/diff-view.js';
 import type { DiffHandle } from '../diff/heads.js';
 import { useTokens } from '../diff/colours.js';
-import { useKeys } from '../hooks.js';
+import { toggled, useKeys } from '../hooks.js';
 import { filesSince, type DiffFile } from '../model/diff.js';
 import { type HunkVerdict, openPaths, type Verdict } from '../model/verdicts.js';
 import { lineOf, nextRow, searchRows, spoken } from '../model/navigation.js';
 import { rowsOf, spotKey, type Layout, type Row, type Spot } from '../model/rows.js';
-import { FileList } from './file-list.js';
+import { FileTree } from './file-tree.js';
+import { Search } from './parts.js';
 import { SendBar, SendDialog } from './send.js';
-import { useParts, useReview, useUnfolded } from './use-review.js';
+import { useParts, useReview, useUnfolded, useViewed } from './use-review.js';
 
 interface ChangesProps {
   readonly view: RunView;
@@ -29,6 +30,7 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   const decision = view.status.decision?.proposalId === proposal.id ? view.status.decision : null;
   const approval = decision?.reason === 'approval' ? decision : null;
   const review = useReview(proposal.id);
+  const viewed = useViewed(view.stepKey, proposal);
   const parts = useParts({ stepKey: view.stepKey, proposal }, whole, approval, review);
   const { texts, unfolded, unfold } = useUnfolded(view.stepKey, proposal.id);
   const [layout, setLayout] = useState<Layout>(() =>
@@ -36,22 +38,22 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   );
   const files = useMemo(() => (since === null ? whole : filesSince(whole, since)), [whole, since]);
   const sinceOf = useMemo(() => new Map(since?.files.map((each) => [each.path, each])), [since]);
-  const open = approval === null ? [] : openPaths(approval);
+  const open = new Set(approval === null ? [] : openPaths(approval));
   // Of an earlier round, too.
   const settled = view.ledger.flatMap(({ path, verdict: word }) =>
-    word === null || approval === null || open.includes(path) ? [] : [[path, word] as const],
+    word === null || approval === null || open.has(path) ? [] : [[path, word] as const],
   );
   const answered = { ...Object.fromEntries(settled), ...decision?.answered };
-  // Beside an earlier version what was seen or decided is put away.
-  const [folded, setFolded] = useState<ReadonlySet<string>>(
-    () =>
-      new Set(
-        [...sinceOf.values()].filter(({ is, path }) => is === 'same' || !open.includes(path)).map(({ path }) => path),
-      ),
-  );
+  // What was viewed is put away; beside an earlier version what was seen or decided, too.
+  const [folded, setFolded] = useState<ReadonlySet<string>>(() => {
+    const known = [...sinceOf.values()].filter(({ is, path }) => is === 'same' || !open.has(path));
+    return new Set([...viewed.paths, ...known.map(({ path }) => path)]);
+  });
   const [editing, setEditing] = useState<{ readonly spot: Spot; readonly quoted: string } | null>(null);
   const [cursor, setCursor] = useState<string | null>(null);
-  const [at, setAt] = useState(0);
+  // The rows in sight; drawn anew is only what depends on the file at the upper edge.
+  const sight = useRef<readonly [first: number, last: number]>([0, 0]);
+  const [atFile, setAtFile] = useState(0);
   const [words, setWords] = useState('');
   const [sending, setSending] = useState(false);
   const handle = useRef<DiffHandle>(null);
@@ -85,9 +87,15 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
       }),
     [files, layout, narrow, proposal, spots, folded, texts, linesBefore, unfolded],
   );
-  const cursorAt = cursor === null ? -1 : rows.findIndex((row) => row.key === cursor);
-  const here = cursorAt === -1 ? at : cursorAt;
-  const file = files[rows[here]?.file ?? 0];
+  const cursorAt = useMemo(() => rows.findIndex((row) => row.key === cursor), [rows, cursor]);
+  const here = (): number => (cursorAt === -1 ? sight.current[0] : cursorAt);
+  const fileHere = (): DiffFile | undefined => files[rows[here()]?.file ?? 0];
+  const onSight = (first: number, last: number): void => {
+    sight.current = [first, last];
+    setAtFile(rows[first]?.file ?? 0);
+    // Keys act on what can be seen: a cursor that was scrolled away is none any more.
+    if (cursorAt < first || cursorAt > last) setCursor((now) => (now === cursor ? null : now));
+  };
 
   const go = (index: number | null): void => {
     const row = index === null ? undefined : rows[index];
@@ -95,22 +103,31 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
     setCursor(row.key);
     handle.current?.show(Math.max(0, row.kind === 'file' ? index : index - 2));
   };
+  // Where to go once rows are drawn as they have become: what is put away moves the rest.
+  const goal = useRef<number | null>(null);
+  useLayoutEffect(() => {
+    if (goal.current !== null) toFile(goal.current);
+    goal.current = null;
+  }, [rows]);
   const toFile = (index: number): void => {
     go(rows.findIndex((row) => row.kind === 'file' && row.file === index));
+    // Keys go on from there.
+    document.getElementById('main')?.focus({ preventScroll: true });
   };
   const verdict = (path: string | undefined, wanted: Verdict | null): void => {
-    if (path !== undefined && open.includes(path)) review.setVerdict([path], wanted);
+    if (path !== undefined && open.has(path)) review.setVerdict([path], wanted);
   };
   const hunkVerdict = (word: HunkVerdict) => (): void => {
-    const row = rows[here];
+    const row = rows[here()];
+    const file = fileHere();
     const hunk = row === undefined || !('hunk' in row) ? 0 : row.hunk;
-    if (file === undefined || hunk < 0 || !open.includes(file.path) || partsOf(file) === null) return;
+    if (file === undefined || hunk < 0 || !open.has(file.path) || partsOf(file) === null) return;
     review.setHunk(file, hunk, word);
-    go(nextRow(rows, here, 1, isHunk));
+    toNext(1, isHunk)();
   };
   const all = (wanted: Verdict): void => {
     review.setVerdict(
-      open.filter((path) => !review.verdicts.has(path)),
+      [...open].filter((path) => !review.verdicts.has(path)),
       wanted,
     );
   };
@@ -128,9 +145,17 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
     if (approval !== null) setEditing({ spot: known, quoted });
   };
   const fold = (path: string): void => {
-    const next = new Set(folded);
-    if (!next.delete(path)) next.add(path);
-    setFolded(next);
+    setFolded(toggled(folded, path));
+    // Its head stays where it is read.
+    if (files[atFile]?.path === path) goal.current = atFile;
+  };
+  const mark = (path: string): void => {
+    viewed.toggle(path);
+    if (folded.has(path) === viewed.paths.has(path)) fold(path);
+  };
+  const onFile = (act: (path: string) => void) => (): void => {
+    const file = fileHere();
+    if (file !== undefined) act(file.path);
   };
   const turn = (): void => {
     const next = layout === 'split' ? 'unified' : 'split';
@@ -138,7 +163,8 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
     setLayout(next);
   };
   const commentHere = (): void => {
-    const row = rows[here];
+    const row = rows[here()];
+    const file = fileHere();
     if (row === undefined || file === undefined) return;
     const line = lineOf(row);
     if (line === null) spot({ path: file.path, side: 'after', line: 0 }, '');
@@ -152,14 +178,14 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   const isHunk = (row: Row): boolean => row.kind === 'hunk';
   const isLine = (row: Row): boolean => lineOf(row) !== null;
   const toNext = (by: 1 | -1, wanted: (row: Row) => boolean) => (): void => {
-    go(nextRow(rows, here, by, wanted));
+    go(nextRow(rows, here(), by, wanted));
   };
   const saying = (said: Verdict | null) => (): void => {
-    verdict(file?.path, said);
+    verdict(fileHere()?.path, said);
   };
   const wanted = words.trim().toLowerCase();
   const findNext = (): void => {
-    go(searchRows(rows, files, wanted, here));
+    go(searchRows(rows, files, wanted, here()));
   };
   const ask = (isOpen: boolean) => () => {
     setSending(isOpen);
@@ -181,9 +207,12 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
       all('approve');
     },
     c: commentHere,
-    f: () => {
-      if (file !== undefined) fold(file.path);
-    },
+    f: onFile(fold),
+    x: onFile((path) => {
+      mark(path);
+      if (!viewed.paths.has(path)) goal.current = Math.min(files.length, (rows[here()]?.file ?? 0) + 2) - 1;
+    }),
+    e: () => document.querySelector<HTMLElement>('.file-list [role=tree]')?.focus(),
     v: turn,
     '/': () => search.current?.focus(),
     ...(approval !== null && { Enter: ask(true) }),
@@ -191,9 +220,10 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   return (
     <section aria-label="Review" class="review">
       <div class="tools">
-        <strong class="here">
-          <bdi>{file?.path ?? ''}</bdi>
-        </strong>
+        <span>
+          File {atFile + 1} of {files.length.toLocaleString('en-US')}, {viewed.paths.size.toLocaleString('en-US')}{' '}
+          viewed
+        </span>
         <span class="spring" />
         <form
           role="search"
@@ -202,33 +232,22 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
             findNext();
           }}
         >
-          <input
-            ref={search}
-            type="search"
-            aria-label="Search in the changes"
-            placeholder="search"
-            value={words}
-            onInput={(event) => {
-              setWords(event.currentTarget.value);
-            }}
-            onKeyDown={(event) => {
-              if (event.key === 'Escape') event.currentTarget.blur();
-            }}
-          />
+          <Search label="Search in the changes" field={search} value={words} onWords={setWords} />
         </form>
         <button onClick={turn} aria-pressed={layout === 'split'} class="wide-only">
           Side by side
         </button>
       </div>
       <p class="unseen" aria-live="polite">
-        {spoken(rows[cursorAt], file)}
+        {spoken(rows[cursorAt], files[rows[cursorAt]?.file ?? -1])}
       </p>
       <div class="panes">
-        <FileList
+        <FileTree
           files={files}
           proposal={proposal}
           since={sinceOf}
-          at={rows[at]?.file ?? 0}
+          at={atFile}
+          viewed={viewed.paths}
           verdicts={review.verdicts}
           answered={answered}
           onFile={toFile}
@@ -241,9 +260,11 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
           cursor={cursor}
           search={wanted}
           folded={folded}
+          viewed={viewed.paths}
+          onViewed={mark}
           verdicts={review.verdicts}
           answered={answered}
-          canAnswer={(path) => open.includes(path)}
+          canAnswer={(path) => open.has(path)}
           since={sinceOf}
           parts={partsOf}
           needs={since === null ? parts.needs : []}
@@ -251,7 +272,7 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
           comments={review.texts}
           editing={editing === null ? null : spotKey(editing.spot)}
           tokens={tokens}
-          onAt={setAt}
+          onSight={onSight}
           onVerdict={verdict}
           onFold={fold}
           onUnfold={unfold}
@@ -262,7 +283,7 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
           }}
         />
       </div>
-      {approval !== null && <SendBar open={open} verdicts={review.verdicts} onAll={all} onSend={ask(true)} />}
+      {approval !== null && <SendBar open={[...open]} verdicts={review.verdicts} onAll={all} onSend={ask(true)} />}
       {approval !== null && sending && (
         <SendDialog
           stepKey={view.stepKey}

@@ -1,5 +1,5 @@
 /** Pieces that several views show: events, what a decision says, marks. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CallTexts, ShownCall } from '../../../client/runs/calls.js';
 import type { TestRun } from '../../../client/runs/show.js';
@@ -184,6 +184,28 @@ export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; reado
     </section>
   );
 };
+
+interface SearchProps {
+  readonly label: string;
+  readonly value: string;
+  readonly field?: RefObject<HTMLInputElement | null>;
+  readonly onWords: (words: string) => void;
+}
+export const Search = ({ label, value, field = { current: null }, onWords }: SearchProps) => (
+  <input
+    ref={field}
+    type="search"
+    aria-label={label}
+    placeholder="search"
+    value={value}
+    onInput={({ currentTarget }) => {
+      onWords(currentTarget.value);
+    }}
+    onKeyDown={({ key, currentTarget }) => {
+      if (key === 'Escape') currentTarget.blur();
+    }}
+  />
+);
 
 interface SelectProps<T extends string | number> {
   readonly label: string;

@@ -8,6 +8,7 @@ import { getJson, getText } from '../api.js';
 import { useAnswer } from '../hooks.js';
 import { parseDiff } from '../model/diff.js';
 import { Changes } from './changes.js';
+import { DiffStat } from './file-tree.js';
 import { count, DecisionSaid, Instructions, ProposalSaid, Select, shownKey, StateMark, TestsSaid } from './parts.js';
 
 interface ReviewPageProps {
@@ -94,7 +95,7 @@ const Versions = ({ view, events }: Omit<ReviewPageProps, 'mark'>) => {
         </section>
       )}
       {versions.slice(since, shows < 0 ? -shows : undefined).flatMap(({ notes }, index) =>
-        notes.map((note) => (
+        [...new Set(notes)].map((note) => (
           <p key={`${index} ${note}`} class="said">
             Note that led to version {since + index + 1}: {note}
           </p>
@@ -106,6 +107,7 @@ const Versions = ({ view, events }: Omit<ReviewPageProps, 'mark'>) => {
         </p>
       )}
       <ProposalSaid proposal={proposal} />
+      <DiffStat proposal={proposal} />
       <Instructions stepKey={stepKey} />
       <TestsSaid stepKey={stepKey} events={events} />
       {whole !== null && (since === 0 || beside.value !== null) && (

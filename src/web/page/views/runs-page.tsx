@@ -3,7 +3,8 @@ import { useRef, useState } from 'preact/hooks';
 import type { ListedRun, RunList } from '../../../client/runs/list.js';
 import type { ListMessage } from '../../feeds.js';
 import { useKeys, useStream, useOut } from '../hooks.js';
-import { LinkMark, Select, shownKey, StateMark, timeText } from './parts.js';
+import { fitsFilter, LISTED_STATES } from '../../../shared/run.js';
+import { count, LinkMark, Search, Select, shownKey, StateMark, timeText } from './parts.js';
 
 const GROUPS: readonly (readonly [string, (run: ListedRun) => boolean])[] = [
   ['Waiting for you', (run) => run.decision !== null],
@@ -38,17 +39,8 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
     },
   });
   const runs = list?.runs ?? [];
-  const wanted = words.trim().toLowerCase();
-  const found = runs.filter(
-    (run) =>
-      (workspace === '' || run.workspace === workspace) &&
-      (state === '' || run.state === state) &&
-      [run.title, run.jobPath, run.stepKey, run.doing, run.workspace].some((text) =>
-        text.toLowerCase().includes(wanted),
-      ),
-  );
+  const found = runs.filter((run) => fitsFilter(run, { state, workspace, text: words }));
   const workspaces = [...new Set(runs.map((run) => run.workspace))].filter((path) => path !== '').sort();
-  const states = [...new Set(runs.map((run) => run.state))].sort();
   return (
     <>
       <h1>Runs</h1>
@@ -60,19 +52,9 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
           event.preventDefault();
         }}
       >
-        <label>
-          Search{' '}
-          <input
-            ref={search}
-            type="search"
-            value={words}
-            onInput={(event) => {
-              setWords(event.currentTarget.value);
-            }}
-          />
-        </label>
-        <Select label="Workspace" value={workspace} options={orAll(workspaces)} onChoice={setWorkspace} />
-        <Select label="State" value={state} options={orAll(states)} onChoice={setState} />
+        <Search label="Search" field={search} value={words} onWords={setWords} />
+        <Select label="Repository" value={workspace} options={orAll(workspaces)} onChoice={setWorkspace} />
+        <Select label="State" value={state} options={orAll(LISTED_STATES)} onChoice={setState} />
       </form>
       {list === null && <p class="quiet">Looking …</p>}
       {list !== null && runs.length === 0 && (
@@ -80,7 +62,7 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
           No runs yet. Start one in a terminal: <code>emend run job.md</code>
         </p>
       )}
-      {list !== null && runs.length > 0 && found.length === 0 && <p class="box">No run fits.</p>}
+      {list !== null && runs.length > 0 && found.length === 0 && <p class="box">No run matches.</p>}
       {GROUPS.map(([title, belongs]) => {
         const rows = found.filter(belongs);
         return rows.length === 0 ? null : (
@@ -97,9 +79,7 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
         );
       })}
       {list !== null && list.left_off > 0 && (
-        <p class="quiet">
-          {list.left_off} older runs are not listed; `emend show` finds them by the first digits of their id.
-        </p>
+        <p class="quiet">{count(list.left_off, 'older run')} not listed; `emend list --text` searches them.</p>
       )}
     </>
   );

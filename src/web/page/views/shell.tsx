@@ -16,6 +16,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['J  K', 'next and previous line'],
   ['c', 'comment on this line (on the file, if no line is marked)'],
   ['Ctrl Enter', 'save the comment'],
+  ['x', 'mark this file as viewed, fold it and go to the next; or clear the mark'],
+  ['e', 'to the tree of files: arrows move in it, Enter goes to the file'],
   ['f', 'fold or unfold the diff of this file'],
   ['v', 'side by side, or one column'],
   ['/', 'search'],

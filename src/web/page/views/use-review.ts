@@ -5,7 +5,7 @@ import type { RunView } from '../../../client/runs/show.js';
 import type { DecisionPoint, Selection } from '../../../shared/decisions.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { getJson } from '../api.js';
-import { useAnswer } from '../hooks.js';
+import { toggled, useAnswer } from '../hooks.js';
 import type { DiffFile } from '../model/diff.js';
 import {
   hasParts,
@@ -100,6 +100,22 @@ export const useReview = (proposalId: string): Review => {
       });
     },
   };
+};
+
+// Files that the person has marked as viewed: kept by the content of each, so that a new version keeps the marks of what is the same in it.
+
+/** `toggle` marks a file, or takes its mark back. */
+export const useViewed = (stepKey: string, { files }: ProposalSummary) => {
+  const place = `emend-viewed-${stepKey}`;
+  const [marks, setMarks] = useState(() => new Set(JSON.parse(localStorage.getItem(place) ?? '[]') as string[]));
+  const markOf = new Map(files.map(({ path, key }) => [path, `${key} ${path}`]));
+  const paths = useMemo(() => new Set([...markOf].flatMap(([path, mark]) => (marks.has(mark) ? path : []))), [marks]);
+  const toggle = (path: string): void => {
+    const next = toggled(marks, markOf.get(path) ?? '');
+    localStorage.setItem(place, JSON.stringify([...next]));
+    setMarks(next);
+  };
+  return { paths, toggle };
 };
 
 // Taking part of a proposal: which files allow it, what was said of their hunks, and which hunk needs which.

@@ -1,0 +1,80 @@
+/** `emend list --state --text --workspace`, and the function behind it that the review page's list filters by, too. */
+import { mkdtemp, realpath, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { main } from '../../../src/cli/main.js';
+import { listRuns, type RunList } from '../../../src/client/runs/list.js';
+import type { Emend } from '../../../src/client/types.js';
+import { createArchive } from '../../../src/stores/directory/archive.js';
+import { hostId, resolveHome } from '../../../src/stores/home.js';
+import { storePaths } from '../../../src/stores/location.js';
+import { fakeIo } from '../../cli/io.js';
+import { fakeEmend, FakeServer } from '../fake.js';
+
+const keyOf = (n: number): string => n.toString(16).padStart(32, 'c');
+const started = {
+  workflowId: 'emend-x',
+  runId: null,
+  namespace: 'default',
+  address: '',
+  queues: {},
+  jobPath: 'job.md',
+};
+/** An archived run, the newest last; `done`: it ended well. */
+const archived = async (
+  archive: Emend['archive'],
+  n: number,
+  { done, ...data }: { title: string; workspace: string; done?: boolean },
+): Promise<void> => {
+  const at = new Date(n * 60_000).toISOString();
+  await archive.append(keyOf(n), [{ id: 'started', at, kind: 'started', data: { ...started, ...data } }]);
+  if (done !== true) return;
+  const closed = { status: 'CANCELLED', result: null, message: 'cancelled' };
+  await archive.append(keyOf(n), [{ id: 'closed', at, kind: 'closed', data: closed }]);
+};
+
+test('filters open and archived runs alike, all that is given at once, and looks past the newest 50 for what matches', async () => {
+  const server = new FakeServer();
+  server.add('11110000', 'emend-1', {}, { state: 'waiting', doing: 'waiting for Approval' });
+  server.add('22220000', 'emend-2', {}, { state: 'running', doing: 'file 1/2: a.ts' });
+  const emend = await fakeEmend(server);
+  await archived(emend.archive, 1, { title: 'The oldest', workspace: '/other', done: true });
+  for (let n = 2; n < 60; n++) await archived(emend.archive, n, { title: `Job ${n}`, workspace: '/w', done: true });
+  const keys = async (filter: Parameters<typeof listRuns>[1]) =>
+    (await listRuns(emend, filter)).runs.map(({ stepKey }) => stepKey);
+  expect((await listRuns(emend)).left_off).toBe(9);
+  expect(await keys({ filter: { state: 'waiting' } })).toEqual(['11110000']);
+  expect(await keys({ filter: { text: ' APPROVAL ' } })).toEqual(['11110000']);
+  expect(await keys({ filter: { state: 'running', text: 'approval' } })).toEqual([]);
+  expect(await keys({ filter: { text: 'the oldest' } })).toEqual([keyOf(1)]);
+  expect(await keys({ filter: { workspace: '/other' } })).toEqual([keyOf(1)]);
+  expect(await keys({ filter: { text: keyOf(7).slice(-6) } })).toEqual([keyOf(7)]);
+  expect(await listRuns(emend, { filter: { state: 'aborted' } })).toMatchObject({ left_off: 9, runs: { length: 50 } });
+  expect(await listRuns(emend, { filter: { text: 'the oldest' } })).toMatchObject({ left_off: 0 });
+});
+
+test('on the command line: as lines, as JSON, a repository by any path to it, and what is no state', async () => {
+  const dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-list-')));
+  const [EMEND_HOME, workspace, link] = ['home', 'repo', 'link'].map((name) => join(dir, name));
+  const env = { EMEND_HOME: EMEND_HOME ?? '', TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300' };
+  await symlink(dir, link ?? '');
+  const typed = async (...args: string[]) => {
+    const io = fakeIo({ env, cwd: link ?? '' });
+    return { exit: await main(['list', ...args], io), ...io.printed };
+  };
+  await hostId(await resolveHome(env));
+  const archive = createArchive({ dir: storePaths(env.EMEND_HOME).archive });
+  await archived(archive, 1, { title: 'Here', workspace: dir });
+  await archived(archive, 2, { title: 'There', workspace: workspace ?? '' });
+  const found = async (...args: string[]) =>
+    (JSON.parse((await typed(...args, '--json')).out) as RunList).runs.map(({ title }) => title);
+  expect(await found()).toEqual(['There', 'Here']);
+  expect(await found('--text', 'THERE')).toEqual(['There']);
+  expect(await found('--workspace', '.')).toEqual(['Here']);
+  expect(await found('--state', 'unknown', '--workspace', workspace ?? '')).toEqual(['There']);
+  expect((await typed('--text', 'nothing like it')).out).toBe('No run matches. All runs: emend list\n');
+  const wrong = await typed('--state', 'dead');
+  expect(wrong.exit).toBe(2);
+  expect(wrong.err).toContain('Allowed choices are waiting, running, done, failed, aborted, unknown.');
+});
