@@ -1,6 +1,7 @@
 /** The files of a proposal as the page's tree shows them. */
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { fuzz } from '../support/fuzz.js';
 import { treeRows } from '../../src/web/page/model/tree.js';
 
 const files = (...paths: readonly string[]) => paths.map((path) => ({ path }));
@@ -26,18 +27,17 @@ test('folders of one folder are one; closed ones hide what is in them; a search 
 test('every file stands in it once, in the order of the diff, below the folders of its path', () => {
   const name = fc.constantFrom('a', 'b', 'a-b', '__proto__', '0');
   const path = fc.array(name, { minLength: 1, maxLength: 5 }).map((names) => names.join('/'));
-  fc.assert(
-    fc.property(fc.uniqueArray(path, { maxLength: 30 }), (paths) => {
-      const sorted = [...paths].sort();
-      const rows = treeRows(files(...sorted), all, new Set());
-      const found = rows.filter(({ file }) => file !== null);
-      expect(found.map((row) => row.path)).toEqual(sorted);
-      const above: string[] = [];
-      for (const { path: at, name: own, depth, file } of rows) {
-        above.splice(depth - 1);
-        expect(at).toBe(`${above.join('')}${own}`);
-        if (file === null) above.push(own);
-      }
-    }),
-  );
+  const property = fc.property(fc.uniqueArray(path, { maxLength: 30 }), (paths) => {
+    const sorted = [...paths].sort();
+    const rows = treeRows(files(...sorted), all, new Set());
+    const found = rows.filter(({ file }) => file !== null);
+    expect(found.map((row) => row.path)).toEqual(sorted);
+    const above: string[] = [];
+    for (const { path: at, name: own, depth, file } of rows) {
+      above.splice(depth - 1);
+      expect(at).toBe(`${above.join('')}${own}`);
+      if (file === null) above.push(own);
+    }
+  });
+  fc.assert(property, fuzz('tree of files'));
 });

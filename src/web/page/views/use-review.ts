@@ -108,7 +108,7 @@ export const useReview = (proposalId: string): Review => {
 export const useViewed = (stepKey: string, { files }: ProposalSummary) => {
   const place = `emend-viewed-${stepKey}`;
   const [marks, setMarks] = useState(() => new Set(JSON.parse(localStorage.getItem(place) ?? '[]') as string[]));
-  const markOf = new Map(files.map(({ path, key }) => [path, `${key} ${path}`]));
+  const markOf = useMemo(() => new Map(files.map(({ path, key }) => [path, `${key} ${path}`])), [files]);
   const paths = useMemo(() => new Set([...markOf].flatMap(([path, mark]) => (marks.has(mark) ? path : []))), [marks]);
   const toggle = (path: string): void => {
     const next = toggled(marks, markOf.get(path) ?? '');
