@@ -1,7 +1,6 @@
 /** The worker's entry: signals, log, `createWorker`. */
 import { pino } from 'pino';
 import { ProblemError } from './src/shared/problems.js';
-import { resolveHome } from './src/stores/home.js';
 import { createWorker } from './src/worker/index.js';
 
 const logger = pino({ name: 'emend-worker' }, pino.destination({ fd: 2, sync: true }));
@@ -14,8 +13,7 @@ try {
         resolve();
       });
   });
-  const home = await resolveHome(process.env);
-  const worker = await createWorker({ env: process.env, home, logger });
+  const worker = await createWorker({ logger });
   await Promise.race([signalled, worker.done]);
   await worker.stop();
   logger.info('worker stopped');

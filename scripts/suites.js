@@ -19,6 +19,7 @@ export const LONG_ONLY = [
   'test/e2e/doc-commands.test.ts',
   'test/e2e/engine.test.ts',
   'test/e2e/exam.test.ts',
+  'test/e2e/examples.test.ts',
   'test/e2e/formatter.test.ts',
   'test/e2e/headless.test.ts',
   'test/e2e/held.test.ts',

@@ -12,10 +12,11 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure, defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
-import { problem, ProblemError, isKnown, unknownVersion, versioned } from '../shared/problems.js';
-import { SEARCH_ATTRIBUTES, UPDATES, WORKFLOWS } from '../shared/names.js';
-import type { EditStepInput, StepResult, PlanInput } from '../shared/run.js';
+import { ApplicationFailure, ValueError } from '@temporalio/common';
+import { problem, ProblemError, isKnown, unknownVersion } from '../shared/problems.js';
+import { UPDATES, WORKFLOWS } from '../shared/names.js';
+import { runOptions } from '../shared/run-options.js';
+import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
 import { liveWorkers } from '../temporal/live-workers.js';
@@ -27,11 +28,6 @@ const WORKERS_AGAIN_MS = 500; // bound: Whoever looks at many runs asks for each
 // bound: Every call that does not wait on purpose is answered within this time, or the server counts as gone.
 export const CALL_MS = 10_000;
 const LAST_EVENTS = 20; // bound: Events of a history's end among which the failed task stands: nothing but attempts comes after it.
-
-const key = {
-  stepKey: defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'),
-  workspace: defineSearchAttributeKey(SEARCH_ATTRIBUTES.workspace, 'KEYWORD'),
-};
 
 export const createTemporalGateway = (client: Client, connection: Connection, namespace: string): RunGateway => {
   const handleOf = ({ workflowId, runId }: RunRef) => client.workflow.getHandle(workflowId, runId ?? undefined);
@@ -47,9 +43,8 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
   return {
     start: async (request) => {
       try {
-        const handle = await onceMapped(() =>
-          within(() => client.workflow.start(request.type ?? WORKFLOWS.editStep, startOptions(request))),
-        );
+        const type = 'planPath' in request.input ? WORKFLOWS.plan : WORKFLOWS.editStep;
+        const handle = await onceMapped(() => within(() => client.workflow.start(type, startOptions(request))));
         return { outcome: 'started', runId: handle.firstExecutionRunId };
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return { outcome: 'exists' };
@@ -161,24 +156,11 @@ const taskFailure = async (
 /** Node's or the SDK's limit for one task: the machine was busy or stood still, and the next attempt can pass. */
 const OUT_OF_TIME = /^(?:Script execution timed out|\[TMPRL1101\])/;
 
-const startOptions = ({ workflowId, input, memo, summary, details }: StartRequest) => ({
-  workflowId,
-  taskQueue: input.queues.workflow,
-  args: [versioned(input)] satisfies [EditStepInput | PlanInput],
+const startOptions = (request: StartRequest) => ({
+  ...runOptions(request),
   // While one is open a second start must fail, and a finished one must not stand in the way. No time-out is ever set.
   workflowIdConflictPolicy: 'FAIL' as const,
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
-  memo: versioned({ ...memo }),
-  staticSummary: summary,
-  staticDetails: details,
-  ...(input.searchAttributes
-    ? {
-        typedSearchAttributes: new TypedSearchAttributes([
-          { key: key.stepKey, value: input.stepKey },
-          { key: key.workspace, value: input.workspace },
-        ]),
-      }
-    : {}),
 });
 
 const described = (info: WorkflowExecutionDescription | WorkflowExecutionInfo): DescribedRun => ({
@@ -249,8 +231,12 @@ const isUnprocessed = (cause: unknown): boolean =>
   cause instanceof ApplicationFailure && cause.type === 'UnprocessedUpdate';
 
 /** What the connection itself does is an expected failure; anything else stays as it is. */
-const asProblem = (error: unknown): unknown =>
-  hasCode(error, 'deadlineExceeded', 'unavailable')
+const asProblem = (error: unknown): unknown => {
+  if (error instanceof ValueError) {
+    const why = `Runs of this namespace hold values that cannot be read here: ${error.message}.`;
+    return new ProblemError(problem('config_invalid', why, 'Use the program whose data converter wrote them.'));
+  }
+  return hasCode(error, 'deadlineExceeded', 'unavailable')
     ? new ProblemError(
         problem(
           'no_server',
@@ -259,6 +245,7 @@ const asProblem = (error: unknown): unknown =>
         ),
       )
     : error;
+};
 
 const queryProblem = (error: unknown, { workflowId }: RunRef): unknown => {
   if (hasCode(error, 'deadlineExceeded', 'cancelled', 'failedPrecondition'))

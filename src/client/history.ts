@@ -133,7 +133,7 @@ export const eventsIn = async (
 const logOf = async (payloads: readonly Payload[], codecs: readonly PayloadCodec[]): Promise<readonly StepEvent[]> => {
   try {
     let decoded: Payload[] = [...payloads];
-    for (const codec of codecs) decoded = await codec.decode(decoded);
+    for (const codec of codecs.toReversed()) decoded = await codec.decode(decoded);
     const input: unknown = JSON.parse(new TextDecoder().decode(decoded[0]?.data ?? undefined));
     return isRecord(input) && Array.isArray(input.log) ? input.log.filter(isEvent) : [];
   } catch {

@@ -1,7 +1,7 @@
 /** Opens what the client functions work with, from an environment: the stores always, the server where one answers. */
 import { ProblemError } from '../shared/problems.js';
 import { queueNames, queuePrefix } from '../shared/names.js';
-import { connectClient } from '../temporal/connection.js';
+import { connectClient, type OwnConversion } from '../temporal/connection.js';
 import { resolveTimings } from '../temporal/settings.js';
 import { hostId, requireHome, resolveHome } from '../stores/home.js';
 import { openStores, resolveStore } from '../stores/location.js';
@@ -9,8 +9,10 @@ import type { Environment } from '../system/environment.js';
 import { createTemporalGateway } from './gateway.js';
 import type { Emend } from './types.js';
 
-export interface OpenOptions {
-  readonly env: Environment;
+/** All may be left out. */
+export interface OpenOptions extends OwnConversion {
+  /** Names home, store, server and queues, as for the command `emend`; default: `process.env`. */
+  readonly env?: Environment;
   /** True: do not look for a server. */
   readonly local?: boolean;
   /** True: a home that is not there is refused (`home_unusable`), not made. */
@@ -21,7 +23,12 @@ export interface OpenOptions {
  * Throws ProblemError `home_unusable`, `store_unusable` or `config_invalid`. No server is no error here: `runs` is null then and `unreachable` says why,
  * since archives answer without one. Call `close()` when done.
  */
-export const openEmend = async ({ env, local = false, existing = false }: OpenOptions): Promise<Emend> => {
+export const openEmend = async ({
+  env = process.env,
+  local = false,
+  existing = false,
+  ...own
+}: OpenOptions): Promise<Emend> => {
   const timings = resolveTimings(env);
   if (existing) await requireHome(env);
   const home = await resolveHome(env);
@@ -32,7 +39,8 @@ export const openEmend = async ({ env, local = false, existing = false }: OpenOp
   const none = { namespace: '', address: '', uiUrl: null, runs: null, close: () => Promise.resolve() };
   if (local) return { ...stores, ...none, unreachable: null };
   try {
-    const { client, connection, ...found } = await connectClient({ env, home, connect_ms: timings.connect_ms, blobs });
+    const options = { env, home, connect_ms: timings.connect_ms, blobs, ...own };
+    const { client, connection, ...found } = await connectClient(options);
     const runs = createTemporalGateway(client, connection, found.namespace);
     return { ...stores, ...found, runs, unreachable: null };
   } catch (error) {

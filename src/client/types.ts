@@ -5,6 +5,7 @@ import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
 import type { PlanInput, EditStepInput, StepResult } from '../shared/run.js';
 import type { StepKey } from '../shared/ids.js';
+import type { RunRequest } from '../shared/run-options.js';
 import type { Timings } from '../shared/limits.js';
 import type { Archive, BlobStore } from '../stores/ports.js';
 import type { ServerPlace } from '../temporal/connection.js';
@@ -46,14 +47,8 @@ export interface ClosedRun {
   readonly message: string | null;
 }
 
-export interface StartRequest {
-  readonly workflowId: string;
-  /** Name of the workflow; absent: an edit step. */
-  readonly type?: string;
-  readonly input: EditStepInput | PlanInput;
+export interface StartRequest extends RunRequest<EditStepInput | PlanInput> {
   readonly memo: RunMemo;
-  readonly summary: string;
-  readonly details: string;
 }
 
 export type UpdateOutcome =

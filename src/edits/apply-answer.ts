@@ -93,6 +93,7 @@ const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdit
 const bounded = (outcome: AnswerOutcome): AnswerOutcome =>
   outcome.outcome === 'edited' ? outcome : { ...outcome, reasons: outcome.reasons.slice(0, REASONS_REPORTED) };
 
+/** All edits of an answer, or why none of them: nothing in between. Throws only for bugs. */
 export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   const { format, answer, options } = input;
   const stopped = checkStop(options.stopReason);

@@ -12,6 +12,7 @@ export interface LineRegion {
   readonly first: number;
   readonly count: number;
 }
+/** Lines of both sides that overlap. */
 export interface ConflictRegion {
   readonly base: LineRegion;
   readonly ours: LineRegion;

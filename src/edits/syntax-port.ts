@@ -35,6 +35,7 @@ export interface SyntaxFault {
   readonly missing: string | null;
 }
 
+/** Definitions and faults of a text, or why it was not read. */
 export type Outline =
   | {
       readonly kind: 'read';
@@ -54,6 +55,7 @@ export const lastName = (qualified: string): string => qualified.slice(qualified
 /** `syntax_unavailable`: the grammar could not be loaded; the others mean the file. */
 export type UnreadCode = 'language_unknown' | 'syntax_too_large' | 'syntax_too_slow' | 'syntax_unavailable';
 
+/** What `loadSyntax` gives. */
 export interface Syntax {
   /** The definitions and faults of a text, by the language that the path's ending names. Never throws, and is bounded in size and time. */
   outline(path: string, lines: readonly string[]): Outline;

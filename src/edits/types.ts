@@ -32,6 +32,7 @@ export interface OfferedFile {
   readonly region?: readonly [number, number];
 }
 
+/** Why the model stopped, as the Messages API says it. */
 export type StopReason =
   | 'end_turn'
   | 'stop_sequence'
@@ -44,6 +45,7 @@ export type StopReason =
   | (string & {})
   | null;
 
+/** What an answer is read and checked by. */
 export interface ApplyOptions {
   /** The nonce that the request asked for; absent: the answer's marker lines carry none. */
   readonly nonce?: string;
@@ -97,6 +99,7 @@ export interface Reason {
 /** The same of an edit whose place in the answer is not said yet. */
 export type Fault = Pick<Reason, 'code' | 'message' | 'copy'>;
 
+/** A tolerance that an edit needed, and where. */
 export interface UsedTolerance {
   readonly tolerance: Tolerance;
   readonly path: string;
@@ -105,6 +108,7 @@ export interface UsedTolerance {
   readonly line?: number;
 }
 
+/** A file as the answer leaves it. */
 export interface ResultFile {
   readonly bytes: Uint8Array;
   readonly mode?: number;
@@ -124,6 +128,7 @@ export interface EditResults extends Readonly<Record<EditResult['status'], numbe
   readonly results: readonly EditResult[];
 }
 
+/** What an answer makes of the files. */
 export interface Edited {
   readonly outcome: 'edited';
   /** Only files that changed. `'absent'`: deleted. */
@@ -139,6 +144,7 @@ export interface Edited {
   /** What became of each edit; absent where the answer's edits could not be told apart. */
   readonly edits?: EditResults;
 }
+/** Why an answer changes nothing. */
 export interface NotEdited {
   readonly outcome: 'unchanged' | 'truncated' | 'unmarked' | 'invalid' | 'refused' | 'declined' | 'needs_lines';
   readonly reasons: readonly Reason[];
@@ -150,6 +156,7 @@ export interface NotEdited {
 /** The outcome of one answer (the table in edits/apply-answer.ts): whole or not at all. */
 export type AnswerOutcome = Edited | NotEdited;
 
+/** An answer, and the files that it is for. */
 export interface ApplyAnswerInput {
   readonly format: AnswerFormat;
   readonly answer: string;
@@ -188,6 +195,7 @@ export interface ContextFile extends OfferedFile {
   readonly hasBom?: boolean;
 }
 
+/** What a format reads an answer with. */
 export interface FormatContext {
   readonly files: ReadonlyMap<string, ContextFile>;
   readonly options: ApplyOptions;

@@ -58,6 +58,7 @@ export const ANSWERS_BY_REASON = {
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
 export type PauseReason = keyof typeof ANSWERS_BY_REASON;
+/** Every answer; each decision accepts some of them. */
 export type Answer = (typeof ANSWERS_BY_REASON)[PauseReason][number] | 'abort';
 
 /** What each answer does, in a person's words; shown by every face. */
@@ -116,6 +117,7 @@ export interface DecisionFile {
 /** Chosen changes by path. */
 export type Selection = Readonly<Record<string, readonly number[]>>;
 
+/** What a run waits for. */
 export interface DecisionPoint {
   /** `<n>-<the stepKey as shown>[-<first 8 of the proposal's hash>]` */
   readonly id: string;

@@ -82,6 +82,7 @@ export interface ProposalFileSummary {
   /** Short hash of base, result and mode: a verdict stands while this is the same. */
   readonly key: string;
 }
+/** A proposed change; `ref` and `diff` name blobs of the store. */
 export interface ProposalSummary {
   /** Hash of paths, base and result hashes, modes and moves, hex. */
   readonly id: string;

@@ -102,6 +102,7 @@ export type StepOutcome =
   | 'completed'
   | 'incomplete'
   | 'stopped';
+/** How a run ended. */
 export interface StepResult {
   readonly v: Version;
   readonly stepKey: StepKey;
@@ -168,6 +169,7 @@ export const fitsFilter = (run: Filtered, { state = '', workspace = '', text = '
     each.toLowerCase().includes(text.trim().toLowerCase()),
   );
 
+/** Where a run stands. */
 export interface StepStatus {
   readonly v: Version;
   readonly stepKey: StepKey;

@@ -1,5 +1,7 @@
 /** Words on their way into messages, details and records: those of others bounded, and never a reason to throw. Pure. */
 
+const SLUG_chars = 40; // bound: Of a job's or plan's name, in its workflow id.
+
 /** A value as text; what cannot be written down (nested too deep, a circle) is said instead of thrown. */
 export function asText(value: unknown): string {
   if (typeof value === 'string') return value;
@@ -36,6 +38,14 @@ export const sameEnds = (a: string, b: string): [head: number, tail: number] => 
 
 /** For a regular expression that is to find the text itself. */
 export const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+
+/** Letters and digits of any script, at most `SLUG_chars`, with hyphens between. */
+export const slug = (text: string): string =>
+  text
+    .toLowerCase()
+    .slice(0, SLUG_chars)
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '');
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,10 +1,10 @@
 /** A client's connection to the Temporal server. Workers have worker/run-workers.ts: their native library is slow to load. */
-import { Client, Connection, type ConnectionLike } from '@temporalio/client';
+import { Client, Connection, type ClientOptions, type ConnectionLike } from '@temporalio/client';
 import { connect as connectSocket } from 'node:net';
 import type { Environment } from '../system/environment.js';
 import { openStores, resolveStore } from '../stores/location.js';
 import type { BlobStore } from '../stores/ports.js';
-import { BlobPayloadCodec, asProblem } from './payloads.js';
+import { asProblem, withBlobs } from './payloads.js';
 import { serverSettings, type ServerSettings } from './settings.js';
 import { fail, ProblemError, problem } from '../shared/problems.js';
 import { innermost } from './failures.js';
@@ -129,7 +129,9 @@ const timeOut = (after_ms: number): { promise: Promise<never>; cancel: () => voi
   };
 };
 
-export interface ConnectOptions {
+/** Of a program that Emend is a part of, the same in all its clients and workers. */
+export type OwnConversion = Readonly<Pick<ClientOptions, 'dataConverter' | 'interceptors'>>;
+export interface ConnectOptions extends OwnConversion {
   readonly env: Environment;
   /** EMEND_HOME, absolute. */
   readonly home: string;
@@ -159,9 +161,6 @@ export const placeOf = ({ namespace, address, uiUrl, from }: ServerSettings): Se
   ...(from === 'default' ? { assumed: true } : {}),
 });
 
-export const storeOf = async ({ blobs, env, home }: ConnectOptions): Promise<BlobStore> =>
-  blobs ?? (await openStores(home, await resolveStore(env, home))).blobs;
-
 /** gRPC would ask the proxy of `http_proxy` for this very machine. */
 const direct = (address: string): { channelArgs?: Record<string, number> } =>
   /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]):/.test(address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {};
@@ -169,13 +168,14 @@ const direct = (address: string): { channelArgs?: Record<string, number> } =>
 /** Throws ProblemError `no_server` (not reachable, or it refuses us) or `config_invalid`. */
 export const connectClient = async (options: ConnectOptions): Promise<ClientConnection> => {
   const settings = await serverSettings(options.env, options.home);
-  const blobs = await storeOf(options);
+  const { env, home, dataConverter, interceptors = {} } = options;
+  const blobs = options.blobs ?? (await openStores(home, await resolveStore(env, home))).blobs;
   const connection = await reach(settings, options.connect_ms, () =>
     Connection.connect({ ...settings.connection, ...direct(settings.address), connectTimeout: options.connect_ms }),
   );
-  const dataConverter = { payloadCodecs: [new BlobPayloadCodec(blobs, asProblem)] };
+  const converts = { connection, dataConverter: withBlobs(blobs, asProblem, dataConverter), interceptors };
   return {
-    client: new Client({ connection, namespace: settings.namespace, dataConverter }),
+    client: new Client({ ...converts, namespace: settings.namespace }),
     connection,
     ...placeOf(settings),
     close: () => connection.close(),

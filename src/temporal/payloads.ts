@@ -17,7 +17,7 @@
  */
 import { promisify } from 'node:util';
 import { gunzip, gzip, type ZlibOptions } from 'node:zlib';
-import { ApplicationFailure, type Payload, type PayloadCodec } from '@temporalio/common';
+import { ApplicationFailure, type DataConverter, type Payload, type PayloadCodec } from '@temporalio/common';
 import { BOUNDS } from '../shared/limits.js';
 import { ProblemError, problem, type Problem, unknownVersion, VERSION, type Version } from '../shared/problems.js';
 import { QUERY_ANSWER } from '../shared/names.js';
@@ -47,6 +47,12 @@ export type RaisePayloadProblem = (problem: Problem) => Error;
 
 export const asProblem: RaisePayloadProblem = (what) => new ProblemError(what);
 export const asFailure: RaisePayloadProblem = (what) => ApplicationFailure.nonRetryable(what.message, what.code);
+
+/** Codecs of others work on what is left in the payload: a stored blob is what it was before them. */
+export const withBlobs = (blobs: BlobStore, raise: RaisePayloadProblem, own: DataConverter = {}): DataConverter => ({
+  ...own,
+  payloadCodecs: [new BlobPayloadCodec(blobs, raise), ...(own.payloadCodecs ?? [])],
+});
 
 export class BlobPayloadCodec implements PayloadCodec {
   readonly #blobs: BlobStore;

@@ -1,7 +1,3 @@
-/**
- * What a job or a plan is expected to take, and whether a run of it would be refused: by the activity that its run begins with, in stores
- * of their own that are gone afterwards. Nothing is started, and no model is asked. Throws ProblemError as the run would be refused.
- */
 import type { Logger } from 'pino';
 import { preflight, readPlan, type ActivityPorts } from '../activities/index.js';
 import type { Overrides } from '../shared/limits.js';
@@ -11,6 +7,7 @@ import { resolveStore } from '../stores/location.js';
 import { withScratch } from '../system/scratch.js';
 import { createPorts, type PortsOptions } from './adapters.js';
 
+/** A job or a plan. */
 export interface ToEstimate {
   readonly workspace: string;
   /** A job's, or a plan's without its level. */
@@ -19,6 +16,7 @@ export interface ToEstimate {
   readonly job?: Uint8Array;
   readonly overrides: Overrides;
 }
+/** What a run is expected to take. */
 export interface Estimated {
   readonly estimate: StepEstimate;
   /** Of a plan: its phases that are not done, and what they take at most where their tests fail. */
@@ -28,6 +26,10 @@ export interface Estimated {
   readonly over: readonly string[];
 }
 
+/**
+ * What a job or a plan is expected to take, and whether a run of it would be refused: by the activity that its run begins with, in stores
+ * of their own that are gone afterwards. Nothing is started, and no model is asked. Throws ProblemError as the run would be refused.
+ */
 export const estimateOnly = (asked: ToEstimate, env: PortsOptions['env'], logger: Logger): Promise<Estimated> =>
   withScratch('estimate', async (home) => {
     const alone = { ...env, EMEND_STORE: '' };

@@ -5,13 +5,21 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import { DefaultLogger, Runtime, Worker, type ActivityInterceptorsFactory } from '@temporalio/worker';
-import type { Logger } from 'pino';
-import { archiveSink, createActivities } from '../activities/index.js';
+import type { DataConverter } from '@temporalio/common';
+import {
+  DefaultLogger,
+  Runtime,
+  Worker,
+  type WorkerInterceptors,
+  type WorkerOptions as TemporalWorkerOptions,
+} from '@temporalio/worker';
+import { pino, type Logger } from 'pino';
+import { archiveSink, createActivities as activitiesOf } from '../activities/index.js';
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
 import { BOUNDS } from '../shared/limits.js';
 import { queueNames, queuePrefix, type Queues } from '../shared/names.js';
-import { homePaths, hostId } from '../stores/home.js';
+import { resolveTimings } from '../temporal/settings.js';
+import { homePaths, hostId, resolveHome } from '../stores/home.js';
 import { resolveStore } from '../stores/location.js';
 import { orNull } from '../system/durable.js';
 import { sha256 } from '../system/hash.js';
@@ -19,6 +27,7 @@ import { clearScratch } from '../system/scratch.js';
 import { realSys } from '../system/sys.js';
 import { version } from '../system/version.js';
 import { boundFailures } from '../temporal/failures.js';
+import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { byDefault } from '../temporal/connection.js';
 import { WORKER_BEAT_MS, workerIdentity } from '../temporal/live-workers.js';
@@ -31,10 +40,29 @@ export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
 const STOP_FORCE_MS = 10_000; // bound: Past the grace time activities are told to stop; those that do not listen are waited for this long,
 const STOP_END_MS = 5_000; // bound: and the end of worker and connection after that.
 
-export interface WorkerOptions extends PortsOptions {
-  /** Round every activity, outermost first: tracing, or the faults of a crash test. */
-  readonly interceptors?: readonly ActivityInterceptorsFactory[];
+/** All may be left out: `env` is `process.env`, `home` what it names, `logger` says warnings on standard error. */
+export interface WorkerOptions extends Partial<PortsOptions> {
+  /** Yours, the same in every client and worker. Its codecs must not throw while they encode a failure: that ends the worker. */
+  readonly dataConverter?: DataConverter;
+  /** Yours, outermost first. `workflowModules`, and converters of your own, have the workflows bundled at the start. */
+  readonly interceptors?: WorkerInterceptors;
 }
+/** What a worker of your own is created with, beside `connection` and `namespace`: `Worker.create({ connection, ...host })`. */
+export type WorkerParts = Omit<TemporalWorkerOptions, 'connection' | 'namespace'>;
+/** Emend's activities, in options for Temporal workers of your own. */
+export interface Activities {
+  /** For the worker of the workflows; add a `workflowsPath` or bundle with what `emend/workflows` exports, beside your own. */
+  readonly workflows: WorkerParts;
+  readonly model: WorkerParts;
+  /** For this machine's workspaces. */
+  readonly host: WorkerParts;
+  readonly queues: Queues;
+  /** What recovery found. */
+  readonly recovered: readonly RecoveredTransaction[];
+  /** To be called when the workers have ended. */
+  close(): Promise<void>;
+}
+/** A worker that runs. */
 export interface RunningWorker {
   readonly queues: Queues;
   readonly address: string;
@@ -48,9 +76,12 @@ export interface RunningWorker {
 }
 
 /** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
-function workflows(): { workflowBundle: { codePath: string } } | { workflowsPath: string } {
+function workflows({ interceptors, dataConverter }: WorkerOptions = {}):
+  { workflowBundle: { codePath: string } } | { workflowsPath: string } {
   const codePath = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
-  if (existsSync(codePath)) return { workflowBundle: { codePath } };
+  const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};
+  const own = interceptors?.workflowModules?.[0] ?? payloadConverterPath ?? failureConverterPath;
+  if (own === undefined && existsSync(codePath)) return { workflowBundle: { codePath } };
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return { workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)) };
 }
@@ -65,9 +96,6 @@ const buildId = (): string => {
       : '';
   return `emend-${version()}${hash}`;
 };
-
-export const queuesOf = async (env: PortsOptions['env'], home: string): Promise<Queues> =>
-  queueNames(queuePrefix(env), await hostId(home));
 
 /** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
 let runtimeInstalled = false;
@@ -85,51 +113,42 @@ async function sayNewHome(home: string, logger: Logger): Promise<void> {
   logger.warn({ home }, 'new home: runs started in another home wait for a worker there');
 }
 
-/** Installs Temporal's runtime, one a process. Throws ProblemError: no_server, home_unusable, store_unusable, config_invalid. */
-export async function createWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { env, home, logger } = options;
-  installRuntime();
+/**
+ * For Temporal workers of your own. Recovery comes first: no activity may run beside a transaction that a crash left open. Throws
+ * ProblemError: home_unusable, store_unusable, config_invalid.
+ */
+export async function createActivities(options: WorkerOptions = {}): Promise<Activities> {
+  const { env, home, logger, dataConverter, interceptors, ...more } = await complete(options);
   const store = await resolveStore(env, home);
   await sayNewHome(home, logger);
-  const queues = await queuesOf(env, home);
-  const endedRuns = askEndedRuns(env);
-  const ports = await createPorts(options, store, endedRuns);
-  const { timings, blobs } = ports;
+  const queues = queueNames(queuePrefix(env), await hostId(home));
+  const endedRuns = askEndedRuns({ env, ...(dataConverter === undefined ? {} : { dataConverter }) });
+  const ports = await createPorts({ env, home, logger, ...more }, store, endedRuns);
+  const { timings } = ports;
   const recovered = await ports.workspace.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
   await clearScratch();
-
-  const connected = await connectWorker({ env, home, connect_ms: timings.connect_ms, blobs });
-  const { connection, namespace, address, uiUrl } = connected;
-  if (connected.assumed === true) logger.warn(`connected to the server${byDefault(connected)}`);
-  const attributes = await ensureSearchAttributes(connection, namespace, (why) => {
-    logger.warn(why);
-  });
-  // Ready is who may start runs: a fresh namespace refuses its new attributes for a moment after it lists them.
-  if (attributes) await awaitUsable(connection, namespace);
-  const { host, model } = createActivities(ports);
-  const force_ms = timings.shutdownGrace_ms + STOP_FORCE_MS;
+  const { host, model } = activitiesOf(ports);
   const common = {
-    connection,
-    namespace,
     identity: workerIdentity(store.id),
-    dataConverter: connected.dataConverter,
-    interceptors: { activity: [...(options.interceptors ?? []), boundFailures] },
-    // Said twice in the events of each workflow task: the SDK's own word has 90 characters. Versioning, which is deprecated, is not used.
-    buildId: buildId(),
+    dataConverter: withBlobs(ports.blobs, asFailure, dataConverter),
+    interceptors: { ...interceptors, activity: [...(interceptors?.activity ?? []), boundFailures] },
     shutdownGraceTime: timings.shutdownGrace_ms,
     // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
-    shutdownForceTime: force_ms,
+    shutdownForceTime: timings.shutdownGrace_ms + STOP_FORCE_MS,
   };
-  const workers = await Promise.all([
-    Worker.create({
+  // Beside the work, not before it: a server that answers slowly holds up nothing.
+  void reportStaleLocks(endedRuns, logger);
+  return {
+    queues,
+    recovered,
+    workflows: {
       ...common,
-      ...workflows(),
       taskQueue: queues.workflow,
       sinks: archiveSink(ports),
       stickyQueueScheduleToStartTimeout: timings.stickyWait_ms,
-    }),
-    Worker.create({
+    },
+    model: {
       ...common,
       taskQueue: queues.model,
       activities: { ...model },
@@ -137,23 +156,55 @@ export async function createWorker(options: WorkerOptions): Promise<RunningWorke
       maxTaskQueueActivitiesPerSecond: timings.modelCalls_perSecond,
       // Else beats are held back for most of the heartbeat time-out, and a call that nobody wants any more is paid for as long.
       maxHeartbeatThrottleInterval: timings.heartbeat_ms,
-    }),
+    },
     // A cancelled test run must hear of it soon: beats are passed on at least this often.
-    Worker.create({ ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' }),
+    host: { ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' },
+    close: () => endedRuns.close(),
+  };
+}
+
+/**
+ * What `emend worker` runs: one Temporal worker each for workflows, model calls and this host's workspaces, until it is stopped. Installs
+ * Temporal's runtime, one a process. Throws ProblemError as `createActivities`, and no_server.
+ */
+export async function createWorker(options: WorkerOptions = {}): Promise<RunningWorker> {
+  installRuntime();
+  const all = await complete(options);
+  const { env, home, logger } = all;
+  const activities = await createActivities(all);
+  const { queues, recovered } = activities;
+  const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
+  const connected = await connectWorker({ env, home, connect_ms });
+  const { connection, namespace, address, uiUrl } = connected;
+  if (connected.assumed === true) logger.warn(`connected to the server${byDefault(connected)}`);
+  const attributes = await ensureSearchAttributes(connection, namespace, (why) => {
+    logger.warn(why);
+  });
+  // Ready is who may start runs: a fresh namespace refuses its new attributes for a moment after it lists them.
+  if (attributes) await awaitUsable(connection, namespace);
+  // Said twice in the events of each workflow task: the SDK's own word has 90 characters. Versioning, which is deprecated, is not used.
+  const common = { connection, namespace, buildId: buildId() };
+  const workers = await Promise.all([
+    Worker.create({ ...common, ...workflows(options), ...activities.workflows }),
+    Worker.create({ ...common, ...activities.model }),
+    Worker.create({ ...common, ...activities.host }),
   ]);
   const { done, stop } = runWorkers(workers, {
-    stop_ms: force_ms + STOP_END_MS,
+    stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
     close_ms: STOP_END_MS,
     close: async () => {
-      await endedRuns.close();
+      await activities.close();
       await connected.close();
     },
   });
-  // Beside the work, not before it: a server that answers slowly holds up nothing.
-  void reportStaleLocks(endedRuns, logger);
-  logger.info({ address, namespace, queues, home, store, pid: process.pid }, 'worker ready');
+  logger.info({ address, namespace, queues, home, pid: process.pid }, 'worker ready');
   return { queues, address, uiUrl, recovered, done, stop };
 }
+
+const complete = async ({ env = process.env, ...given }: WorkerOptions) => ({
+  ...{ env, home: given.home ?? (await resolveHome(env)) },
+  ...{ logger: pino({ name: 'emend-worker', level: 'warn' }, pino.destination({ fd: 2, sync: true })), ...given },
+});
 
 /** Looks once for workspaces that ended runs still hold; what it finds and what goes wrong is logged. */
 async function reportStaleLocks(endedRuns: EndedRuns, logger: Logger): Promise<void> {

@@ -4,11 +4,9 @@
  * that is said (`worker_stuck`). Whoever hears that ends the process: what was left holds on to it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DataConverter } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
 import { problem, ProblemError } from '../shared/problems.js';
-import { placeOf, storeOf, type ConnectOptions, reach, type ServerPlace } from '../temporal/connection.js';
-import { BlobPayloadCodec, asFailure } from '../temporal/payloads.js';
+import { placeOf, type ConnectOptions, reach, type ServerPlace } from '../temporal/connection.js';
 import { serverSettings } from '../temporal/settings.js';
 
 /** What is used of a Temporal Worker. */
@@ -95,19 +93,15 @@ export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, c
 
 export interface WorkerConnection extends ServerPlace {
   readonly connection: NativeConnection;
-  /** For `Worker.create({ dataConverter })`; `interceptors: { activity: [boundFailures] }` belongs with it. */
-  readonly dataConverter: DataConverter;
   close(): Promise<void>;
 }
 
 /** As `connectClient`, for a worker. `Runtime.install`, if wanted, must come before. */
 export const connectWorker = async (options: ConnectOptions): Promise<WorkerConnection> => {
   const settings = await serverSettings(options.env, options.home);
-  const blobs = await storeOf(options);
   const connection = await reach(settings, options.connect_ms, () => NativeConnection.connect(settings.connection));
   return {
     connection,
-    dataConverter: { payloadCodecs: [new BlobPayloadCodec(blobs, asFailure)] },
     ...placeOf(settings),
     close: () => connection.close(),
   };

@@ -176,7 +176,9 @@ const worker = await createWorker({
   env: process.env,
   home: await resolveHome(process.env),
   logger: pino({ level: 'warn' }, pino.destination({ fd: 2, sync: true })),
-  interceptors: [(context) => ({ inbound: { execute: (input, next) => execute(context, input, next) } })],
+  interceptors: {
+    activity: [(context) => ({ inbound: { execute: (input, next) => execute(context, input, next) } })],
+  },
 });
 process.on('SIGTERM', () => void worker.stop());
 process.stdout.write('ready\n');

@@ -78,16 +78,19 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
     `import { createRequire } from 'node:module';
      import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
      import { pino } from 'pino';
+     import { Emend } from 'emend';
      import { createWorker } from 'emend/worker';
-     const { env } = process;
-     const worker = createWorker({ env, home: env.EMEND_HOME, logger: pino({ enabled: false }) });
+     const worker = createWorker({ logger: pino({ enabled: false }) });
      const told = await worker.catch((error) => error.problem.code);
+     const emend = await Emend.open();
+     const refused = await emend.start({ workspace: '.', instructions: '' }).catch((error) => error.problem.code);
+     await emend.close();
      const workflowsPath = createRequire(import.meta.url).resolve('emend/workflows');
      const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
-     console.log(told, /editStep/.test(code));
+     console.log(told, refused, /editStep/.test(code));
      process.exit();\n`,
   );
-  expect(node(['use.js'], copy)).toMatchObject({ status: 0, stdout: 'no_server true\n', stderr: '' });
+  expect(node(['use.js'], copy)).toMatchObject({ status: 0, stdout: 'no_server job_invalid true\n', stderr: '' });
 });
 
 longOnly('npm installs the packed files with all they need')(
@@ -113,13 +116,14 @@ longOnly('npm installs the packed files with all they need')(
     writeFileSync(join(place, 'package.json'), '{"private":true,"type":"module"}\n');
     writeFileSync(
       join(place, 'use.js'),
-      `import { openEmend, EXIT } from 'emend';
+      `import { Emend } from 'emend';
        import { applyAnswer } from 'emend/edits';
-       const emend = await openEmend({ env: process.env });
-       console.log(typeof applyAnswer, emend.runs === null, emend.unreachable.code, EXIT.waiting);
+       const emend = await Emend.open();
+       const told = await emend.start({ workspace: '.', instructions: 'Do it.' }).catch(({ problem }) => problem.code);
+       console.log(typeof applyAnswer, told, (await emend.list()).runs.length);
        await emend.close();\n`,
     );
-    expect(node(['use.js'], place)).toMatchObject({ status: 0, stdout: 'function true no_server 3\n', stderr: '' });
+    expect(node(['use.js'], place)).toMatchObject({ status: 0, stdout: 'function no_server 0\n', stderr: '' });
     expect(existsSync(join(dirname(place), 'node_modules'))).toBe(false);
   },
   INSTALL_MS + 120_000,

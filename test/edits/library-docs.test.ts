@@ -5,7 +5,8 @@ import { expect, test } from '@jest/globals';
 import { transformSync } from '@swc/core';
 import * as edits from '../../src/edits/index.js';
 
-const DOC = readFileSync('docs/library.md', 'utf8');
+const PAGE = readFileSync('docs/library.md', 'utf8');
+const DOC = PAGE.slice(PAGE.indexOf('## The edit engine'));
 const block = (language: string): string =>
   new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'm').exec(DOC)?.[1] ?? '';
 

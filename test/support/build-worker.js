@@ -51,12 +51,15 @@ const later = (context) => ({
     },
   },
 });
+/** A list in 0.1.0 as packed, later one of several kinds. */
 const interceptors = [...(env.EXTRA === undefined ? [] : [extra]), ...(env.LATER === undefined ? [] : [later])];
+const hooks = Object.assign([...interceptors], { activity: interceptors });
 
 /** As the build's own worker does it, for some of its queues. */
 const startParts = async (home) => {
   Runtime.install({ shutdownSignals: [] });
-  const { queuesOf } = await from('src/worker/index.js');
+  const { queueNames, queuePrefix } = await from('src/shared/names.js');
+  const { hostId } = await from('src/stores/home.js');
   const { createPorts } = await from('src/worker/adapters.js');
   const { archiveSink, createActivities } = await from('src/activities/index.js');
   const { connectWorker } = await from('src/worker/run-workers.js');
@@ -66,8 +69,10 @@ const startParts = async (home) => {
   const stateOfHolder = () => Promise.resolve({ state: 'unknown', why: 'no_answer' });
   const ports = await createPorts({ env, home, logger }, store, { stateOfHolder });
   const { blobs } = ports;
-  const queues = await queuesOf(env, home);
-  const { connection, namespace, dataConverter } = await connectWorker({ env, home, connect_ms: 10_000, blobs });
+  const queues = queueNames(queuePrefix(env), await hostId(home));
+  const { BlobPayloadCodec, asFailure } = await from('src/temporal/payloads.js');
+  const { connection, namespace } = await connectWorker({ env, home, connect_ms: 10_000, blobs });
+  const dataConverter = { payloadCodecs: [new BlobPayloadCodec(blobs, asFailure)] };
   const common = { connection, namespace, dataConverter };
   const { host, model } = createActivities(ports);
   const activities = { activity: [...interceptors, boundFailures] };
@@ -101,7 +106,7 @@ const { createWorker } = await from('src/worker/index.js');
 const { resolveHome } = await from('src/stores/home.js');
 const home = await resolveHome(env);
 const worker =
-  env.PARTS === undefined ? await createWorker({ env, home, logger, interceptors }) : await startParts(home);
+  env.PARTS === undefined ? await createWorker({ env, home, logger, interceptors: hooks }) : await startParts(home);
 process.on('SIGTERM', () => void worker.stop());
 process.stdout.write('ready\n');
 await worker.done;

@@ -73,7 +73,7 @@ const start = async (env) =>
     env,
     home: await resolveHome(env),
     logger: pino({ level: process.env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true })),
-    interceptors: name ? [crash] : [],
+    interceptors: { activity: name ? [crash] : [] },
     ...sys,
   });
 

@@ -19,7 +19,7 @@ import { longOnly } from '../support/skipped.js';
 import { createActivities } from './support/activities.js';
 import { memoryBlobs } from './support/memory-blobs.js';
 import { bareEnvironment, newHome, startServer } from './support/server.js';
-import { MAX_PAYLOAD_BYTES } from '../../src/temporal/payloads.js';
+import { asFailure, MAX_PAYLOAD_BYTES, withBlobs } from '../../src/temporal/payloads.js';
 
 const MiB = 1024 * 1024;
 const quiet = new DefaultLogger('ERROR');
@@ -48,7 +48,8 @@ afterAll(async () => {
 });
 
 const workerOn = (taskQueue: string, { activities } = createActivities()): Promise<Worker> => {
-  const { connection, dataConverter, namespace } = forWorkers;
+  const { connection, namespace } = forWorkers;
+  const dataConverter = withBlobs(blobs, asFailure);
   const interceptors = { activity: [boundFailures] };
   const workflowBundle = bundle;
   return Worker.create({ connection, dataConverter, namespace, taskQueue, workflowBundle, activities, interceptors });

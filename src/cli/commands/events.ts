@@ -1,6 +1,6 @@
 import { reading } from '../../client/open.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
-import { runEvents } from '../../client/runs/show.js';
+import { eventsAfter } from '../../client/runs/show.js';
 import { watchRun } from '../../client/runs/watch.js';
 import type { StepEvent } from '../../shared/events.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
@@ -59,21 +59,20 @@ const follow = async (printing: Printing, resolved: ResolvedRun): Promise<ExitCo
   });
 };
 
-/** Prints page after page; returns the last `seq`. */
+/** Returns the last `seq`. */
 const printAfter = async (
   { io, emend, flags, failures }: Printing,
   run: ResolvedRun,
   after: number,
 ): Promise<number> => {
-  for (let last = after; ;) {
-    const page = await runEvents(emend, run, last);
-    const wanted = page.filter((event) => flags.kind === undefined || isOfKind(event, flags.kind));
-    for (const event of wanted) io.out(flags.json === true ? jsonText('events', event) : textLine(event));
-    if (flags.kind === 'failures') failures.push(...wanted);
-    const next = page.at(-1)?.seq ?? last;
-    if (next === last) return last;
-    last = next;
+  let last = after;
+  for await (const event of eventsAfter(emend, run, after)) {
+    last = event.seq;
+    if (flags.kind !== undefined && !isOfKind(event, flags.kind)) continue;
+    io.out(flags.json === true ? jsonText('events', event) : textLine(event));
+    if (flags.kind === 'failures') failures.push(event);
   }
+  return last;
 };
 
 const textLine = (event: StepEvent): string => `${new Date(event.at).toISOString().slice(11, 19)}  ${eventText(event)}`;

@@ -11,7 +11,7 @@ import { OUR_WORKFLOWS, type Emend } from '../types.js';
 import type { WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import { noteClosed } from '../runs/close.js';
 import { ARCHIVES, releaseStaleLocks, type LocksOfEnded, stateOfRun } from './locks.js';
-import { openEmend } from '../open.js';
+import { openEmend, type OpenOptions } from '../open.js';
 import { withLive } from '../runs/resolve.js';
 import { isStepKey, planOf, type StepKey } from '../../shared/ids.js';
 import { createLocks } from '../../workspace/apply/index.js';
@@ -82,12 +82,12 @@ export interface EndedRuns {
   close(): Promise<void>;
 }
 
-export const askEndedRuns = (env: Readonly<Record<string, string | undefined>>): EndedRuns => {
+export const askEndedRuns = (options: OpenOptions): EndedRuns => {
   let opened: Promise<Emend> | null = null;
   let closed = false;
   const open = async (): Promise<Emend> => {
     // The worker has its home already: where it went away, none is made in its place.
-    opened ??= openEmend({ env, existing: true });
+    opened ??= openEmend({ ...options, existing: true });
     try {
       const emend = await opened;
       // A server that was away may be back the next time, and so may a home.

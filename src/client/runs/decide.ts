@@ -24,6 +24,7 @@ import { signText } from '../../system/ssh-signature.js';
 import { gitLine } from '../../workspace/git/index.js';
 import { refOf, showRun } from './show.js';
 
+/** An answer to a decision. */
 export interface DecideOptions {
   readonly answer: Answer;
   /** Id of the decision that was looked at; only `abort` may do without. */
@@ -39,6 +40,7 @@ export interface DecideOptions {
   readonly sign?: boolean;
 }
 
+/** What came of an answer. */
 export type DecideResult =
   | (DecideOutcome & { readonly via: 'update' })
   /** On its way: the run will take it when a worker is there. */

@@ -28,6 +28,7 @@ export interface ListedRun {
   readonly startedAt: string | null;
   readonly open: boolean;
 }
+/** Runs that can be found. */
 export interface RunList {
   readonly runs: readonly ListedRun[];
   /** Older runs that were not looked at: bounds keep a long list short. */

@@ -23,6 +23,7 @@ const ASK_AGAIN_MS = 500; // bound: Between two calls of a command that has pati
 const TEST_OUTPUT_LINES = 200; // bound: Of what tests printed so many lines are shown, the last ones; all where they are asked for.
 const EVENTS_PAGE = 500; // bound: Events of one page of `emend events`.
 
+/** What is known of a run. */
 export interface RunView {
   readonly v: 1;
   readonly stepKey: string;
@@ -123,11 +124,25 @@ export const runEvents = async (emend: Emend, run: ResolvedRun, after = 0): Prom
   return found.filter((event) => event.seq > after);
 };
 
+/** All of them after `after`, page by page. */
+export async function* eventsAfter(emend: Emend, run: ResolvedRun, after = 0): AsyncGenerator<StepEvent> {
+  for (let last = after; ;) {
+    const page = await runEvents(emend, run, last);
+    yield* page;
+    const next = page.at(-1)?.seq ?? last;
+    if (next === last) return;
+    last = next;
+  }
+}
+
+/** A proposal, and the combined diff of its files. */
+export interface RunDiff {
+  readonly proposal: ProposalSummary;
+  readonly diff: string;
+}
+
 /** The combined diff of the current proposal, or of the last one that the archive names; null: there is none (yet). */
-export const runDiff = async (
-  emend: Emend,
-  run: ResolvedRun,
-): Promise<{ proposal: ProposalSummary; diff: string } | null> => {
+export const runDiff = async (emend: Emend, run: ResolvedRun): Promise<RunDiff | null> => {
   const asked = await askRun(emend, run, (ask) => ask<ProposalSummary | null>(QUERIES.proposal));
   const proposal = asked.ok ? asked.value : run.archived.proposal;
   return proposal && { proposal, diff: await diffText(emend, proposal) };

@@ -94,15 +94,19 @@ export const planOfPath = async (cwd: string, typed: string): Promise<PlanFile> 
   };
 };
 
+/** A plan, and how its run is started. */
 export interface StartPlanOptions extends Partial<WantedOfRun> {
   readonly plan: PlanFile;
   readonly options?: Partial<PlanOptions>;
 }
 
 /** Throws as `startStep` does. */
-export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOptions): Promise<StartedStep> => {
+export const startPlan = async (emend: Emend, options: StartPlanOptions): Promise<StartedStep> =>
+  startPlanRun(emend, options.plan.workflowId, await planInput(emend, options));
+
+export const planInput = async (emend: Emend, { plan, ...more }: StartPlanOptions): Promise<PlanInput> => {
   const left = await lastCheckpointed(emend, plan);
-  const input: PlanInput = {
+  return {
     ...(await runInput(emend, plan.workspace, plan.title, more)),
     planPath: plan.planPath,
     options: {
@@ -116,7 +120,6 @@ export const startPlan = async (emend: Emend, { plan, ...more }: StartPlanOption
     },
     ...(left === null ? {} : { resumeFrom: left }),
   };
-  return startPlanRun(emend, plan.workflowId, input);
 };
 
 /** False: no run of the plan is open. */

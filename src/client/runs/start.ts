@@ -4,15 +4,16 @@ import { posix } from 'node:path';
 import { type StepKey, shownKey } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
 import type { PlanInput, EditStepInput, RunInput } from '../../shared/run.js';
-import { hostOfQueue, WORKFLOWS } from '../../shared/names.js';
+import { hostOfQueue } from '../../shared/names.js';
+import { childOptions } from '../../shared/run-options.js';
 import { currentRules } from '../../shared/rules.js';
 import type { StartedData } from '../archive/run.js';
+import { slug } from '../../shared/text.js';
 import { sha256 } from '../../system/hash.js';
 import type { JobFile } from '../../workspace/documents/index.js';
 import { needRuns, type Emend, type RunGateway, type RunMemo } from '../types.js';
 
 const CONCURRENT_IDS = 100; // bound: `--again` looks for a free workflow id this far.
-const SLUG_chars = 40; // bound: Of a job's or plan's name, in its workflow id.
 const START_RACES = 3; // bound: A run may close between "it exists" and looking at it: then its id is free.
 
 // Names of runs. ◆ Both rules are kept for ever: stores and histories depend on them.
@@ -22,19 +23,11 @@ export const newStepKey = (): StepKey => randomBytes(16).toString('hex');
 
 /**
  * `emend/<job|plan>/<slug of the file's name>/<first 12 hex digits of sha-256(workspace NUL path)>`. The workspace is a real path; a job's
- * path is relative to it, with `/`, where the job lies inside, else absolute; a plan's is without its level (`plans/010_demo`).
+ * path is relative to it, with `/`, where the job lies inside, else absolute; a plan's is without its level (`plans/010_demo`). Of a job
+ * without a file the path is the slug of its first words, and its whole text is hashed instead.
  */
-export const workflowIdOf = (kind: 'job' | 'plan', workspace: string, path: string): string =>
-  ['emend', kind, slugOf(path) || kind, sha256(`${workspace}\0${path}`).slice(0, 12)].join('/');
-
-/** Letters and digits of any script, at most `SLUG_chars`, with hyphens between. */
-const slugOf = (path: string): string =>
-  posix
-    .basename(path, '.md')
-    .toLowerCase()
-    .slice(0, SLUG_chars)
-    .replace(/[^\p{L}\p{N}]+/gu, '-')
-    .replace(/^-|-$/g, '');
+export const workflowIdOf = (kind: 'job' | 'plan', workspace: string, path: string, hashed = path): string =>
+  ['emend', kind, slug(posix.basename(path, '.md')) || kind, sha256(`${workspace}\0${hashed}`).slice(0, 12)].join('/');
 
 /** The n-th run beside the first: `<id>`, `<id>-2`, `<id>-3`… */
 export const concurrentId = (workflowId: string, n: number): string => (n === 1 ? workflowId : `${workflowId}-${n}`);
@@ -47,12 +40,15 @@ export const looksLikeWorkflowId = (text: string): boolean => /^emend[/-]/.test(
 /** What a person may say of a run beside its job or plan. */
 export type WantedOfRun = Pick<RunInput, 'overrides' | 'approval' | 'hints'>;
 
+/** A checked job, and how its run is started. */
 export interface StartOptions extends Partial<WantedOfRun>, Pick<EditStepInput, 'given'> {
   readonly job: JobFile;
   /** Start another beside an open one (`-2`, `-3`…). */
   readonly again?: boolean;
 }
+/** A run that was started, or was open already. */
 export interface StartedStep {
+  /** Names the run everywhere. */
   readonly stepKey: StepKey;
   readonly workflowId: string;
   readonly runId: string;
@@ -63,18 +59,12 @@ export interface StartedStep {
 export const startStep = async (emend: Emend, options: StartOptions): Promise<StartedStep> => {
   const runs = needRuns(emend);
   const { job } = options;
-  const input: EditStepInput = {
-    ...(await runInput(emend, job.workspace, job.job.title, options)),
-    job: await emend.blobs.put(job.bytes),
-    jobPath: job.jobPath,
-    ...(options.given === undefined ? {} : { given: options.given }),
-  };
-  const { jobPath } = input;
-  const base = await freeId(emend, runs, workflowIdOf('job', job.workspace, job.jobPath));
+  const input = await stepInput(emend, options);
+  const base = await freeId(emend, runs, jobId(job));
   for (let n = 1; n <= (options.again === true ? CONCURRENT_IDS : 1); n++) {
-    const step = await startAs(runs, concurrentId(base, n), { input, jobPath }, options.again !== true);
+    const step = await startAs(runs, concurrentId(base, n), input, options.again !== true);
     if (step === null) continue;
-    if (step.started === 'new') await noteStart(emend, { input, jobPath }, step);
+    if (step.started === 'new') await noteStart(emend, input, step);
     return step;
   }
   return fail(
@@ -83,6 +73,14 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
     'See `emend list`; finish or abort some of them.',
   );
 };
+
+export const jobId = (job: JobFile): string => workflowIdOf('job', job.workspace, job.jobPath, job.text);
+export const stepInput = async (emend: Emend, { job, ...options }: StartOptions): Promise<EditStepInput> => ({
+  ...(await runInput(emend, job.workspace, job.job.title, options)),
+  job: await emend.blobs.put(job.bytes),
+  jobPath: job.jobPath,
+  ...(options.given === undefined ? {} : { given: options.given }),
+});
 
 /** What a step and a plan are started with alike. Throws ProblemError `no_server`. */
 export const runInput = async (
@@ -97,20 +95,12 @@ export const runInput = async (
   searchAttributes: await needRuns(emend).searchAttributes(),
 });
 
-/** What is started: a job's step, or a plan (`type`). */
-interface Starting {
-  readonly type?: string;
-  readonly input: EditStepInput | PlanInput;
-  readonly jobPath: string;
-}
-
 /** Starts a plan, or shows its open run: of one plan there is one. Throws as `startStep` does. */
 export const startPlanRun = async (emend: Emend, workflowId: string, input: PlanInput): Promise<StartedStep> => {
   const runs = needRuns(emend);
-  const starting = { type: WORKFLOWS.plan, input, jobPath: input.planPath };
-  const step = await startAs(runs, await freeId(emend, runs, workflowId), starting, true);
+  const step = await startAs(runs, await freeId(emend, runs, workflowId), input, true);
   if (step === null) return fail('conflict', `${workflowId} is already open.`, 'See `emend list`.');
-  if (step.started === 'new') await noteStart(emend, starting, step);
+  if (step.started === 'new') await noteStart(emend, input, step);
   return step;
 };
 
@@ -131,16 +121,12 @@ const isTakenElsewhere = async (runs: RunGateway, workflowId: string, host: stri
 const startAs = async (
   runs: RunGateway,
   workflowId: string,
-  { type, input, jobPath }: Starting,
+  input: EditStepInput | PlanInput,
   showOpen: boolean,
 ): Promise<StartedStep | null> => {
-  const { stepKey, title, workspace } = input;
-  const memo: RunMemo = { stepKey, jobPath, title, workspace, host: hostOfQueue(input.queues.host) };
+  const { stepKey } = input;
   for (let race = 0; race < START_RACES; race++) {
-    const started = await runs.start({
-      ...(type === undefined ? {} : { type }),
-      ...{ workflowId, input, memo, summary: title, details: detailsOf(memo) },
-    });
+    const started = await runs.start(requestOf(workflowId, input));
     if (started.outcome === 'started') return { stepKey, workflowId, runId: started.runId, started: 'new' };
     if (!showOpen) return null;
     const found = await runs.describe({ workflowId, runId: null });
@@ -160,13 +146,37 @@ const startAs = async (
   );
 };
 
+/**
+ * What somebody else's workflow starts the run with, as its child: JSON, so it may be an argument or an activity's result. From now on
+ * the archive knows of the run. Throws ProblemError `no_server`.
+ */
+export const prepareRun = async <Input extends EditStepInput | PlanInput>(
+  emend: Emend,
+  plain: string,
+  input: Input,
+): Promise<ReturnType<typeof childOptions<Input>>> => {
+  const workflowId = await freeId(emend, needRuns(emend), plain);
+  await noteStart(emend, input, { workflowId, runId: '' });
+  return childOptions(requestOf(workflowId, input));
+};
+
+const pathOf = (input: EditStepInput | PlanInput): string => ('planPath' in input ? input.planPath : input.jobPath);
+const requestOf = <Input extends EditStepInput | PlanInput>(workflowId: string, input: Input) => {
+  const { stepKey, title, workspace } = input;
+  const memo: RunMemo = { stepKey, jobPath: pathOf(input), title, workspace, host: hostOfQueue(input.queues.host) };
+  return { workflowId, input, memo, details: detailsOf(memo) };
+};
+
 const detailsOf = ({ stepKey, jobPath, workspace }: RunMemo): string =>
   [`Job \`${jobPath}\` in \`${workspace}\`.`, '', `In a terminal: \`emend show ${shownKey(stepKey)}\``].join('\n');
 
-const noteStart = async (emend: Emend, { input, jobPath }: Starting, step: StartedStep): Promise<void> => {
-  const { workflowId, runId } = step;
+const noteStart = async (
+  { namespace, address, archive }: Emend,
+  input: EditStepInput | PlanInput,
+  { workflowId, runId }: Pick<StartedStep, 'workflowId' | 'runId'>,
+): Promise<void> => {
   const { queues, workspace, title } = input;
-  const { namespace, address } = emend;
-  const data: StartedData = { workflowId, runId, namespace, address, queues, workspace, jobPath, title };
-  await emend.archive.append(input.stepKey, [{ id: 'started', at: new Date().toISOString(), kind: 'started', data }]);
+  const at = new Date().toISOString();
+  const data: StartedData = { workflowId, runId, namespace, address, queues, workspace, jobPath: pathOf(input), title };
+  await archive.append(input.stepKey, [{ id: 'started', at, kind: 'started', data }]);
 };

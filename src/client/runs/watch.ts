@@ -125,21 +125,25 @@ const looker = (
   };
 };
 
+/** Why a wait is over. */
 export type Waited =
   | { readonly outcome: 'closed'; readonly result: StepResult | null; readonly closed: ClosedRun }
   | { readonly outcome: 'waiting'; readonly status: StepStatus }
   | { readonly outcome: 'stopped' };
 
+/** What a wait goes through; `signal` ends it. */
 export interface WaitOptions extends WatchOptions {
   /** True: wait through decision points until the run ends. */
   readonly throughPauses?: boolean;
+  /** Id of a decision that is not waited for: yours has been sent, or the rest is for others. */
+  readonly after?: string;
 }
 
 /** Waits until the run ends or pauses for a person. */
 export const waitForRun = async (
   emend: Emend,
   run: ResolvedRun,
-  { throughPauses = false, ...options }: WaitOptions = {},
+  { throughPauses = false, after, ...options }: WaitOptions = {},
 ): Promise<Waited> => {
   const last: { paused: StepStatus | null } = { paused: null };
   const closed = await watchRun(
@@ -147,6 +151,7 @@ export const waitForRun = async (
     run,
     ({ status }) => {
       if (status.state !== 'waiting' || throughPauses) return undefined;
+      if (after !== undefined && status.decision?.id === after) return undefined;
       last.paused = status;
       return 'stop';
     },

@@ -1,7 +1,7 @@
 /** The door of src/documents/job: what others may use. */
 export { encodingOf, parseConfig } from './config.js';
 export { chooseFormat, complexity, harderOf, jobFormatPolicy, splitDecision } from './format-choice.js';
-export { effectiveMode, parseJob } from './job.js';
+export { effectiveMode, isMarkdownPath, parseJob, type JobKeys } from './job.js';
 export { parseLimitSetting, resolveLimits, totalChunks } from './limits.js';
 export {
   fitLimits,

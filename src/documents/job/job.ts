@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import type { z } from 'zod';
 import { problem } from '../../shared/problems.js';
+import { cut } from '../../shared/text.js';
 import type { LimitName } from '../../shared/limits.js';
 import { readMap, type checkKeys, type Findings } from '../source/check.js';
 import { firstHeading, splitFrontMatter } from '../source/yaml.js';
@@ -30,11 +31,16 @@ const KEYS = {
   limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
 const SHAPE = { ...KEYS, ...schema.limitShape };
+/** Front matter as a person or a program writes it: the keys of docs/jobs.md, limits among them. */
+export type JobKeys = { readonly [K in Exclude<keyof typeof SHAPE, 'test'>]?: z.input<(typeof SHAPE)[K]> } & {
+  readonly test?: string | readonly string[] | false;
+};
 type Front = ReturnType<typeof checkKeys<typeof SHAPE>>;
 
 /** Names of the front-matter keys, limits aside; docs/jobs.md is held to them by a test. */
 export const JOB_KEYS = Object.keys(KEYS);
 
+const TITLE_chars = 72; // bound: Of a job without a file and without a heading, whose first line is its title.
 const EMPTY = 'expected instructions in Markdown below the front matter, received nothing';
 
 /** `path`: as typed, for messages and the title. Every problem has the code `job_invalid` and starts `path:line:`. */
@@ -67,8 +73,6 @@ export function parseJob(source: string, path: string): Checked<Job> {
 }
 
 function notMarkdown(source: string, path: string): string | null {
-  if (!/\.(md|markdown)$/i.test(path))
-    return `${path}:1: expected a Markdown file (.md or .markdown), received ${JSON.stringify(posix.basename(path))}`;
   const nul = source.indexOf('\0');
   if (nul === -1) return null;
   return `${path}:${source.slice(0, nul).split('\n').length}: expected Markdown text in UTF-8, received a binary file (it contains a NUL)`;
@@ -146,7 +150,7 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
   return {
     v: 1,
     path,
-    title: firstHeading(instructions) ?? posix.basename(path).replace(/\.(md|markdown)$/i, ''),
+    title: firstHeading(instructions) ?? nameOf(path, instructions),
     instructions,
     ...saidOrNull(front, SAID),
     targetFiles: front.target_files ?? [],
@@ -157,6 +161,14 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
     finalNewline: front.final_newline ?? null,
   };
 }
+
+const MARKDOWN = /\.(md|markdown)$/i;
+export const isMarkdownPath = (path: string): boolean => MARKDOWN.test(path);
+/** Of a file its name; of a job without a file its first line. */
+const nameOf = (path: string, instructions: string): string =>
+  isMarkdownPath(path)
+    ? posix.basename(path).replace(MARKDOWN, '')
+    : cut(instructions.trim().split('\n')[0]?.trim() ?? '', TITLE_chars);
 
 const SAID = [
   ...(['mode', 'format', 'category', 'complexity', 'effort', 'test', 'commit', 'approval', 'model'] as const),

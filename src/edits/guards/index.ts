@@ -18,6 +18,7 @@ const DISTANT_LINES = 3; // bound: A removal with more kept lines than this befo
 const DISTANT_TOLD = 5; // bound: Distant removals told of one file.
 export const SHRINK_FROM_LINES = 20; // bound: A file counts as shrunk where more than half of it goes, from this many lines.
 
+/** A file as guards look at it. */
 export interface GuardedFile extends ChangedFile {
   /** How the result was made, where known: then only what changed is looked at. */
   readonly made?: { readonly base: Text | null; readonly changes: readonly Change[] };

@@ -13,6 +13,7 @@ export interface ChangeRef {
   readonly path: string;
   readonly n: number;
 }
+/** A change that uses a name which another change brings. */
 export interface ChangeNeed {
   readonly user: ChangeRef;
   readonly name: string;
@@ -78,6 +79,7 @@ export const changeNeeds = (
   return needs;
 };
 
+/** The words of a text that may be names. */
 export const wordsOf = (text: string): readonly string[] => text.match(WORD) ?? [];
 
 const definedNames = (line: string): readonly string[] => {

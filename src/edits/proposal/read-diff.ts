@@ -16,6 +16,7 @@ export interface DiffChange {
   readonly first: number;
   readonly end: number;
 }
+/** A hunk of a combined diff. */
 export interface DiffHunk {
   /** 1-based, as in the `@@` line. */
   readonly oldStart: number;
@@ -24,6 +25,7 @@ export interface DiffHunk {
   readonly lines: readonly string[];
   readonly changes: readonly DiffChange[];
 }
+/** What a combined diff says of one file. */
 export interface DiffSection {
   readonly path: string;
   /** `diff --git` up to the first hunk, or comment lines for a file that is not UTF-8. */

@@ -54,11 +54,13 @@ const hunkOf = (group: readonly PlacedChange[], base: readonly string[]): Struct
   return { oldStart: b0 + 1, oldLines: b1 - b0, newStart: r0 + 1, newLines: r1 - r0, lines };
 };
 
+/** A file before and after its change. */
 export interface DiffFile extends ChangedFile {
   /** The path of `base` where the file is moved. */
   readonly moveFrom?: string;
 }
 
+/** Numbers of lines. */
 export interface ChangedLines {
   readonly added: number;
   readonly removed: number;

@@ -176,6 +176,7 @@ export const characterName = (character: string): string => {
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `${code} (${character})` : code;
 };
 
+/** What a file is as text. */
 export interface FileDescription {
   readonly encoding: string;
   readonly bom: boolean;

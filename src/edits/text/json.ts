@@ -5,6 +5,7 @@
 
 const JSON_DEPTH = 64; // bound: Nesting of a JSON answer.
 
+/** A value of JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** Other tools' names of the key `file_path`. */

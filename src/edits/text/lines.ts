@@ -54,6 +54,7 @@ export const textOf = ({ lines, ends }: Text): string => lines.map((line, i) => 
 export const linesWithEnds = (text: string, end: '\n' | '\r' = '\n'): readonly string[] =>
   text.match(end === '\n' ? /[^\n]*\n|[^\n]+/g : /[^\r]*\r|[^\r]+/g) ?? [];
 
+/** The lines of a text, by number. */
 export interface LineIndex {
   readonly length: number;
   /** The text has at least so many characters, ends counted as one each. */

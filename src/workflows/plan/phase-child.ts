@@ -1,19 +1,13 @@
 /** A phase's child: started once under a fixed id, outliving its parent; where it was started already, it is waited for. And those side by side. */
 import type { PhaseId } from '../../shared/plan.js';
-import {
-  defineSearchAttributeKey,
-  TypedSearchAttributes,
-  WorkflowExecutionAlreadyStartedError,
-} from '@temporalio/common';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ActivityFailure,
   CancellationScope,
   CancelledFailure,
-  ChildWorkflowCancellationType,
   ChildWorkflowFailure,
   getExternalWorkflowHandle,
   isCancellation,
-  ParentClosePolicy,
   startChild,
 } from '@temporalio/workflow';
 import { budgetsLeft } from './budget.js';
@@ -22,16 +16,12 @@ import type { PlanRun } from './reduce.js';
 import { phaseOf, type PhaseEntry, type PlanState } from './state.js';
 import { lacksWorktree } from './worktrees.js';
 import type { PlanInput, EditStepInput, StepResult } from '../../shared/run.js';
-import { hostOfQueue, SEARCH_ATTRIBUTES, WORKFLOWS } from '../../shared/names.js';
+import { hostOfQueue, WORKFLOWS } from '../../shared/names.js';
+import { childOptions } from '../../shared/run-options.js';
 import { phaseKey, shownKey } from '../../shared/ids.js';
-import { isKnown, versioned } from '../../shared/problems.js';
+import { isKnown } from '../../shared/problems.js';
 import type { Calls } from '../frame/activities.js';
 import { failureOf } from '../frame/failures.js';
-
-const key = {
-  stepKey: defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'),
-  workspace: defineSearchAttributeKey(SEARCH_ATTRIBUTES.workspace, 'KEYWORD'),
-};
 
 export const childId = ({ stepKey }: PlanInput, phase: PhaseId, run: number): string =>
   `emend-phase-${phaseKey(stepKey, phase, run)}`;
@@ -62,26 +52,13 @@ async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Prom
   const input = inputOf(state, phase);
   const workflowId = childId(state.input, phase.id, phase.runs);
   const { stepKey, jobPath, title, workspace, queues } = input;
-  const about = { stepKey, jobPath, title, workspace, host: hostOfQueue(queues.host), plan: state.input.stepKey };
+  const memo = { stepKey, jobPath, title, workspace, host: hostOfQueue(queues.host), plan: state.input.stepKey };
   try {
+    const details = `Phase ${phase.number} of \`${state.input.planPath}\`. In a terminal: \`emend show ${shownKey(stepKey)}\``;
     const handle = await startChild<(input: EditStepInput) => Promise<StepResult>>(WORKFLOWS.editStep, {
-      workflowId,
-      args: [versioned(input)],
-      parentClosePolicy: ParentClosePolicy.ABANDON,
-      cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+      ...childOptions({ workflowId, input, memo, details }),
       // A child of an earlier run of this workflow (a reset) is the same work: it is found, never done again.
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      memo: versioned(about),
-      staticSummary: title.slice(0, 200),
-      staticDetails: `Phase ${phase.number} of \`${state.input.planPath}\`. In a terminal: \`emend show ${shownKey(stepKey)}\``,
-      ...(input.searchAttributes
-        ? {
-            typedSearchAttributes: new TypedSearchAttributes([
-              { key: key.stepKey, value: stepKey },
-              { key: key.workspace, value: workspace },
-            ]),
-          }
-        : {}),
     });
     return ended(phase.id, await handle.result());
   } catch (error) {

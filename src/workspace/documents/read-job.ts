@@ -1,8 +1,10 @@
 /** Reads a job and all that can be checked of it before a run starts: nothing is written, every problem is told at once. */
 import { realpath, stat } from 'node:fs/promises';
-import { join, resolve, dirname, isAbsolute, relative, sep } from 'node:path';
-import { parseConfig, parseJob, type Job } from '../../documents/job/index.js';
+import { basename, join, resolve, dirname, isAbsolute, relative, sep } from 'node:path';
+import { stringify } from 'yaml';
+import { isMarkdownPath, parseConfig, parseJob, type Job, type JobKeys } from '../../documents/job/index.js';
 import { fail, problem, ProblemError, ProblemsError, type Problem, type ProblemCode } from '../../shared/problems.js';
+import { slug } from '../../shared/text.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
 import { ABSENT, readGiven, readGivenText } from '../../system/given-file.js';
@@ -39,13 +41,16 @@ const pathInWorkspace = (workspace: string, path: string): string => {
   return outside ? path : inside.split(sep).join('/');
 };
 
+/** A job that was read and checked. */
 export interface JobFile {
   readonly job: Job;
   readonly bytes: Uint8Array;
   /** Real path. */
   readonly workspace: string;
-  /** Relative to the workspace where it lies inside, else absolute. */
+  /** Relative to the workspace where it lies inside, else absolute; of a job without a file the slug of its first five words. */
   readonly jobPath: string;
+  /** Of a job without a file: all of it, by which its workflow id goes instead of a path. */
+  readonly text?: string;
 }
 
 export interface JobFileRequest {
@@ -62,7 +67,43 @@ export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => 
   const bytes = await readJob(path, typed);
   const source = decode(bytes, typed);
   const workspace = await workspaceOf(path, request.workspace, request.cwd);
-  const parsed = parseJob(source, typed);
+  if (!isMarkdownPath(typed))
+    return fail(
+      'job_invalid',
+      `${typed}:1: expected a Markdown file (.md or .markdown), received ${JSON.stringify(basename(typed))}`,
+    );
+  const job = await checked(source, typed, workspace);
+  const jobPath = pathInWorkspace(workspace, await realpath(path));
+  return { job: { ...job, path: jobPath }, bytes, workspace, jobPath };
+};
+
+/** A job that lies in no file: the keys of a job file's front matter, and what stands below it. */
+export type JobText = JobKeys & {
+  /** Markdown. Nothing in it is read as a key, whoever wrote it. */
+  readonly instructions: string;
+  /** The directory to edit: a path, relative to the working directory of the process. */
+  readonly workspace: string;
+};
+
+const NAME_words = 5; // bound: Of a job without a file, in its name and workflow id.
+
+/** As `readJobFile`; problems name lines of the file that the job would be, called by its first words. */
+export const jobOfText = async ({ instructions, workspace: named, ...keys }: JobText): Promise<JobFile> => {
+  if (typeof named !== 'string') fail('usage', 'A job without a file needs `workspace`, the directory to edit.');
+  const said = typeof instructions === 'string' ? instructions : '';
+  const words = said.split(/\s+/).filter((word) => slug(word) !== '');
+  const jobPath = slug(words.slice(0, NAME_words).join(' ')) || 'job';
+  const text = `---\n${stringify(keys, { lineWidth: 0 })}---\n${said}`;
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length > JOB_FILE_BYTES)
+    return fail('job_invalid', `${jobPath}: ${bytes.length} bytes; a job may have ${JOB_FILE_BYTES}.`);
+  const workspace = await workspaceOf('', named, process.cwd());
+  return { job: await checked(text, jobPath, workspace), bytes, workspace, jobPath, text };
+};
+
+/** `path`: as problems name it. */
+const checked = async (source: string, path: string, workspace: string): Promise<Job> => {
+  const parsed = parseJob(source, path);
   const config = parseConfig(await configOf(workspace), 'emend.yaml');
   const problems = [
     ...(parsed.ok ? await targetProblems(parsed.value, workspace) : parsed.problems),
@@ -70,9 +111,7 @@ export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => 
   ];
   const [first, ...others] = problems;
   if (first !== undefined) throw new ProblemsError([first, ...others]);
-  if (!parsed.ok) return fail('job_invalid', `${typed}: the job could not be read.`);
-  const jobPath = pathInWorkspace(workspace, await realpath(path));
-  return { job: { ...parsed.value, path: jobPath }, bytes, workspace, jobPath };
+  return parsed.ok ? parsed.value : fail('job_invalid', `${path}: the job could not be read.`);
 };
 
 const readJob = (path: string, typed: string): Promise<Uint8Array> =>

@@ -22,7 +22,7 @@ test('a home that is away when it is first asked for is not made, and is found w
   const env = { EMEND_HOME: home, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '100' };
   await (await openEmend({ env, local: true })).close();
   renameSync(home, `${home}.away`);
-  const ended = askEndedRuns(env);
+  const ended = askEndedRuns({ env });
   await expect(ended.stateOfHolder(HOLDER)).rejects.toMatchObject({ problem: { code: 'home_unusable' } });
   expect(existsSync(home)).toBe(false);
   renameSync(`${home}.away`, home);

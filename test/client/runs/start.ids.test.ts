@@ -26,6 +26,19 @@ describe('names of runs', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
+  test('a job without a file goes by its whole text', () => {
+    const of = (text: string, workspace = '/a') => workflowIdOf('job', workspace, 'make-it-polite', text);
+    expect(of('Make it polite')).toMatch(/^emend\/job\/make-it-polite\/[0-9a-f]{12}$/);
+    expect(of('Make it polite')).toBe(of('Make it polite'));
+    const ids = [
+      of('Make it polite'),
+      of('Make it polite.'),
+      of('Make it polite', '/b'),
+      workflowIdOf('job', '/a', 'make-it-polite'),
+    ];
+    expect(new Set(ids).size).toBe(4);
+  });
+
   test('a step key is 128 random bits', () => {
     const key = newStepKey();
     expect(key).toMatch(/^[0-9a-f]{32}$/);

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../../src/client/archive/run.js';
-import { workflowIdOf, startStep } from '../../../src/client/runs/start.js';
+import { prepareRun, startStep, stepInput, workflowIdOf } from '../../../src/client/runs/start.js';
 import { readJobFile } from '../../../src/workspace/documents/read-job.js';
 import { queueNames } from '../../../src/shared/names.js';
 import { fakeEmend, FakeServer, problemOf, tempDir } from '../fake.js';
@@ -39,6 +39,26 @@ describe('starting a step', () => {
     const second = await startStep(emend, { job });
     expect(second).toEqual({ ...first, started: 'already_running' });
     expect(await emend.archive.list()).toEqual([first.stepKey]);
+  });
+
+  test('prepared for a child: plain JSON with all that a started run has, and the archive knows of it', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    const job = await jobIn(await tempDir());
+    const input = await stepInput(emend, { job });
+    const prepared = await prepareRun(emend, 'emend/job/a/0123456789ab', input);
+    expect(JSON.parse(JSON.stringify(prepared))).toEqual(prepared);
+    expect(prepared).toMatchObject({
+      workflowId: 'emend/job/a/0123456789ab',
+      taskQueue: emend.queues.workflow,
+      args: [{ stepKey: input.stepKey, jobPath: 'job.md' }],
+      memo: { stepKey: input.stepKey, jobPath: 'job.md', title: 'A job', workspace: job.workspace },
+      parentClosePolicy: 'ABANDON',
+      cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    });
+    const { started } = archivedRun(input.stepKey, await emend.archive.read(input.stepKey));
+    expect(started).toMatchObject({ workflowId: 'emend/job/a/0123456789ab', runId: '', title: 'A job' });
+    expect(server.runs).toEqual([]);
   });
 
   test('another host with a workspace at the same path has runs of its own; each sees its own again', async () => {
