@@ -18,7 +18,7 @@ const undocumented = (program: ts.Program, path: string): readonly string[] => {
   const door = checker.getSymbolAtLocation(program.getSourceFile(path)!);
   return checker.getExportsOfModule(door!).flatMap((name) => {
     const symbol = (name.flags & ts.SymbolFlags.Alias) === 0 ? name : checker.getAliasedSymbol(name);
-    const isOwn = (symbol.flags & ts.SymbolFlags.Class) !== 0 && !symbol.name.endsWith("Error");
+    const isOwn = (symbol.flags & ts.SymbolFlags.Class) !== 0 && !symbol.name.endsWith('Error');
     const methods = isOwn ? [...(symbol.members?.values() ?? []), ...(symbol.exports?.values() ?? [])] : [];
     const public_ = methods.filter((member) => /^[a-z]/.test(member.name) && member.name !== 'prototype');
     return [symbol, ...public_].filter((each) => !told(each)).map((each) => `${name.name} ${each.name}`);
