@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from '@jest/globals';
 import { jobOfText, readJobFile, type JobText } from '../../../src/workspace/documents/index.js';
 import { ProblemsError, ProblemError, type Problem } from '../../../src/shared/problems.js';
+import { seed } from '../../support/seeded.js';
 import { tempDir } from '../../client/fake.js';
 
 const problemsOf = async (reading: Promise<unknown>): Promise<readonly Problem[]> => {
@@ -89,7 +90,7 @@ describe('instructions', () => {
         expect(job).toMatchObject({ instructions, category, model, test: null, commit: null });
         expect(all.endsWith(instructions)).toBe(true);
       }),
-      { numRuns: 200 },
+      { seed, numRuns: 200 },
     );
   });
 
