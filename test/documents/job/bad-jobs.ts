@@ -432,11 +432,4 @@ export const BAD_JOBS: readonly BadJob[] = [
   },
   { name: 'an empty file', source: '', at: '1', says: ['expected instructions'] },
   { name: 'a binary file', source: '# a\n\0\n', at: '2', says: ['a binary file', 'NUL'] },
-  {
-    name: 'not Markdown by its name',
-    source: '{}',
-    path: 'jobs/a.json',
-    at: '1',
-    says: ['a Markdown file (.md or .markdown)', '"a.json"'],
-  },
 ];

@@ -91,6 +91,8 @@ describe('what is wrong with a job', () => {
     const found = await problemOf(() => read(dir, path));
     expect(found.code).toBe(code);
     expect(found.message).toContain(path);
+    if (path === 'job.txt')
+      expect(found.message).toBe('job.txt:1: expected a Markdown file (.md or .markdown), received "job.txt"');
   });
 
   test('a file that goes is there, and is the file itself', async () => {
