@@ -596,7 +596,7 @@ describe('with a worker', () => {
     expect(ended).toMatchObject({
       exit: 2,
       err: expect.stringMatching(
-        /^emend: "abcd" fits 2 runs:\n {2}abcd1111 .*\n {2}abcd2222 .*\n {2}Type more digits of the run\'s id's id\'s id\.\n$/,
+        /^emend: "abcd" fits 2 runs:\n {2}abcd1111 .*\n {2}abcd2222 .*\n {2}Type more digits of the run's id\.\n$/,
       ),
     });
   });
