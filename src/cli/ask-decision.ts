@@ -26,6 +26,7 @@ const LETTER: Record<Answer, string> = {
   rebase: 'b',
   regenerate: 'g',
   take_theirs: 't',
+  take: 't',
   keep: 'k',
   run: 'r',
   other: 'o',

@@ -54,6 +54,8 @@ export const ANSWERS_BY_REASON = {
   plan_start: ['start'],
   baseline: ['fix', 'known', 'retry', 'other', 'no_tests'],
   audit: ['keep', 'revise', 'skip'],
+  pick: ['take', 'retry', 'skip'],
+  nothing_found: ['take', 'retry', 'skip'],
 } as const;
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
@@ -72,6 +74,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   rebase: 'rebase the proposal onto the current files, then review again',
   regenerate: 'ask the model again with the current files',
   take_theirs: 'keep the current files and drop the changes to them',
+  take: 'edit these files',
   keep: 'accept the change anyway; after a failed verification the commit is marked [INCOMPLETE]',
   run: 'run the command that was found',
   other: 'run another command: --set command="…"',
@@ -96,7 +99,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
 };
 
 const BY_FILE: ReadonlySet<string> = new Set(
-  'approve skip revise select retry manual rebase regenerate take_theirs'.split(' '),
+  'approve skip revise select retry manual rebase regenerate take_theirs take'.split(' '),
 );
 /** Answers that resolve every file of a decision at once; the others may name files. */
 export const WHOLE_ANSWERS: readonly Answer[] = (Object.keys(ANSWER_MEANS) as Answer[]).filter(

@@ -151,7 +151,8 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   warning: ({ message }) => `warning: ${message}`,
   model_down: ({ tries, message, next }) =>
     `the model is down (try ${tries}): ${message}${next === null ? '' : ` Next try at ${clockTime(next)}; to retry now: emend retry RUN`}`,
-  files_picked: ({ file_count }) => `picked ${count(file_count, 'file')} to edit`,
+  files_picked: ({ files }) => `picked to edit: ${files.map(({ path, why }) => `${path} (${why})`).join('; ')}`,
+  looking_for: ({ words }) => `looking once more, for ${words.join(', ')}`,
   brief_ready: () => 'wrote the brief: names and parts for all files',
   proposal_ready: ({ proposal, file_count, added, removed }) =>
     `proposal ${proposal.slice(0, 8)}: ${count(file_count, 'file')}, +${added} -${removed}`,

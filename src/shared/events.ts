@@ -3,6 +3,7 @@ import type { PauseReason } from './decisions.js';
 import type { AuditReport } from './audit.js';
 import type { Bucket, Format } from './formats.js';
 import type { PhaseEstimate, PhaseMarker, PlanOutcome } from './plan.js';
+import type { PickedFile } from './pick.js';
 import type { StepEstimate, StepUsage } from './usage.js';
 
 export interface Progress {
@@ -48,7 +49,9 @@ export interface JobEvents {
     /** Workflow time of the next try, ms since the epoch; null: a person is asked. */
     next: number | null;
   };
-  files_picked: { file_count: number };
+  files_picked: { file_count: number; files: readonly PickedFile[] };
+  /** The model asked for these words to be looked for. */
+  looking_for: { words: readonly string[] };
   brief_ready: object;
   proposal_ready: { proposal: string; file_count: number; added: number; removed: number };
   decided: {

@@ -36,6 +36,7 @@ export const LIMITS = {
   maxBytesDiff: bytes(64 * KiB, [0, 64 * MiB], 'files up to this size are answered as a diff (bucket B)'),
   maxFilesBeforeSplit: limit(1, 'files', [1, 1000], 'more target files than this are split: one model call a file'),
   maxFilesPerStep: limit(1000, 'files', [1, 1000], 'more target files than this are refused before anything is paid'),
+  maxPickedFiles: limit(10, 'files', [1, 60], 'where a model picks more files than this, a person is asked'),
   maxAttemptsPerFile: limit(2, 'attempts', [1, 20], 'invalid and refused answers per file and fallback'),
   maxCallsPerFile: limit(
     8,

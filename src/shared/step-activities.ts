@@ -10,6 +10,7 @@ import type { Bucket, Format } from './formats.js';
 import type { Baseline, Overrides, Limits } from './limits.js';
 import type { Problem } from './problems.js';
 import type { ModelDown } from './outage.js';
+import type { Picked } from './pick.js';
 import type { TestPlan } from './plan.js';
 import type { BlobRef, StepKey } from './ids.js';
 import type {
@@ -33,6 +34,8 @@ export interface PreflightInput extends ActivityBase {
   readonly hints: readonly string[];
   /** Paths that a model picked, where the job names none. */
   readonly picked: readonly string[] | null;
+  /** Words that a model or a person wants looked for beside the task's; absent: none. */
+  readonly lookFor?: readonly string[];
   /** Only these targets get a new base (`regenerate`); null: all. */
   readonly only: readonly string[] | null;
   /** The change is there already: no first call is made. */
@@ -103,8 +106,7 @@ interface Unanswered {
 export interface PickInput extends BriefInput {
   readonly regeneration: number;
 }
-export type PickResult =
-  Unanswered | { readonly outcome: 'picked'; readonly paths: readonly string[]; readonly usage: StepUsage };
+export type PickResult = Unanswered | (Picked & { readonly usage: StepUsage });
 
 export interface BriefResult {
   /** Null: no usable answer; the chunks go without. */

@@ -78,6 +78,8 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   baseline: 'fix',
   sandbox_blocks_tests: 'run_without',
   secret_found: 'mask',
+  pick: 'take',
+  nothing_found: 'retry',
 };
 
 export const carry = async (world: World, planned: Planned): Promise<Carried> => {

@@ -104,7 +104,7 @@ const CASES: Record<string, Boundary> = {
       {
         name: 'pick',
         match: { contains: 'Files of the project' },
-        answer: '["y.js"]\nEMEND-COMPLETE {{nonce}} 0 0\n',
+        answer: '{"files": [{"path": "y.js", "why": "holds it"}]}\nEMEND-COMPLETE {{nonce}} 0 0\n',
       },
       { name: 'y', match: { contains: '- y.js' }, answer: whole({ 'y.js': 'const y = 2;\n' }) },
     ],

@@ -286,7 +286,8 @@ describe('a job, end to end', () => {
         {
           name: 'pick',
           match: { contains: 'Files of the project' },
-          answer: '["y.js", "../etc/passwd", ".env"]\nEMEND-COMPLETE {{nonce}} 0 0\n',
+          answer:
+            '{"files": [{"path": "y.js", "why": "holds it"}, {"path": "../etc/passwd"}, {"path": ".env"}]}\nEMEND-COMPLETE {{nonce}} 0 0\n',
         },
         { name: 'edit', match: { contains: '- y.js' }, answer: whole({ 'y.js': 'const y = 2;\n' }) },
       ],

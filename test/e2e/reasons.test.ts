@@ -99,7 +99,7 @@ describe('answers that cannot be used', () => {
       {
         name: 'pick again',
         match: { contains: 'Files of the project' },
-        answer: '["y.js"]\nEMEND-COMPLETE {{nonce}} 0 0\n',
+        answer: '{"files": [{"path": "y.js", "why": "holds it"}]}\nEMEND-COMPLETE {{nonce}} 0 0\n',
       },
       good('y.js'),
     ]));

@@ -26,7 +26,7 @@ const RULES = [
   {
     name: 'pick',
     match: { contains: 'Files of the project' },
-    answer: '["a.txt"]\nEMEND-COMPLETE {{nonce}} 0 0\n',
+    answer: '{"files": [{"path": "a.txt", "why": "holds it"}]}\nEMEND-COMPLETE {{nonce}} 0 0\n',
   },
   A,
   { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': AFTER }) },

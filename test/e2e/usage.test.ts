@@ -48,7 +48,11 @@ beforeAll(async () => {
     { name: 'brief', match: { contains: BRIEF }, answer: `Up.\n${MARKER}` },
     cut(1, '- cut.js'),
     cut(4, PICK),
-    { name: 'pick', match: { contains: PICK }, answer: `["picked.js"]\n${MARKER}` },
+    {
+      name: 'pick',
+      match: { contains: PICK },
+      answer: `{"files": [{"path": "picked.js", "why": "holds it"}]}\n${MARKER}`,
+    },
     ...PATHS.map(good),
   ]);
   await s.worker();

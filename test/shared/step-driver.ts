@@ -243,8 +243,20 @@ export class StepDriver {
           const failed = { outcome: 'failed', reason: 'model_unavailable', message: '', usage: NO_USAGE } as const;
           return { type: 'picked', result: { ...failed, down: downOf('') } };
         }
+        const files = (paths ?? ['a.ts']).map((path) => ({ path, why: 'named' }));
+        if (word === 'look_for')
+          return { type: 'picked', result: { outcome: 'look_for', words: ['parser'], usage: USAGE } };
+        if (word === 'nothing_found')
+          return { type: 'picked', result: { outcome: word, message: 'none', files, usage: USAGE } };
+        if (word?.startsWith('many:') === true) {
+          const many = word
+            .slice(5)
+            .split(',')
+            .map((path) => ({ path, why: 'named' }));
+          return { type: 'picked', result: { outcome: 'picked', files: many, tooMany: 'too many', usage: USAGE } };
+        }
         if (paths !== null || word === undefined)
-          return { type: 'picked', result: { outcome: 'picked', paths: paths ?? ['a.ts'], usage: USAGE } };
+          return { type: 'picked', result: { outcome: 'picked', files, usage: USAGE } };
         return {
           type: 'picked',
           result: { outcome: 'failed', reason: word as PauseReason, message: word, usage: USAGE },

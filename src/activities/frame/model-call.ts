@@ -74,7 +74,7 @@ export const downOf = (call: Call): { readonly down?: ModelDown } =>
   call.outcome === 'model_unavailable' ? { down: call.down } : {};
 
 /** Formats whose answers are JSON. */
-const IN_JSON: ReadonlySet<string> = new Set(['structured-edit', 'json', 'paths']);
+const IN_JSON: ReadonlySet<string> = new Set(['structured-edit', 'json']);
 
 export interface CallWanted extends Omit<CallKeyParts, 'stepKey' | 'instructions' | 'region'> {
   /** Lines of the file that the call is for, `401-800`; absent: all. */
@@ -184,7 +184,7 @@ export interface RefusedJson {
 export interface JsonWanted<T> extends Omit<CallWanted, 'format' | 'refusal' | 'build'> {
   /** At most so many; each counts one up from `regeneration`. */
   readonly calls: number;
-  readonly notes: BlobRef;
+  readonly notes: BlobRef | null;
   readonly build: (refusal: RefusedJson | null) => BuiltRequest;
   readonly check: (
     value: unknown,

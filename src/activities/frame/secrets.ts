@@ -227,7 +227,7 @@ export async function restoreAnswer(
 
 /** What a result says in words; all else in it is names, which others go by. */
 const WORDS = new Set(
-  'advice commitMessage discrepancy message mustAsk note reason reasoning splitReason suggestions summary unfinished warnings why'.split(
+  'advice commitMessage discrepancy message mustAsk note reason reasoning splitReason suggestions summary unfinished warnings why words'.split(
     ' ',
   ),
 );

@@ -3,66 +3,47 @@
  * on. A model that cannot be reached is a decision, as with every call.
  */
 import { inputBudget, modelEntry, route, type Complexity } from '../../documents/job/index.js';
-import {
-  buildPickRequest,
-  closeBriefPrompt,
-  readBrief,
-  readPick,
-  type BuiltRequest,
-} from '../../model/prompts/index.js';
-import type { Activity, ActivityScope } from '../frame/activity.js';
-import { callModel, downOf, type CallWanted } from '../frame/model-call.js';
-import type { ActivityPorts } from '../frame/ports.js';
+import { buildPickRequest, candidateList, closeBriefPrompt, pickSchema, readBrief } from '../../model/prompts/index.js';
+import type { Activity } from '../frame/activity.js';
+import { askForJson, callModel, checkedBy, downOf } from '../frame/model-call.js';
 import { bytesOf, loadTargets, references } from './prompt-inputs.js';
 import { currentSnapshot, edited, putText, type Snapshot } from './snapshot.js';
 
-interface Budgets {
-  readonly model: string;
-  readonly outputBudget_tokens: number;
-  readonly inputBudget_tokens: number;
-}
-interface Wanted extends Pick<CallWanted, 'role' | 'format' | 'regeneration' | 'bases'> {
-  readonly complexity: Complexity;
-  readonly build: (budgets: Budgets) => Promise<BuiltRequest>;
-}
-async function callForStep(
-  ports: ActivityPorts,
-  snapshot: Snapshot,
-  { complexity, build, ...wanted }: Wanted,
-  scope: ActivityScope,
-) {
-  const { config, limits, category, model } = snapshot;
+const budgetsOf = ({ config, limits, category, model }: Snapshot, complexity: Complexity) => {
   const { outputBudget_tokens } = route({ ...config, limits }, { category, complexity, jobModel: model });
-  const inputBudget_tokens = inputBudget(limits, modelEntry(config, model), outputBudget_tokens);
-  const asked = { ...wanted, file: '*', model, outputBudget_tokens, notes: null, refusal: null };
-  const request = () => build({ model, outputBudget_tokens, inputBudget_tokens });
-  const call = await callModel(ports, snapshot, { ...asked, build: request }, scope);
-  if (call.outcome !== 'answered') return call;
-  const { text, stopReason } = call.answer;
-  return { ...call, said: { text, stopReason, nonce: call.nonce, requireMarker: config.requireCompleteSentinel } };
-}
+  return { model, outputBudget_tokens };
+};
 
-const UNUSABLE = {
-  truncated: 'truncation',
-  unmarked: 'unmarked',
-  declined: 'declined',
-  invalid: 'attempts_exhausted',
-} as const;
+const SHOWN_CANDIDATES = 10; // bound: Files that a person is shown where a model picks none.
+const NOTHING_FOUND =
+  'the model names no file that has to change; take some of those that the words of the task lead to, or say with --note what to look for';
 
 export const pickFiles: Activity<'pickFiles'> = async (ports, input, scope) => {
   const snapshot = await currentSnapshot(ports.blobs, input);
-  const { fileList: files, limits } = snapshot;
-  const wanted: Wanted = {
-    ...{ role: 'pick', format: 'paths', regeneration: input.regeneration, bases: [], complexity: 'low' },
-    build: async (budgets) => buildPickRequest({ ...(await references(ports.blobs, snapshot)), ...budgets, files }),
-  };
-  const call = await callForStep(ports, snapshot, wanted, scope);
-  const { usage } = call;
-  if (call.outcome !== 'answered')
-    return { outcome: 'failed', reason: call.outcome, message: call.message, usage, ...downOf(call) };
-  const reading = readPick(call.said, files, limits.maxFilesPerStep ?? files.length);
-  if (reading.outcome === 'picked') return { outcome: 'picked', paths: reading.paths, usage };
-  return { outcome: 'failed', reason: UNUSABLE[reading.outcome], message: reading.message, usage };
+  const { candidates, files, lookedFor } = snapshot.pick ?? { candidates: [], files: 0, lookedFor: null };
+  const { text: list, listed } = candidateList(candidates, files);
+  const budgets = budgetsOf(snapshot, 'low');
+  const { instructions, rules, hints } = await references(ports.blobs, snapshot);
+  const asked = await askForJson(
+    ports,
+    snapshot,
+    {
+      ...{ role: 'pick', file: '*', regeneration: input.regeneration, bases: [], notes: null, calls: 1, ...budgets },
+      build: (refusal) => buildPickRequest({ instructions, rules, hints, list, lookedFor, refusal, ...budgets }),
+      check: checkedBy(pickSchema(listed), 'an object of files, each with path and why'),
+    },
+    scope,
+  );
+  if (!asked.ok) return { outcome: 'failed', reason: asked.reason, ...asked.told };
+  const { value, usage } = asked;
+  if ('words' in value && lookedFor === null) return { outcome: 'look_for', words: value.words, usage };
+  if ('words' in value || value.files.length === 0) {
+    const shown = candidates.slice(0, SHOWN_CANDIDATES).map(({ path, reasons }) => ({ path, why: reasons.join('; ') }));
+    return { outcome: 'nothing_found', message: NOTHING_FOUND, files: shown, usage };
+  }
+  const [count, most] = [value.files.length, snapshot.limits.maxPickedFiles ?? Infinity];
+  const tooMany = `the model wants to edit ${count} files; maxPickedFiles is ${most}`;
+  return { outcome: 'picked', files: value.files, ...(count > most ? { tooMany } : {}), usage };
 };
 
 /** Its answer goes into every chunk's prompt; one that is no brief is done without. */
@@ -70,20 +51,23 @@ export const writeBrief: Activity<'writeBrief'> = async (ports, input, scope) =>
   const { blobs } = ports;
   const snapshot = await currentSnapshot(blobs, input);
   const targets = edited(snapshot.targets);
-  const wanted: Wanted = {
-    ...{ role: 'brief', format: 'brief', regeneration: 1, bases: targets.map(({ sha }) => sha) },
-    complexity: snapshot.routedAs ?? snapshot.complexity,
-    build: async (budgets) => {
-      const { instructions, rules, hints } = await references(blobs, snapshot);
-      const files = (await loadTargets(blobs, targets)).map(bytesOf);
-      const listed = { instructions, rules, hints, ...budgets, files };
-      return closeBriefPrompt(await ports.edits.run('brief', listed, scope.signal));
-    },
+  const { config, limits, model } = snapshot;
+  const budgets = budgetsOf(snapshot, snapshot.routedAs ?? snapshot.complexity);
+  const inputBudget_tokens = inputBudget(limits, modelEntry(config, model), budgets.outputBudget_tokens);
+  const build = async () => {
+    const { instructions, rules, hints } = await references(blobs, snapshot);
+    const files = (await loadTargets(blobs, targets)).map(bytesOf);
+    const listed = { instructions, rules, hints, ...budgets, inputBudget_tokens, files };
+    return closeBriefPrompt(await ports.edits.run('brief', listed, scope.signal));
   };
-  const call = await callForStep(ports, snapshot, wanted, scope);
+  const bases = targets.map(({ sha }) => sha);
+  const asked = { role: 'brief', file: '*', format: 'brief', regeneration: 1, notes: null, refusal: null } as const;
+  const call = await callModel(ports, snapshot, { ...asked, ...budgets, bases, build }, scope);
   const none = (why: string) => ({ brief: null, usage: call.usage, message: `no brief: ${why}` });
   if (call.outcome !== 'answered') return { ...none(call.message), ...downOf(call) };
-  const reading = readBrief(call.said);
+  const { text, stopReason } = call.answer;
+  const { requireCompleteSentinel: requireMarker } = config;
+  const reading = readBrief({ text, stopReason, nonce: call.nonce, requireMarker });
   if (reading.outcome !== 'complete') return none(reading.message);
   return { brief: await putText(blobs, reading.body), usage: call.usage, message: null };
 };

@@ -12,6 +12,7 @@ import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { listWorkspaceFiles } from '../../workspace/files/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
+import { findCandidates } from './find.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { approversOf } from './approvers.js';
 import { estimateEdits, overEstimate, refuseUnpriced, UNNAMED_bytes } from './estimate.js';
@@ -99,7 +100,12 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     );
     const limits = jobs.fitLimits(asked, jobs.modelEntry(config, model));
     const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
-    const snapshot: snapshots.Snapshot = { ...base, ...empty, model, limits, fileList: chosen.files };
+    const { files } = chosen;
+    const lookedFor = input.lookFor ?? null;
+    const task = [...(lookedFor ?? []), job.title, job.instructions].join('\n');
+    const candidates = await findCandidates(ports, { root, files, task }, signal);
+    const pick = { candidates, files: files.length, lookedFor };
+    const snapshot: snapshots.Snapshot = { ...base, ...empty, model, limits, pick };
     const unknown = [{ bytes: UNNAMED_bytes, isNew: false, format: 'whole-file' }] as const;
     const estimate = estimateEdits(base.config, model, unknown, { ...told, split: false, small: 1 });
     refuseUnpriced(limits, estimate, input.jobPath);
@@ -156,7 +162,6 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     context: await texts(job.contextFiles, input.jobPath),
     rules: await texts(['CLAUDE.md', 'AGENTS.md', ...config.rules], null),
     targets: [...kept.filter((target) => !wanted.includes(target.path)), ...targets],
-    fileList: [],
     names: await snapshots.putText(blobs, (await siblings()).join('\n')),
   };
   const tests = await testsOf(ports, input, job, config);

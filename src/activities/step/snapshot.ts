@@ -7,6 +7,7 @@ import { eolForNewFile, inspectTarget } from '../../workspace/files/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import type { Bucket, Format, GuardSettings } from '../../shared/formats.js';
+import type { Candidate } from '../../shared/pick.js';
 import type { ProposeInput } from '../../shared/step-activities.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { getJson, type BlobStore } from '../../stores/ports.js';
@@ -52,8 +53,14 @@ export interface Snapshot {
   readonly rules: readonly TextRef[];
   readonly finalNewline: boolean | null;
   readonly targets: readonly SnapshotTarget[];
-  /** For `pick`: what the model may choose from; empty otherwise. */
-  readonly fileList: readonly string[];
+  /** What the model may choose from; absent: the files are known. */
+  readonly pick?: {
+    readonly candidates: readonly Candidate[];
+    /** Files of the workspace that may be shown. */
+    readonly files: number;
+    /** Null: the model may ask for more. */
+    readonly lookedFor: readonly string[] | null;
+  };
   /** Files of the workspace, a path a line, to tell a path that is not there from one that was not offered; absent: not known. */
   readonly names?: BlobRef;
 }

@@ -108,7 +108,7 @@ export const auditSchema = (files: ReadonlyMap<string, number>): z.ZodType<Judge
 };
 
 /** No control character, no mark that turns the order of text, no second line. */
-const oneLine = (text: string): string =>
+export const oneLine = (text: string): string =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()

@@ -1,6 +1,7 @@
 /** The parts of a request: text blocks, cache marks, fences that no content can close. */
 import { Buffer } from 'node:buffer';
 import type { ModelRequest, TextBlock } from '../ports.js';
+import { isRecord } from '../../shared/text.js';
 import { estimateTokens } from '../tokens.js';
 import type { StopReason } from '../../edits/index.js';
 
@@ -109,17 +110,12 @@ export type PlainReading =
   | { readonly outcome: 'complete'; readonly body: string }
   | { readonly outcome: 'truncated' | 'unmarked' | 'declined'; readonly message: string };
 
-/** The JSON that is wanted: all of the text, or what stands from the first `open` to the last `close` (a code fence or a sentence round it). */
-export function jsonIn<T>(
-  text: string,
-  open: '{' | '[',
-  close: '}' | ']',
-  isWanted: (value: unknown) => value is T,
-): T | null {
-  for (const part of [text, text.slice(text.indexOf(open), text.lastIndexOf(close) + 1)]) {
+/** The JSON object: all of the text, or what stands from the first `{` to the last `}` (a code fence or a sentence round it). */
+export function jsonIn(text: string): Record<string, unknown> | null {
+  for (const part of [text, text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)]) {
     try {
       const value: unknown = JSON.parse(part);
-      if (isWanted(value)) return value;
+      if (isRecord(value)) return value;
     } catch {
       // Not JSON as it stands: the next reading may be.
     }

@@ -1,5 +1,4 @@
 /** The three calls that a plan makes for itself: a second score of a phase, a report on failing tests, a replan. */
-import { isRecord } from '../../shared/text.js';
 import * as blocks from './blocks.js';
 
 const PHASE_TEXT_BYTES = 32 * 1024; // bound: Of a phase's text a plan's question shows this much,
@@ -50,7 +49,7 @@ export function readJsonAnswer(answer: blocks.PlainAnswer): JsonReading {
   const reading = blocks.readPlain(answer);
   if (reading.outcome !== 'complete') return reading;
   const { body } = reading;
-  const value = blocks.jsonIn(body, '{', '}', isRecord);
+  const value = blocks.jsonIn(body);
   if (value !== null) return { outcome: 'complete', value };
   return {
     outcome: 'invalid',

@@ -27,6 +27,8 @@ import { splitByFile } from './reduce-propose.js';
 import {
   askAgain,
   FRESH,
+  lookFor,
+  takePicked,
   endAfterRollback,
   endWithoutHost,
   newBase,
@@ -233,6 +235,12 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
       if (request.answer === 'retry') return { ...told, sandbox: { ...state.sandbox, reread: true } };
       const without = request.answer === 'run_once' ? 'once' : 'run';
       return { ...told, sandbox: { ...state.sandbox, without } };
+    }
+    case 'pick':
+    case 'nothing_found': {
+      if (answers.has('retry')) return lookFor(state, request.note === undefined ? [] : [request.note]);
+      const taken = open.files.map(({ path }) => path).filter((path) => answerOf(open, path) === 'take');
+      return taken.length === 0 ? endAfterRollback(state, now, 'skipped') : takePicked(state, taken);
     }
     case 'secret_found':
       return request.answer === 'mask' || request.answer === 'send' ? { ...state, secrets: request.answer } : state;

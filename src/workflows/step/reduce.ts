@@ -3,6 +3,7 @@
  * deterministic: it runs inside the workflow, so ◆ a change of its outcomes for a kept history needs `patched`.
  */
 import type { ActivityName, ResultOf } from '../../shared/activities.js';
+import type { PickedFile } from '../../shared/pick.js';
 import type { StepUsage } from '../../shared/usage.js';
 import { abortStep, applyDecision } from './decide.js';
 import type { Answer, Pause } from '../../shared/decisions.js';
@@ -15,10 +16,10 @@ import { onTried } from './reduce-tests.js';
 import { failChunk, onChunkStarted, onProposed, onUsageCounted, spend, type Proposed } from './reduce-propose.js';
 import { asking, decisionId } from '../frame/decision-state.js';
 import { isPart, type FileEntry, type StepState } from './state.js';
-import { close, lookAgain, progressOf, resolveReview, withFiles } from './transitions.js';
+import { askOf, close, lookFor, progressOf, resolveReview, takePicked, withFiles } from './transitions.js';
 import { emit, recordIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
 import { within, type ActivityFailed, type FactOf, type Folds, type FrameFacts } from '../frame/machine.js';
-import { answersTo, cut } from '../../shared/rules.js';
+import { answersTo, cut, knows } from '../../shared/rules.js';
 
 /** By their type. */
 interface Facts extends FrameFacts {
@@ -54,6 +55,7 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
     // Before the proposal is built, where a formatter may take it up.
     run_once: state.stage.at !== 'propose',
     select: inPart,
+    take: wanted.files.length > 0,
     approve: wanted.reason === 'approval' || (isPart(state) && wanted.files.length > 0),
   };
   const answers = answersTo(state, wanted.reason).filter((answer) => offered[answer] ?? true);
@@ -94,9 +96,25 @@ function onPicked(state: StepState, result: ResultOf<'pickFiles'>, now: number):
   if (result.outcome === 'failed' && result.down !== undefined) return onModelDown(state, result.down, 'pick', now);
   const paid = spend({ ...state, ...answeredAgain(state, now) }, result.usage);
   if (result.outcome === 'failed') return asking(paid, result.reason, cut(state, result.message));
-  const told = emit(paid, now, { type: 'files_picked', file_count: result.paths.length });
-  return lookAgain(within(told, 'base', { picked: result.paths }), null);
+  if (result.outcome === 'look_for')
+    return lookFor(emit(paid, now, { type: 'looking_for', words: result.words }), result.words);
+  const { files } = result;
+  if (result.outcome === 'nothing_found') return askWhich(paid, 'nothing_found', result.message, files);
+  if (result.tooMany !== undefined) return askWhich(paid, 'pick', result.tooMany, files);
+  const paths = files.map(({ path }) => path);
+  return takePicked(emit(paid, now, { type: 'files_picked', file_count: files.length, files }), paths);
 }
+
+const askWhich = (
+  state: StepState,
+  reason: 'nothing_found' | 'pick',
+  message: string,
+  files: readonly PickedFile[],
+): StepState => {
+  if (!knows(state, reason)) return askOf(state, reason, message);
+  const named = files.map(({ path, why }) => ({ path, reason, message: cut(state, why) }));
+  return { ...state, ask: { reason, message, files: named, subject: null } };
+};
 
 function onBriefed(state: StepState, { brief, message, usage, down }: ResultOf<'writeBrief'>, now: number): StepState {
   if (down !== undefined) return onModelDown(state, down, 'brief', now);

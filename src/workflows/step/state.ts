@@ -127,6 +127,8 @@ interface Base {
   readonly number: number;
   readonly pickRegeneration: number;
   readonly picked: Paths | null;
+  /** What is looked for beside the task's words; absent: nothing was asked for. */
+  readonly lookFor?: Paths;
   readonly ready: ReadyPreflight | null;
   /** As it was said before the first call; absent: nothing was looked at yet. */
   readonly estimate?: StepEstimate;

@@ -104,6 +104,12 @@ export const lookAgain = (state: StepState, only: readonly string[] | null): Ste
   stage: { at: 'preflight', only },
 });
 
+export const takePicked = (state: StepState, picked: readonly string[]): StepState =>
+  lookAgain(within(state, 'base', { picked }), null);
+/** The model picks anew, from what these words lead to. */
+export const lookFor = (state: StepState, words: readonly string[]): StepState =>
+  lookAgain(within(state, 'base', { lookFor: words, pickRegeneration: state.base.pickRegeneration + 1 }), null);
+
 /** Everything anew from the files as they are now; what a person left out stays out. */
 export const newBase = (state: StepState): StepState => {
   const again = withFiles(state, 'all', (file) => (file.status === 'skipped' ? file : askAgain(file)));

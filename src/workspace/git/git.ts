@@ -28,6 +28,8 @@ export interface GitCall {
   readonly noLiteral?: boolean;
   /** Default: `git_ms`. */
   readonly timeout_ms?: number;
+  /** One that writes more fails. Default: `GIT_OUTPUT_BYTES`. */
+  readonly max_bytes?: number;
   /** Whose pager, editor and other settings are asked for; default: nobody is there. */
   readonly environment?: Environment;
   /** Where the person's own hooks are looked for or run. */
@@ -88,7 +90,7 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
           ? gitEnvironment(gitVariables(args), { ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env })
           : childEnvironment(call.environment, ['git', 'gitSettings', 'terminal']),
       timeout_ms: timeFor(call.timeout_ms ?? GIT_MS),
-      max_bytes: GIT_OUTPUT_BYTES,
+      max_bytes: call.max_bytes ?? GIT_OUTPUT_BYTES,
       ...(call.input === undefined ? {} : { input: call.input }),
     },
   );

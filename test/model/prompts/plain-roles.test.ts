@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { buildBriefRequest, readBrief, buildPickRequest, readPick } from '../../../src/model/prompts/before-edit.js';
+import { buildBriefRequest, readBrief } from '../../../src/model/prompts/before-edit.js';
 import type { PlainAnswer } from '../../../src/model/prompts/blocks.js';
 import { allText, blocksOf, lastNonceWord, NONCE, textOf } from './support.js';
 
@@ -18,7 +18,6 @@ const brief = buildBriefRequest({
     { path: 'b.ts', text: null },
   ],
 });
-const pick = buildPickRequest({ ...common, files: ['src/a.ts', 'src/b.ts'] });
 const answer = (text: string, changes: Partial<PlainAnswer> = {}): PlainAnswer => ({
   text,
   nonce: NONCE,
@@ -28,10 +27,7 @@ const answer = (text: string, changes: Partial<PlainAnswer> = {}): PlainAnswer =
 });
 const marked = (body: string): PlainAnswer => answer(`${body}\nEMEND-COMPLETE ${NONCE} 0 0\n`);
 
-describe.each([
-  ['brief', brief, ['a.ts', 'b.ts', 'let a;']],
-  ['pick', pick, ['src/a.ts\nsrc/b.ts']],
-] as const)('the request for a %s', (_, built, says) => {
+describe.each([['brief', brief, ['a.ts', 'b.ts', 'let a;']]] as const)('the request for a %s', (_, built, says) => {
   const request = built.request(NONCE);
   test('has its nonce in the last block alone, as the last word of 20 hex digits', () => {
     expect(lastNonceWord(request)).toBe(NONCE);
@@ -71,49 +67,4 @@ describe('readBrief', () => {
   test('a marker is not asked for where the project says so', () => {
     expect(readBrief(answer('x', { requireMarker: false }))).toEqual({ outcome: 'complete', body: 'x' });
   });
-});
-
-describe('readPick', () => {
-  const files = ['src/a.ts', 'src/b.ts', 'src/c.ts'];
-  test.each([
-    ['an array', '["src/b.ts", "src/a.ts"]', ['src/b.ts', 'src/a.ts'], []],
-    ['in a fence with prose', 'These:\n```json\n["./src/b.ts"]\n```', ['src/b.ts'], []],
-    ['twice the same', '["src/a.ts","./src/a.ts"]', ['src/a.ts'], []],
-    ['more than may be', '["src/a.ts","src/b.ts","src/c.ts"]', ['src/a.ts', 'src/b.ts'], []],
-    [
-      'unlisted ones beside',
-      '["../../etc/passwd","src/a.ts","__proto__"]',
-      ['src/a.ts'],
-      ['../../etc/passwd', '__proto__'],
-    ],
-  ])('%s', (_, body, paths, ignored) => {
-    expect(readPick(marked(body), files, 2)).toEqual({ outcome: 'picked', paths, ignored });
-  });
-  test.each([
-    ['no JSON', 'src/a.ts', 'expected a JSON array'],
-    ['an object', '{"src/a.ts": 1}', 'expected a JSON array'],
-    ['numbers', '[1]', 'expected a JSON array'],
-    ['nested', '[["src/a.ts"]]', 'expected a JSON array'],
-    ['nothing', '[]', 'picked no file'],
-    ['only unlisted', '["/etc/passwd"]', '"/etc/passwd"'],
-  ])('%s is invalid', (_, body, says) => {
-    const read = readPick(marked(body), files, 2);
-    expect(read).toMatchObject({ outcome: 'invalid', message: expect.stringContaining(says) });
-  });
-  test('a cut answer is not used', () => {
-    expect(readPick(answer('["src/a.ts"]', { stopReason: 'max_tokens' }), files, 2).outcome).toBe('truncated');
-    expect(readPick(answer('["src/a.ts"]'), files, 2).outcome).toBe('unmarked');
-  });
-});
-
-test('a list that does not fit keeps the paths that share words with the task, in order', () => {
-  const files = [
-    ...Array.from({ length: 5000 }, (_, i) => `assets/picture-number-${i}.png`),
-    'src/flagParser.ts',
-    'src/parser.ts',
-  ];
-  const built = buildPickRequest({ ...common, inputBudget_tokens: 3000, files });
-  expect(built.listed.slice(-2)).toEqual(['src/flagParser.ts', 'src/parser.ts']);
-  expect(built.listed.length).toBeLessThan(1000);
-  expect(allText(built.request(NONCE))).toContain(`(${files.length - built.listed.length} more files are left out)`);
 });

@@ -1,0 +1,19 @@
+/** Files that a step may be about where its job names none. */
+
+/** A file that a task may be about: why, and what it defines, those that the task names first. */
+export interface Candidate {
+  readonly path: string;
+  readonly reasons: readonly string[];
+  readonly symbols: readonly string[];
+}
+/** A file that may be edited, and why. */
+export interface PickedFile {
+  readonly path: string;
+  readonly why: string;
+}
+export type Picked =
+  /** `tooMany`: a person is to be asked, and why. */
+  | { readonly outcome: 'picked'; readonly files: readonly PickedFile[]; readonly tooMany?: string }
+  | { readonly outcome: 'look_for'; readonly words: readonly string[] }
+  /** `files`: those that the task's words lead to first. */
+  | { readonly outcome: 'nothing_found'; readonly message: string; readonly files: readonly PickedFile[] };
