@@ -8,7 +8,7 @@ const numbers = (await load('numbers.js')) as {
   row: (what: string, measured: string, value?: number, goal?: { atMost?: number; atLeast?: number }) => object;
 };
 const actions = (await load('actions.js')) as {
-  readActions: (text: string) => Record<string, number>;
+  sumsBy: (text: string, metric: string, label: string) => Record<string, number>;
   actionsBetween: (before: Record<string, number>, after: Record<string, number>) => Record<string, number>;
 };
 const { covered_ms } = (await load('probe.js')) as {
@@ -42,7 +42,7 @@ test("the server's counter is read by type, over all its other labels; only chan
     'action{action_type="command_ScheduleActivityTask",namespace="default",workflow="b"} 2',
     'actions{action_type="no"} 9',
   ].join('\n');
-  const read = actions.readActions(text);
+  const read = actions.sumsBy(text, 'action', 'action_type');
   expect(read).toEqual({ grpc_StartWorkflowExecution: 3, command_ScheduleActivityTask: 7 });
   expect(actions.actionsBetween({ grpc_StartWorkflowExecution: 3 }, read)).toEqual({ command_ScheduleActivityTask: 7 });
 });

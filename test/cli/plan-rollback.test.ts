@@ -99,7 +99,7 @@ test('one new commit takes back files, marks and boxes; what a person has beside
   expect(document).toContain('### Phase 2: Two\n**Dependencies**: []\n\n- [ ] Create `src/two.js`\n- [ ] Say so');
   expect(document).toContain('**Status**: In Progress (1/2 phases complete)');
   expect(document).not.toContain('Last Completed');
-  expect(read('summaries/010_partial.md')).toContain('- Phase 2 (Two): taken back\n');
+  expect(read('summaries/010_partial.md')).toContain('- Phase 2 (Two): reverted\n');
   expect(git('status', '--porcelain')).toBe(' M own.txt\n');
 
   // Nothing of it stands any more, so there is nothing to take back twice.

@@ -140,6 +140,7 @@ export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   diff: 'the diff, and the findings of guards',
   'evidence verify': 'what does not match',
   calls: 'calls, or the texts of one',
+  mcp: 'messages of the protocol',
   stats: 'numbers',
   completion: 'a script',
   decide: 'the result of the answer',

@@ -100,7 +100,7 @@ const looked = async (place: Place, kill: object): Promise<{ open: boolean }> =>
       expect({ kill, look, exit, err }).toMatchObject({ exit: 4, err: expect.stringContaining('`emend recover`') });
     // What stands there is no repository, which a run says of a plan that it could read.
     else if (look === 'run')
-      expect({ kill, err }).toMatchObject({ err: expect.stringContaining('not a git repository') });
+      expect({ kill, err }).toMatchObject({ err: expect.stringContaining('not in a git repository') });
     else expect({ kill, look, exit, err }).toEqual({ kill, look, exit: 0, err: '' });
     said.push(open);
   }

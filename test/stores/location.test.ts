@@ -51,7 +51,7 @@ describe('which store a home works with', () => {
     expect(fs.readdirSync(join(dir, 'store'))).toEqual([]);
     const other = await resolveStore(at('other'), await homeOf('elsewhere'));
     await expect(resolveStore(at('other'), home)).rejects.toMatchObject(
-      refused(new RegExp(`uses store ${id.slice(0, 8)} .*but store ${other.id.slice(0, 8)} lies there`)),
+      refused(new RegExp(`uses store ${id.slice(0, 8)} .*but it contains store ${other.id.slice(0, 8)}`)),
     );
     // Its own home is no way out either: what the runs need is in the store.
     await expect(resolveStore({ EMEND_STORE: home }, home)).rejects.toMatchObject(refused(/there is no store/));

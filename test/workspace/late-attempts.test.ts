@@ -251,7 +251,7 @@ describe('commit and rollback exclude each other', () => {
     };
     expect(await committer(scene)(commitRequest(scene, applied, rollBackMeanwhile))).toMatchObject({
       outcome: 'conflict',
-      why: expect.stringContaining('put back'),
+      why: expect.stringContaining('the files were restored'),
     });
     expect(asked).toBe(1);
     expect(git(scene, 'rev-parse', 'HEAD')).toBe(head);
@@ -319,7 +319,7 @@ describe('an application that was recorded before, asked for again', () => {
     expect(await scene.engine().apply(scene.request)).toMatchObject({
       outcome: 'conflict',
       files: others,
-      conflicts: [{ path: changed, why: expect.stringContaining('changed since') }],
+      conflicts: [{ path: changed, why: expect.stringContaining('has since been changed') }],
     });
     expect(fs.readFileSync(scene.at(changed!), 'utf8')).toBe('mine\n');
   });
@@ -372,7 +372,7 @@ describe('an attempt sees by the clocks that it stood still', () => {
       // A beat after waking up does not make it the one that counts again.
       expect(() => {
         pulse.assertCurrent();
-      }).toThrow('stood still');
+      }).toThrow('was suspended');
     }
   });
   test('never without a heartbeat time-out', () => {

@@ -69,7 +69,7 @@ test('on the command line: as lines, as JSON, a repository by any path to it, an
   await archived(archive, 2, { title: 'There', workspace: workspace ?? '' });
   const found = async (...args: string[]) =>
     (JSON.parse((await typed(...args, '--json')).out) as RunList).runs.map(({ title }) => title);
-  expect(await found()).toEqual(['There', 'Here']);
+  expect((await found()).sort()).toEqual(['Here', 'There']);
   expect(await found('--text', 'THERE')).toEqual(['There']);
   expect(await found('--workspace', '.')).toEqual(['Here']);
   expect(await found('--state', 'unknown', '--workspace', workspace ?? '')).toEqual(['There']);

@@ -377,14 +377,14 @@ export const BAD_JOBS: readonly BadJob[] = [
     front: 'mode: standard\noutput_file: a.ts\nformat: whole-file',
     at: '4',
     key: 'format',
-    says: ['no `format` beside `mode: standard`', 'received whole-file'],
+    says: ['no `format` with `mode: standard`', 'received whole-file'],
   },
   {
     name: 'format beside sequential',
     front: 'mode: sequential\noutput_file: a.ts\nformat: unified-diff',
     at: '4',
     key: 'format',
-    says: ['beside `mode: sequential`'],
+    says: ['with `mode: sequential`'],
   },
   {
     name: 'format beside outputs',

@@ -59,7 +59,7 @@ test('its faults are those of the file, all at once, under the name of its first
 test.each([
   [{ instructions: ' \n' }, 'job_invalid', 'expected instructions in Markdown'],
   [{ instructions: 7 }, 'job_invalid', 'expected instructions in Markdown'],
-  [{ instructions: 'a\0b' }, 'job_invalid', 'it holds a NUL'],
+  [{ instructions: 'a\0b' }, 'job_invalid', 'it contains a NUL'],
   [{ instructions: 'x'.repeat(4 * 1024 * 1024) }, 'job_invalid', 'bytes; a job may have'],
   [{ workspace: undefined }, 'usage', 'needs `workspace`'],
   [{ workspace: '/none/such' }, 'usage', 'is not a directory'],

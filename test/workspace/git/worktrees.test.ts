@@ -175,7 +175,7 @@ test('a worktree that a step holds is not removed', async () => {
   const tree = await make();
   const engine = createApplyEngine({ home, blobs: new Blobs() });
   await engine.acquireLock(tree.workspace, PLAN, { workflowId: 'w', namespace: 'default' });
-  await expect(keeper().remove(PLAN, 'p1-1')).rejects.toThrow(/holds/);
+  await expect(keeper().remove(PLAN, 'p1-1')).rejects.toThrow(/has locked/);
   await engine.releaseLock(tree.workspace, PLAN);
   expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ name: 'p1-1' });
 });
