@@ -106,7 +106,8 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'npm run bench:step -- --only time --only rate --rounds 12 --rate-rounds 4 --steps 30': MEASURE,
   'npm run bench:step -- --only actions': MEASURE,
   'npm run bench:step -- --only budget --rounds 10': MEASURE,
-  'strace -f -qq -e trace=fsync,fdatasync -e signal=none -o calls npm run bench:step -- --only budget --rounds 5': MEASURE,
+  'strace -f -qq -e trace=fsync,fdatasync -e signal=none -o calls npm run bench:step -- --only budget --rounds 5':
+    MEASURE,
   "grep -v resumed calls | awk '{ print $1 }' | sort | uniq -c": MEASURE,
   'BENCH_CPU_PROF=DIR npm run bench:step -- --only budget --rounds 5': MEASURE,
   'node bench/profile.js DIR': MEASURE,
