@@ -18,8 +18,9 @@ const terminal = async (repo) => {
   const line = 'emend run jobs/small-files.md';
   const words = [process.execPath, join(root, 'dist', 'client.js'), ...line.split(' ').slice(1)];
   const steps = JSON.stringify([
-    ['quit: leave the decision open', ''],
-    ['> ', 'a'],
+    // The change is in the pager until it is left; then one key answers.
+    [':\u001b[K', 'q'],
+    ['\n> ', 'a'],
   ]);
   const driver = join(root, 'test', 'support', 'terminal.py');
   const { stdout } = await promisify(execFile)('python3', [driver, String(COLUMNS), steps, ...words], {
@@ -47,7 +48,7 @@ const startJob = async (stage) => {
 };
 
 const reviewPage = async (browser, stage, pathOf) => {
-  const { visit } = await import('./pictures/browser.js');
+  const { drawn, visit } = await import('./pictures/browser.js');
   const { openPage } = await import('./pictures/page.js');
   const web = await openPage(stage.emend, 'ada');
   try {
@@ -59,6 +60,9 @@ const reviewPage = async (browser, stage, pathOf) => {
         if (colorScheme === 'light') await picture('runs');
         await run.click();
         await page.locator('.k-string').first().waitFor();
+        // To the first change, below the head of its file.
+        await page.keyboard.press('n');
+        await drawn(page);
         await picture(`review-${colorScheme}`);
       });
   } finally {

@@ -52,7 +52,8 @@ const screenOf = (output, columns) => {
     else throw new Error(`a control sequence that this does not know: ESC [ ${numbers.join(';')} ${letter}`);
   };
   // eslint-disable-next-line no-control-regex -- these are what a terminal reads
-  for (const [part, numbers, letter] of output.matchAll(/\u001b\[([\d;]*)([A-Za-z])|[^]/gu)) {
+  const shown = output.replace(/\u001b\[\?[\d;]*[hl]|\u001b[=>]/g, ''); // modes of a pager draw nothing
+  for (const [part, numbers, letter] of shown.matchAll(/\u001b\[([\d;]*)([A-Za-z])|[^]/gu)) {
     if (letter !== undefined) control(numbers.split(';').filter(Boolean).map(Number), letter);
     else if (part === '\r') column = 0;
     else if (part === '\n') {

@@ -17,6 +17,7 @@ export const DiffStat = ({ proposal }: { readonly proposal: ProposalSummary }) =
   const { files } = proposal;
   const { added, removed } = linesChanged(proposal);
   const most = Math.max(BAR_chars, ...files.map((file) => file.added + file.removed));
+  const wide = Math.min(60, Math.max(...files.map(({ path }) => path.length)));
   const bar = (sign: string, lines: number): string => sign.repeat(Math.ceil((lines * BAR_chars) / most));
   return (
     <details class="box lazy" open={files.length <= STAT_SHOWN}>
@@ -26,7 +27,7 @@ export const DiffStat = ({ proposal }: { readonly proposal: ProposalSummary }) =
       <pre tabIndex={0} aria-label="Changed lines by file">
         {files.map((file) => (
           <div key={file.path}>
-            {file.path} | {file.added + file.removed} <span class="plus">{bar('+', file.added)}</span>
+            {file.path.padEnd(wide)} | {file.added + file.removed} <span class="plus">{bar('+', file.added)}</span>
             <span class="minus">{bar('-', file.removed)}</span>
           </div>
         ))}
