@@ -22,6 +22,7 @@ const ROUNDS = 5;
 const STEPS = 120; // jumps from end to end
 const WHEEL = { turns: 100, turn_px: 600 };
 const LONG_ms = 50;
+const READS_ms = 5_000; // from the first line to the first turn of the wheel
 const GOAL_calm = 3; // of ROUNDS without a longer task
 const GOAL_KB = 300;
 const KEY = 'b'.repeat(32);
@@ -135,6 +136,7 @@ const measure = async (browser, web) => {
   const firstLine_ms = performance.now() - from;
   const paint = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null");
   await page.locator('.k-string').first().waitFor();
+  await page.waitForTimeout(READS_ms);
   const wheeled = await traced(page, () => wheel(page));
   const { value: scrolled, ...jumped } = await traced(page, () => page.evaluate(`${SCROLL}(${STEPS})`));
   await page.getByRole('searchbox', { name: 'Search in the changes' }).fill('x'.repeat(60));
