@@ -51,7 +51,7 @@ const screenOf = (output, columns) => {
     } else if (letter === 'K' && (n ?? 0) === 0) lines[row]?.splice(column);
     else throw new Error(`a control sequence that this does not know: ESC [ ${numbers.join(';')} ${letter}`);
   };
-  // eslint-disable-next-line no-control-regex -- these are what a terminal reads
+  /* eslint-disable no-control-regex -- these are what a terminal reads */
   const shown = output.replace(/\u001b\[\?[\d;]*[hl]|\u001b[=>]/g, ''); // modes of a pager draw nothing
   for (const [part, numbers, letter] of shown.matchAll(/\u001b\[([\d;]*)([A-Za-z])|[^]/gu)) {
     if (letter !== undefined) control(numbers.split(';').filter(Boolean).map(Number), letter);
