@@ -36,13 +36,13 @@ const long = longOnly('advice of rarer messages');
 test('TEMPORAL_ADDRESS names a server that is not there: list, doctor, run and dev advise the same, and it works', async () => {
   const s = await begin();
   const set = `export TEMPORAL_ADDRESS=${CLOSED}; `;
-  const OWN = /server of your own|use one of your own/;
+  const OWN = /use a local server/;
   const told: string[] = [];
   // The first makes the home, else `list` had nothing to ask for.
   for (const command of ['run job.md', 'list', 'doctor', 'run job.md --dev', 'dev', 'worker', 'review']) {
     const { said } = await s.done(`${set}emend ${command}`);
     expect({ command, said }).toMatchObject({ said: expect.stringMatching(OWN) });
-    told.push(advised(said, /own: (.*emend dev)/));
+    told.push(advised(said, /use a local server: (.*emend dev)/));
   }
   expect(new Set(told)).toEqual(new Set(['unset TEMPORAL_ADDRESS; emend dev']));
   await follow(s, `${set}${told[0]}`);
@@ -81,7 +81,7 @@ long('a profile of temporal.toml names a server that is not there', async () => 
   writeFileSync(join(s.repo, 'temporal.toml'), `[profile.mine]\naddress = "${CLOSED}"\n`);
   const set = 'export TEMPORAL_CONFIG_FILE=temporal.toml TEMPORAL_PROFILE=mine; ';
   const { said } = await s.done(`${set}emend run job.md`);
-  await follow(s, `${set}${advised(said, /one of your own: (.*emend dev)/)}`);
+  await follow(s, `${set}${advised(said, /use a local server: (.*emend dev)/)}`);
 });
 
 long('a temporal.toml that cannot be read, at its usual place and at another', async () => {

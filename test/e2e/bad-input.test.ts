@@ -295,7 +295,7 @@ const TYPED: Record<string, Bad> = {
   'unknown answer': {
     args: ['decide', 'abcd', 'perhaps'],
     exit: 2,
-    says: [/"perhaps" is no answer; answers are approve, /, /emend show RUN/],
+    says: [/"perhaps" is not an answer; answers are approve, /, /emend show RUN/],
   },
   'bad timing': {
     args: ['list'],
@@ -569,7 +569,7 @@ describe('with a worker', () => {
     const key = run.stepKey.slice(0, 8);
     const id = view.status.decision?.id ?? '';
     for (const [args, says] of [
-      [['decide', key, 'keep'], /takes approve, .*received keep/],
+      [['decide', key, 'keep'], /accepts approve, .*received keep/],
       [['approve', key, '--decision', '9-00000000-00000000'], /9-00000000-00000000/],
       [['approve', key, '--file', 'other.js'], /other\.js/],
       [['revise', key, '--decision', id], /note/],

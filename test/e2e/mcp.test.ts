@@ -143,7 +143,7 @@ test('what is no change is refused with what was expected, and so is whatever wo
   const refused = async (name: string, given: Record<string, unknown>, why: RegExp) =>
     expect(await call(name, given)).toMatchObject({ isError: true, text: expect.stringMatching(why) });
   await refused('check_answer', { answer: '' }, /answer/);
-  await refused('check_answer', { answer: 'no edit at all' }, /No line of the answer opens one of the known formats/);
+  await refused('check_answer', { answer: 'no edit at all' }, /The answer is not in a known format/);
   await refused('check_answer', { answer: 'half \ud800 a character' }, /expected text in Unicode/);
   await refused('check_answer', { answer: DIFF, format: 'html' }, /expected auto or one of whole-file/);
   await refused('check_answer', { answer: 'x'.repeat(4 * 1024 * 1024 + 1) }, /answer/);

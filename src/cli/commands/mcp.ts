@@ -12,7 +12,6 @@ import { showRun, type RunView } from '../../client/runs/show.js';
 import { startStep } from '../../client/runs/start.js';
 import { watchRun } from '../../client/runs/watch.js';
 import type { Emend } from '../../client/types.js';
-import { parseJob } from '../../documents/job/index.js';
 import { FORMATS } from '../../shared/formats.js';
 import { EXIT, fail, ProblemError, PROBLEMS, type ExitCode } from '../../shared/problems.js';
 import { cut, quoted } from '../../shared/text.js';
@@ -20,6 +19,7 @@ import { putJson } from '../../stores/ports.js';
 import { sha256 } from '../../system/hash.js';
 import { version } from '../../system/version.js';
 import { liveDevServer } from '../../temporal/dev-record.js';
+import { jobOfText } from '../../workspace/documents/index.js';
 import { inspectTarget } from '../../workspace/files/index.js';
 import type { Io } from '../io.js';
 import { localWorkspace } from '../local/open.js';
@@ -66,16 +66,17 @@ const propose = async (emend: Emend, workspace: string, change: z.infer<typeof C
   const accepted: Accepted = { seq: 1, after: [], covers, ...patch, tolerances, summary: null, asked: false };
   const given = await putJson(emend.blobs, accepted);
   const { title, why, commit } = change;
-  // A repair would ask a model.
-  const front = { new_files: covers, format: FORMATS.find((name) => name === format), commit, repair: false };
-  const body = `# ${title}\n\n${why}\n\nHanded over through \`emend mcp\` by ${quoted(agent, WORD_CHARS)}.\n`;
-  const source = `---\n${JSON.stringify(front)}\n---\n${body}`;
-  // The same change a second time is the same job: its open run is found.
-  const jobPath = `mcp/${given.slice(-12)}/${title.replaceAll('/', '-')}.md`;
-  const job = parseJob(source, jobPath);
-  if (!job.ok) return fail('job_invalid', job.problems.map(({ message }) => message).join('\n'));
-  const file = { job: job.value, bytes: Buffer.from(source), workspace, jobPath };
-  const { stepKey } = await startStep(emend, { job: file, approval: 'ask', given });
+  const instructions = `# ${title}\n\n${why}\n\nHanded over through \`emend mcp\` by ${quoted(agent, WORD_CHARS)}: change ${given.slice(-12)}.\n`;
+  const wanted = FORMATS.find((name) => name === format);
+  // A repair would ask a model. The same change a second time is the same job: its open run is found.
+  const keys = {
+    new_files: covers,
+    repair: false,
+    ...(wanted && { format: wanted }),
+    ...(commit === undefined ? {} : { commit }),
+  };
+  const job = await jobOfText({ workspace, instructions, ...keys });
+  const { stepKey } = await startStep(emend, { job, approval: 'ask', given });
   return look(emend, await resolveRun(emend, stepKey));
 };
 
