@@ -123,7 +123,7 @@ test('propose_change: a person approves by the command line, wait tells what it 
   const { said } = await s.done(`emend show ${proposed.run}`);
   expect(said).toContain('Greet politely');
   expect((await s.done(`emend report ${proposed.run}`)).said).toContain(
-    'Handed over through `emend mcp` by "test-agent".',
+    'Handed over through `emend mcp` by "test-agent": change ',
   );
   const waiting = told('wait', { run: proposed.run });
   expect((await s.done(`emend approve ${proposed.run} --decision ${decisionOf(first)}`)).code).toBe(0);
@@ -194,7 +194,7 @@ test('the SDK is loaded by this command alone', () => {
 longOnly('a wait of 40 seconds')('wait without a time comes back within 45 s and says: call again', async () => {
   const { run } = await told('propose_change', {
     ...CHANGE,
-    answer: DIFF.replaceAll('day', 'night').replace(/--- a[^]*?(?=--- \/dev)/, ''),
+    answer: DIFF.replaceAll('greet.md', 'night.md').replace(/--- a[^]*?(?=--- \/dev)/, ''),
   });
   const from = performance.now();
   expect(await told('wait', { run })).toMatchObject({ state: 'waiting', call_again: true });

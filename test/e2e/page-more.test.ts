@@ -126,7 +126,7 @@ inBrowser()('the review page', () => {
   };
   const enter = async (page: Page, secret: string): Promise<void> => {
     await page.getByLabel('Secret', { exact: true }).fill(secret);
-    await page.getByRole('button', { name: 'Enter' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
   };
   const skipAll = async (page: Page, file: string): Promise<void> => {
     await page.getByRole('link', { name: new RegExp(`Change ${file}`) }).click();

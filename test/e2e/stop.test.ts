@@ -186,7 +186,7 @@ describe('terminated in the Temporal UI', () => {
     expect(seen.out).toContain(`terminated, 1 file applied (emend recover --undo ${id}): a.js`);
     const unfinished = await emendCommand(s, 'recover', '--undo', id);
     expect(unfinished).toMatchObject({ code: 0 });
-    expect(unfinished.out).toContain('1 file put back');
+    expect(unfinished.out).toContain('1 file restored');
     await expectUntouched(s);
     expect((await emendCommand(s, 'recover', '--undo', id)).code).toBe(2);
 

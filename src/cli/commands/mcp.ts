@@ -99,7 +99,7 @@ const wait = async (emend: Emend, run: ResolvedRun, timeout_s: number, { signal,
     const params = { progressToken, progress: (progress += 1), message };
     await sendNotification({ method: 'notifications/progress', params });
   };
-  await watchRun(emend, run, onChange, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeout_s * 1000)]) });
+  await watchRun(emend, run, onChange, { signal, most_ms: timeout_s * 1000 });
   return look(emend, run);
 };
 

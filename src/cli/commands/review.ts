@@ -125,7 +125,6 @@ const inTerminal = async (
 
 /** True once another decision is open; false where the run ended, or none came in time. */
 const nextDecision = async (emend: Emend, run: ResolvedRun, id: string, signal: AbortSignal): Promise<boolean> => {
-  const until = AbortSignal.any([signal, AbortSignal.timeout(REVIEW_BUILD_MS)]);
   const seen = { opened: false };
   await watchRun(
     emend,
@@ -134,7 +133,7 @@ const nextDecision = async (emend: Emend, run: ResolvedRun, id: string, signal: 
       seen.opened = source === 'run' && status.decision !== null && status.decision.id !== id;
       return seen.opened ? 'stop' : undefined;
     },
-    { signal: until },
+    { signal, most_ms: REVIEW_BUILD_MS },
   );
   return seen.opened;
 };

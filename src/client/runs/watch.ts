@@ -11,6 +11,8 @@ const WATCH_WORKERS_MS = 1_000; // bound: Who serves its queues is looked at thi
 
 export interface WatchOptions extends Pick<ShowOptions, 'patience_ms'> {
   readonly signal?: AbortSignal;
+  /** Returns after this long. No `AbortSignal.timeout`: within `AbortSignal.any` it is collected as garbage and never fires. */
+  readonly most_ms?: number;
 }
 
 /** What the caller wants after a change; nothing: go on. */
@@ -18,18 +20,19 @@ export type WatchAnswer = 'stop' | undefined;
 
 /**
  * Calls `onChange` with the run's status (no ledger, no proposal) at once and after every change, one call at a time.
- * Returns how the run ended, or null when `onChange` said stop or `signal` aborted.
+ * Returns how the run ended, or null when `onChange` said stop, `signal` aborted or `most_ms` passed.
  */
 export const watchRun = async (
   emend: Emend,
   run: ResolvedRun,
   onChange: (view: RunView) => Promise<WatchAnswer> | WatchAnswer,
-  { signal, ...patience }: WatchOptions = {},
+  { signal, most_ms, ...patience }: WatchOptions = {},
 ): Promise<ClosedRun | null> => {
   const runs = needRuns(emend);
   const stop = new AbortController();
   const until = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   const over = (): boolean => until.aborted;
+  if (most_ms !== undefined) setTimeout(() => stop.abort(), most_ms).unref();
   for (let current = run; !over();) {
     const ref = refOf(current);
     if (ref === null || current.live === null) return current.archived.closed;
