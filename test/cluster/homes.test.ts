@@ -149,7 +149,7 @@ describe('emend doctor', () => {
         EMEND_STORE: join(apart, 'store'),
       });
       await eventually('the stranger is named', async () =>
-        new RegExp(`^${stranger.pid}@.*, store [0-9a-f]{8} polls too, but works with another store`).test(
+        new RegExp(`^${stranger.pid}@.*, store [0-9a-f]{8} also serves them, but uses a different store`).test(
           (await check('worker'))?.found ?? '',
         ),
       );

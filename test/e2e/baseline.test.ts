@@ -82,7 +82,7 @@ test('tests that failed before do not count where that is known; new failures do
   });
   const verified = (await s.events(run)).flatMap((event) => (event.type === 'verified' ? [event.summary] : []));
   expect(verified[0]).toContain('newly failing: is a number; also failing before the change');
-  expect(verified[1]).toContain('passed, but for 1 that failed before the change: is old');
+  expect(verified[1]).toContain('passed, except 1 that failed before the change: is old');
 });
 
 test('the base is tested once for two steps that start from it', async () => {

@@ -173,7 +173,7 @@ describe('in a terminal', () => {
     const s = await greeting();
     await s.worker();
     const printed = await emend(s, 0, ['run', 'job.md'], { isTty: true, typed: ['z', 'd', ':', 'a greet.js'] });
-    expect(printed.out).toContain('"z" is none of');
+    expect(printed.out).toContain('"z" is not one of');
     // Before anything is asked, and once more for `d`.
     const changes = [...printed.out.matchAll(/^\+export const greet = \(\) => "good day";$/gm)].map(
       ({ index }) => index,

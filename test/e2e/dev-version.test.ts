@@ -98,7 +98,7 @@ test('made by one version, started with another, then with the first again', asy
   const refused = await dev(home, other, 'Ctrl-C ends');
   expect(refused.code).toBe(1);
   expect(refused.said).toContain(`was created by Temporal CLI ${cli.version}, but the one found (${other}`);
-  expect(refused.said).toContain(`Set EMEND_TEMPORAL_CLI to a Temporal CLI ${cli.version}, or start afresh`);
+  expect(refused.said).toContain(`Set EMEND_TEMPORAL_CLI to a Temporal CLI ${cli.version}, or start over`);
   expect(refused.said).not.toMatch(/^\s+at /m);
   expect(database()).toBe(before);
 

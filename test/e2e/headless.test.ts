@@ -49,7 +49,7 @@ test('what lies outside the policy waits and says why; what lies inside is commi
   const run = /emend approve (\S+)/.exec(refused.out)?.[1] ?? '';
   // The watcher looks now and then: what it is to see stays until it has.
   await s.until(() => watcher.printed.out.includes(`${run}  waiting  job.md  approval: emend review ${run}\n`));
-  expect(refused.err).toContain('::error title=emend%3A waits for a person (approval)::decision 1-');
+  expect(refused.err).toContain('::error title=emend%3A waiting for a decision (approval)::decision 1-');
   expect(refused.err).toContain('%0Agreet.js matches none of paths%0A');
   expect(readFileSync(told, 'utf8')).toBe(`approval emend review ${run}\n`);
   const json = await emend(3, ['run', 'job.md', '--policy', 'narrow.yaml', '--json']);

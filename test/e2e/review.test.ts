@@ -74,8 +74,8 @@ describe('emend review', () => {
     expect(io.printed.out).toContain('  approve  b.js\n');
     // The second round: the part alone, with what was found in it.
     const again = io.printed.out.slice(io.printed.out.indexOf('now a separate proposal'));
-    expect(again).toContain('  selection: 2 of 4 changes were selected; left out: 1, 2\n');
-    expect(again).toContain('uses shout, which only change 1 adds, and that one is left out');
+    expect(again).toContain('  selection: 2 of 4 changes were selected; rejected: 1, 2\n');
+    expect(again).toContain('uses shout, which only change 1 adds, but that one was rejected');
     expect(again).not.toContain('line fifteen');
     expect(io.asked.slice(7)).toEqual(['Take this file [y,n,a,d,s,c,p,q,?]? ', 'Send these answers [y,n]? ']);
 
@@ -135,7 +135,7 @@ describe('emend review', () => {
     expect(await wrong(['--hunk', 'c.js:1'])).toContain('no file c.js');
     expect(await wrong(['--hunk', 'a.js:1,2,3'])).toContain('all of a.js is selected: approve it');
     expect(await wrong(['--hunk', 'b.js:1'])).toContain('cannot be accepted in part');
-    expect(await wrong(['--hunk', 'a.js:2'], '9-00000000-00000000')).toContain('under this decision');
+    expect(await wrong(['--hunk', 'a.js:2'], '9-00000000-00000000')).toContain('for this decision');
     const typed = fakeIo({ env: s.env, cwd: s.repo });
     expect(await main(['decide', shown, 'select', '--decision', decision, '--hunk', './a.js:2'], typed)).toBe(0);
     expect(typed.printed.out).toContain('1 files still need an answer');
