@@ -93,7 +93,7 @@ describe('without the signature of an approver nothing is approved', () => {
     // As the Temporal UI sends it.
     await gateway.signal(ref, 'approve', { decision: request.decision });
     await expect(s.answer(run, 'approve')).rejects.toThrow(
-      /does not count: one of the approvers must sign it, but it is not signed/,
+      /ignored: one of the approvers must sign it, but it is not signed/,
     );
     iAm('ada');
     const policy = { name: 'policy p.yaml', from: 'policy' };

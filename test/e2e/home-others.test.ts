@@ -76,6 +76,7 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   new: null,
   completion: null,
   events: ['events', run],
+  calls: ['calls', run],
   evidence: ['evidence', run],
   decide: ['decide', run, 'approve'],
   approve: ['approve', run],
@@ -90,6 +91,7 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   worker: ['worker'],
   doctor: ['doctor'],
   rehearse: null,
+  mcp: null,
   patch: ['patch', '../answer.diff'],
   undo: ['undo'],
   // Of its commands those that write.

@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => s.close());
 
-const BUILD = 'protected path tools/build.js: a script of package.json names it';
+const BUILD = 'protected path tools/build.js: a script in package.json uses it';
 
 test('under auto a protected path asks and says why, in terminal and report; another file does not ask', async () => {
   const free = await s.start('free.md', job('free.js', 'approval: auto'));
