@@ -28,7 +28,7 @@ test('a name that is left behind: its file is asked for again, a use outside of 
       answer: 'calc becomes compute.\nEMEND-COMPLETE {{nonce}}\n',
     },
     once('a', whole({ 'a.py': renamed(A) })),
-    once('b forgets', whole({ 'b.py': B })),
+    once('b forgets', 'NO-CHANGE: b.py is right.\nEMEND-COMPLETE {{nonce}} 0 0\n'),
     {
       name: 'b',
       match: { contains: 'Its name is still used: b.py:1, b.py:3, c.py:3.', times: 1 },

@@ -62,7 +62,7 @@ inBrowser()('a second round', () => {
       await s.settle(run);
       const look = looking(browser, served, `${served.url}/#/run/${run.stepKey}/review`);
       const { err: none } = await typed(s, 2, 'diff', run.stepKey, '--since', '1');
-      expect(none).toContain('--since 1: expected the number of an earlier version, but it does not exist.');
+      expect(none).toContain('--since 1: expected the number of an earlier version, but there is none.');
       // The first round is the whole change, and there is no choice of versions.
       await look(
         {},
