@@ -89,20 +89,20 @@ test('made by one version, started with another, then with the first again', asy
   );
   chmodSync(other, 0o755);
 
-  const first = await dev(home, cli.path, 'Ctrl-C ends');
+  const first = await dev(home, cli.path, 'Ctrl-C stops');
   expect({ code: first.code, said: first.said }).toMatchObject({ code: null });
   expect(await first.end()).toBe(0);
   const database = () => readFileSync(join(home, 'server/db/temporal.sqlite')).toString('latin1');
   const before = database();
 
-  const refused = await dev(home, other, 'Ctrl-C ends');
+  const refused = await dev(home, other, 'Ctrl-C stops');
   expect(refused.code).toBe(1);
   expect(refused.said).toContain(`was created by Temporal CLI ${cli.version}, but the one found (${other}`);
   expect(refused.said).toContain(`Set EMEND_TEMPORAL_CLI to a Temporal CLI ${cli.version}, or start over`);
   expect(refused.said).not.toMatch(/^\s+at /m);
   expect(database()).toBe(before);
 
-  const again = await dev(home, cli.path, 'Ctrl-C ends');
+  const again = await dev(home, cli.path, 'Ctrl-C stops');
   expect(again.said).toContain(`home         ${home}`);
   expect(await again.end()).toBe(0);
 }, 180_000);

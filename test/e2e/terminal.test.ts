@@ -65,7 +65,7 @@ longOnly('a key that means nothing asks again; Ctrl-C and the end of input leave
   const steps = (key: string) =>
     [
       ['\n> ', '\u001b[A'],
-      ['is none of', ''],
+      ['is not one of', ''],
       ['\n> ', ':'],
       ['\u001b[0J: ', 's nowhere.js\r'],
       ['nowhere.js is not one of', ''],
