@@ -191,7 +191,7 @@ long.each(['wait', 'abort'] as const)(
     await s.worker();
     const asked = (await s.settle(run, 150)).status.decision;
     expect(asked).toMatchObject({ reason: 'workspace_unreachable', accepts: ['wait', 'abort'] });
-    expect(asked?.message).toContain('could not wait for the run of Phase 1 ');
+    expect(asked?.message).toContain('could not wait for the run of Phase 1');
     await check(s, run.live!.workflowId, 'plan-paused-run-not-waited-for');
     await s.answer(run, answer, { decision: asked?.id ?? '' });
     if (answer === 'wait') await s.answer(one, 'approve');
