@@ -118,7 +118,7 @@ export const answersTo = (name: string, traits: Traits, paths: readonly string[]
     {
       name: `${name} pick`,
       match: { contains: ['Files of the project', `Carry ${name} over`] },
-      answer: marked(JSON.stringify(paths)),
+      answer: marked(JSON.stringify({ files: paths.map((path) => ({ path, why: 'named by the job' })) })),
     },
     ...faulty,
     ...paths.flatMap((path, i) => [
