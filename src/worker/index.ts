@@ -113,12 +113,15 @@ async function sayNewHome(home: string, logger: Logger): Promise<void> {
   logger.warn({ home }, 'new home: runs started in another home wait for a worker there');
 }
 
-/**
- * For Temporal workers of your own. Recovery comes first: no activity may run beside a transaction that a crash left open. Throws
- * ProblemError: home_unusable, store_unusable, config_invalid.
- */
-export async function createActivities(options: WorkerOptions = {}): Promise<Activities> {
-  const { env, home, logger, dataConverter, interceptors, ...more } = await complete(options);
+/** `report`: to be called beside the work, not before it: a server that answers slowly, or not at all, holds up nothing. */
+async function prepare({
+  env,
+  home,
+  logger,
+  dataConverter,
+  interceptors,
+  ...more
+}: Awaited<ReturnType<typeof complete>>) {
   const store = await resolveStore(env, home);
   await sayNewHome(home, logger);
   const queues = queueNames(queuePrefix(env), await hostId(home));
@@ -137,9 +140,7 @@ export async function createActivities(options: WorkerOptions = {}): Promise<Act
     // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
     shutdownForceTime: timings.shutdownGrace_ms + STOP_FORCE_MS,
   };
-  // Beside the work, not before it: a server that answers slowly holds up nothing.
-  void reportStaleLocks(endedRuns, logger);
-  return {
+  const activities: Activities = {
     queues,
     recovered,
     workflows: {
@@ -161,6 +162,17 @@ export async function createActivities(options: WorkerOptions = {}): Promise<Act
     host: { ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' },
     close: () => endedRuns.close(),
   };
+  return { activities, store, report: () => reportStaleLocks(endedRuns, logger) };
+}
+
+/**
+ * For Temporal workers of your own. Recovery comes first: no activity may run beside a transaction that a crash left open. Throws
+ * ProblemError: home_unusable, store_unusable, config_invalid.
+ */
+export async function createActivities(options: WorkerOptions = {}): Promise<Activities> {
+  const { activities, report } = await prepare(await complete(options));
+  void report();
+  return activities;
 }
 
 /**
@@ -171,7 +183,7 @@ export async function createWorker(options: WorkerOptions = {}): Promise<Running
   installRuntime();
   const all = await complete(options);
   const { env, home, logger } = all;
-  const activities = await createActivities(all);
+  const { activities, store, report } = await prepare(all);
   const { queues, recovered } = activities;
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
   const connected = await connectWorker({ env, home, connect_ms });
@@ -197,13 +209,14 @@ export async function createWorker(options: WorkerOptions = {}): Promise<Running
       await connected.close();
     },
   });
-  logger.info({ address, namespace, queues, home, pid: process.pid }, 'worker ready');
+  void report();
+  logger.info({ address, namespace, queues, home, store, pid: process.pid }, 'worker ready');
   return { queues, address, uiUrl, recovered, done, stop };
 }
 
-const complete = async ({ env = process.env, ...given }: WorkerOptions) => ({
-  ...{ env, home: given.home ?? (await resolveHome(env)) },
-  ...{ logger: pino({ name: 'emend-worker', level: 'warn' }, pino.destination({ fd: 2, sync: true })), ...given },
+const complete = async ({ env = process.env, home, logger, ...given }: WorkerOptions) => ({
+  ...{ ...given, env, home: home ?? (await resolveHome(env)) },
+  logger: logger ?? pino({ name: 'emend-worker', level: 'warn' }, pino.destination({ fd: 2, sync: true })),
 });
 
 /** Looks once for workspaces that ended runs still hold; what it finds and what goes wrong is logged. */

@@ -105,7 +105,7 @@ long('a namespace that is not there: another, or one that is made', async () => 
   const { said } = await s.done(`${set}emend worker`);
   const other = advised(said, /(export TEMPORAL_NAMESPACE=default)/);
   expect((await s.done(`${set}${other}; emend doctor`)).said).toMatch(/^ok +worker/m);
-  const made = await s.done(advised(said, /create it: (temporal [^"]*)$/m));
+  const made = await s.done(advised(said, /create it: (temporal .*)$/m));
   expect(made).toEqual({ code: 0, said: expect.stringContaining('successfully registered') });
   await follow(s, `${set}emend worker`);
 });

@@ -208,14 +208,11 @@ async function toResult(
     case 'edited':
     case 'unchanged': {
       // Weak models copy a file without the change. The same a second time is meant.
-      const codes = ['repeats'];
-      const isSaid = 'reasons' in outcome && outcome.reasons.some(({ code }) => NOTHING_TO_DO.includes(code));
-      if (outcome.outcome === 'unchanged' && !isSaid && !(await isRepeated(blobs, input.refusal, codes)))
-        return {
-          usage,
-          outcome: 'invalid',
-          ...(await refused(blobs, { reasons: REPEATS, answer: answer.text, codes })),
-        };
+      if (outcome.outcome === 'unchanged' && !outcome.reasons.some(({ code }) => NOTHING_TO_DO.includes(code))) {
+        const repeats = { reasons: REPEATS, answer: answer.text, codes: ['repeats'] };
+        if (!(await isRepeated(blobs, input.refusal, repeats.codes)))
+          return { usage, outcome: 'invalid', ...(await refused(blobs, repeats)) };
+      }
       const gone = input.file === '*' ? deleted(snapshot.targets) : [];
       const result = outcome.outcome === 'edited' ? outcome : null;
       const unfinished = region === null ? claimedUnfinished(written) : regions.unfinishedOfRegions(region, written);
