@@ -1,6 +1,7 @@
 /** `npm run exam:history -- REPO --count N`: see docs/measures.md. Exit codes: 0 nothing wrong, 1 something wrong, 2 usage or no such repository. */
 import { parseArgs } from 'node:util';
 import { DIALECTS, FORMATS, type AnswerFormat } from '../../../src/shared/formats.js';
+import { asCommand } from '../command.js';
 import { exam, type ExamOptions } from './exam.js';
 
 const ALL: readonly string[] = [...FORMATS, ...DIALECTS];
@@ -49,18 +50,7 @@ const readOptions = (): (ExamOptions & { readonly examples: boolean }) | null =>
   };
 };
 
-const main = async (): Promise<number> => {
-  let options;
-  try {
-    options = readOptions();
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`);
-    return 2;
-  }
-  if (options === null) {
-    process.stdout.write(`${USAGE}\n`);
-    return 0;
-  }
+const main = async (options: NonNullable<ReturnType<typeof readOptions>>): Promise<number> => {
   const { repo, count, seed, examples } = options;
   process.stdout.write(`${repo}: ${count} commits, seed ${seed}\n`);
   const started = Date.now();
@@ -72,9 +62,4 @@ const main = async (): Promise<number> => {
   return tally.wrong > 0 ? 1 : tally.files === 0 ? 2 : 0;
 };
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 2;
-}
+await asCommand(USAGE, readOptions, main);

@@ -1,5 +1,6 @@
 /** `npm run exam:pick -- REPO --count N`: see docs/measures.md. Exit codes: 0 the goal is met, 1 it is not, 2 usage or no such repository. */
 import { parseArgs } from 'node:util';
+import { asCommand } from '../command.js';
 import { exam, share, tasksOf, type Found } from './exam.js';
 
 const USAGE = `npm run exam:pick -- REPO --count N [options]
@@ -17,11 +18,12 @@ const readOptions = () => {
     help: { type: 'boolean', default: false },
   } as const;
   const { values, positionals } = parseArgs({ allowPositionals: true, options });
+  if (values.help) return null;
   const [repo, ...more] = positionals;
-  if (!values.help && (repo === undefined || more.length > 0)) throw new Error('one repository is expected');
+  if (repo === undefined || more.length > 0) throw new Error('one repository is expected');
   if (!/^[1-9]\d{0,4}$/.test(values.count))
     throw new Error(`--count: expected a whole number from 1 to 99999, received ${values.count}`);
-  return { ...values, repo: repo ?? '', count: Number(values.count) };
+  return { ...values, repo, count: Number(values.count) };
 };
 
 const middle = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
@@ -30,19 +32,7 @@ const seconds = (all: readonly Found[], of: (found: Found) => number): string =>
   return `${middle(values).toFixed(2)} s (most ${Math.max(...values).toFixed(2)})`;
 };
 
-async function main(): Promise<number> {
-  let options;
-  try {
-    options = readOptions();
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`);
-    return 2;
-  }
-  const { repo, ref, count, misses, help } = options;
-  if (help) {
-    process.stdout.write(`${USAGE}\n`);
-    return 0;
-  }
+async function main({ repo, ref, count, misses }: NonNullable<ReturnType<typeof readOptions>>): Promise<number> {
   const tasks = tasksOf(repo, ref, count);
   if (tasks.length === 0) {
     process.stderr.write(`${repo}: no commit of ${ref} modifies 1 to 3 code files\n`);
@@ -75,9 +65,4 @@ async function main(): Promise<number> {
   return isMet ? 0 : 1;
 }
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 2;
-}
+await asCommand(USAGE, readOptions, main);
