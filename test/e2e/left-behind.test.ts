@@ -4,7 +4,9 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
+import { WORKER_BEAT_MS } from '../../src/temporal/live-workers.js';
 import { alive } from '../support/alive.js';
 import { inBrowser, launch, openPage, servePage } from './page-support.js';
 import { scene, whole, type Scene } from './support.js';
@@ -36,6 +38,8 @@ test('emend dev is killed: run, doctor, list and show say so within 10 s; starte
   const shown = approve.split(' ')[1] ?? '';
   expect((await s.done('emend doctor')).said).toMatch(/^ok +worker/m);
 
+  // Before its first beat a worker is known by its poll alone, which tells of its death after 90 s.
+  await sleep(2 * WORKER_BEAT_MS);
   const heard = run.said().length;
   await dev.kill('SIGKILL');
   expect(alive(left.pid)).toBe(true);
