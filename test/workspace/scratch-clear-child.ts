@@ -9,5 +9,5 @@ if (work === 'recover') {
   await hostId(await resolveHome(process.env));
   await recover({ ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined }, {});
 } else {
-  await removeUnused({ steps: [], blobs: [], temps: [], notes: [] });
+  await removeUnused({ steps: [], blobs: [], temps: [], caches: [], notes: [] });
 }

@@ -20,11 +20,14 @@ import { needRuns, type DescribedRun, type Emend } from '../types.js';
 const REF = /sha256:[0-9a-f]{64}/g;
 /** Temp files of the stores (system/durable.ts): of writers that died, where they are old. */
 const TEMP = /\.TMP-\d+-[0-9a-f]+$/;
+const CACHES = ['outlines', 'baselines'];
 
 export interface Unused {
   readonly steps: readonly oldSteps.OldStep[];
   readonly blobs: readonly oldSteps.StoredFile[];
   readonly temps: readonly oldSteps.StoredFile[];
+  /** What is made again where it is missing: outlines, and results of tests on an untouched base. */
+  readonly caches: readonly oldSteps.StoredFile[];
   /** What rollbacks of those steps noted in git. */
   readonly notes: readonly RevertedNotes[];
 }
@@ -43,7 +46,7 @@ export interface UnusedWanted {
 export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Unused> => {
   const { olderThan_ms, archivesOlderThan_ms = null, assumeClosed = [] } = wanted;
   await refuseOtherNamespaces(emend, assumeClosed);
-  const { blobs: blobDir } = storePaths(emend.store);
+  const { blobs: blobDir, records } = storePaths(emend.store);
   const { server } = homePaths(emend.home);
   const runs = await oldSteps.knownRuns(emend);
   const places = emend.store === emend.home ? [emend.home] : [emend.store, emend.home];
@@ -60,7 +63,10 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
     archivesBefore,
     assumeClosed,
   });
-  const going = new Set(steps.flatMap((step) => step.files.map((file) => file.path)));
+  const old = (file: oldSteps.StoredFile): boolean => file.changed_ms < before;
+  const isCache = ({ path }: oldSteps.StoredFile) => CACHES.some((name) => path.startsWith(`${join(records, name)}/`));
+  const caches = stored.filter((file) => isCache(file) && !TEMP.test(file.path) && old(file));
+  const going = new Set([...steps.flatMap((step) => step.files), ...caches].map((file) => file.path));
 
   const isBlob = ({ path }: oldSteps.StoredFile): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
   const named = new Set<BlobRef>(await runRefs(emend, runs));
@@ -71,9 +77,8 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   // A set grows while it is walked: every ref that a named blob adds is looked at in its turn.
   for (const ref of named) addRefs(named, await oldSteps.readText(blobPath(blobDir, ref)));
   const kept = new Set([...named].map((ref) => blobPath(blobDir, ref)));
-  const old = (file: oldSteps.StoredFile): boolean => file.changed_ms < before;
   return {
-    steps,
+    ...{ steps, caches },
     blobs: stored.filter((file) => isBlob(file) && !kept.has(file.path) && old(file)),
     temps: [
       ...stored.filter((file) => TEMP.test(file.path) && old(file)),
@@ -102,7 +107,7 @@ export interface Removed {
   readonly bytes: number;
 }
 /** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
-export const removeUnused = async ({ steps, blobs, temps, notes }: Unused): Promise<Removed> => {
+export const removeUnused = async ({ steps, blobs, temps, caches, notes }: Unused): Promise<Removed> => {
   const removed: oldSteps.StoredFile[] = [];
   // First: the steps' own files say where they are.
   let dropped = 0;
@@ -111,7 +116,7 @@ export const removeUnused = async ({ steps, blobs, temps, notes }: Unused): Prom
     for (const place of step.places)
       if (await oldSteps.removePlace(place, step.files))
         removed.push(...step.files.filter(({ path }) => path === place || path.startsWith(`${place}/`)));
-  for (const file of temps) {
+  for (const file of [...temps, ...caches]) {
     if ((await oldSteps.fileAt(file.path))?.written_ms !== file.written_ms) continue;
     await rm(file.path, { force: true });
     removed.push(file);

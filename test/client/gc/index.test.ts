@@ -1,8 +1,9 @@
-import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { findUnused, removeUnused } from '../../../src/client/gc/index.js';
 import type { Emend } from '../../../src/client/types.js';
+import { storePaths } from '../../../src/stores/location.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
 import { fakeEmend, FakeServer, problemOf, tempDir } from '../fake.js';
 
@@ -38,10 +39,34 @@ describe('what may be removed', () => {
     expect(await readdir(join(emend.home, 'records'))).toEqual(['x.json']);
   });
 
+  test('outlines and tests of a base are caches: old ones go, with the blobs that they alone name', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const output = await put(emend, 'output of the tests');
+    const records = storePaths(emend.store).records;
+    const caches = ['outlines/ab/abcd-typescript.json', 'baselines/x.json'].map((name) => join(records, name));
+    for (const path of [...caches, join(records, 'test-commands/y.json')]) {
+      await mkdir(join(path, '..'), { recursive: true });
+      await writeFile(path, JSON.stringify({ output }));
+    }
+    expect((await findUnused(emend, { olderThan_ms: 60_000 })).caches).toEqual([]);
+    expect((await findUnused(emend, { olderThan_ms: -1000 })).blobs).toEqual([]);
+    await rm(join(records, 'test-commands'), { recursive: true });
+    const found = await findUnused(emend, { olderThan_ms: -1000 });
+    expect(found.caches.map(({ path }) => path).sort()).toEqual([...caches].sort());
+    await removeUnused(found);
+    expect(await emend.blobs.has(output)).toBe(false);
+  });
+
   test('what is young stays, also when it only became young after it was found', async () => {
     const emend = await fakeEmend(new FakeServer());
     const ref = await put(emend, 'young');
-    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({
+      steps: [],
+      blobs: [],
+      temps: [],
+      caches: [],
+      notes: [],
+    });
     const found = await findUnused(emend, { olderThan_ms: -1000 });
     expect(found.blobs).toHaveLength(1);
     const soon = new Date(Date.now() + 60_000);
