@@ -108,7 +108,7 @@ describe('steps that have ended', () => {
     expect(await emend.blobs.has(old.answer)).toBe(false);
     for (const ref of [old.shown, open.answer, known.answer, writing.answer])
       expect(await emend.blobs.has(ref)).toBe(true);
-    expect(await findUnused(emend, ALL)).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    expect(await findUnused(emend, ALL)).toEqual({ steps: [], blobs: [], temps: [], caches: [], notes: [] });
   });
 
   test('lose their archive, with what it names, where an age is given for archives', async () => {
@@ -141,10 +141,22 @@ describe('steps that have ended', () => {
     const server = new FakeServer();
     const emend = await fakeEmend(server);
     await step(emend, 1, true);
-    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({
+      steps: [],
+      blobs: [],
+      temps: [],
+      caches: [],
+      notes: [],
+    });
     const known = server.add('a', 'b').described;
     server.list = async () => Array.from({ length: 20_000 }, () => known);
-    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({ steps: [], blobs: [], temps: [], notes: [] });
+    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({
+      steps: [],
+      blobs: [],
+      temps: [],
+      caches: [],
+      notes: [],
+    });
     server.list = async () => new Array<typeof known>(GC_RUNS).fill(known);
     expect(await problemOf(() => findUnused(emend, ALL))).toMatchObject({ code: 'limit_reached' });
   });
