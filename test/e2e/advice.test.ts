@@ -7,7 +7,6 @@ import { connect as connectHttp2, constants, createServer, type Http2Server, typ
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { longOnly } from '../support/skipped.js';
 import { follow, serverOf, terminals, type Terminals } from './terminals.js';
 
 jest.setTimeout(180_000);
@@ -31,8 +30,6 @@ const advised = (said: string, pattern: RegExp): string => {
   expect(said).toMatch(pattern);
   return pattern.exec(said)?.[1] ?? '';
 };
-const long = longOnly('advice of rarer messages');
-
 test('TEMPORAL_ADDRESS names a server that is not there: list, doctor, run and dev advise the same, and it works', async () => {
   const s = await begin();
   const set = `export TEMPORAL_ADDRESS=${CLOSED}; `;
@@ -48,7 +45,7 @@ test('TEMPORAL_ADDRESS names a server that is not there: list, doctor, run and d
   await follow(s, `${set}${told[0]}`);
 });
 
-long('nobody serves the queue: the command that starts a worker does, with the queue of the run', async () => {
+test('nobody serves the queue: the command that starts a worker does, with the queue of the run', async () => {
   const s = await begin();
   const set = `export TEMPORAL_ADDRESS=${SERVER}; `;
   const { said } = await s.done(`${set}emend run job.md`);
@@ -65,7 +62,7 @@ long('nobody serves the queue: the command that starts a worker does, with the q
   await follow(s, `${set}${own}`);
 });
 
-long('`emend dev` beside a configured server: a worker for it, as it says', async () => {
+test('`emend dev` beside a configured server: a worker for it, as it says', async () => {
   const s = await begin();
   const set = `export TEMPORAL_ADDRESS=${SERVER}; `;
   const { code, said } = await s.done(`${set}emend dev`);
@@ -76,7 +73,7 @@ long('`emend dev` beside a configured server: a worker for it, as it says', asyn
   await follow(s, `${set}${advised(said, /start a worker for it: (emend worker)/)}`);
 });
 
-long('a profile of temporal.toml names a server that is not there', async () => {
+test('a profile of temporal.toml names a server that is not there', async () => {
   const s = await begin();
   writeFileSync(join(s.repo, 'temporal.toml'), `[profile.mine]\naddress = "${CLOSED}"\n`);
   const set = 'export TEMPORAL_CONFIG_FILE=temporal.toml TEMPORAL_PROFILE=mine; ';
@@ -84,7 +81,7 @@ long('a profile of temporal.toml names a server that is not there', async () => 
   await follow(s, `${set}${advised(said, /use a local server: (.*emend dev)/)}`);
 });
 
-long('a temporal.toml that cannot be read, at its usual place and at another', async () => {
+test('a temporal.toml that cannot be read, at its usual place and at another', async () => {
   const s = await begin();
   const usual = join(s.env.HOME ?? '', '.config/temporalio');
   mkdirSync(usual, { recursive: true });
@@ -97,7 +94,7 @@ long('a temporal.toml that cannot be read, at its usual place and at another', a
   }
 });
 
-long('a namespace that is not there: another, or one that is made', async () => {
+test('a namespace that is not there: another, or one that is made', async () => {
   const s = await begin();
   await follow(s, 'emend dev');
   const name = `n-${process.pid}`;
@@ -110,7 +107,7 @@ long('a namespace that is not there: another, or one that is made', async () => 
   await follow(s, `${set}emend worker`);
 });
 
-long("the UI's port in place of the server's, or that of something else", async () => {
+test("the UI's port in place of the server's, or that of something else", async () => {
   const s = await begin();
   await follow(s, 'emend dev');
   const { hiddenUi } = JSON.parse((await s.done('cat "$EMEND_HOME/dev-server.json"')).said) as { hiddenUi: string };
@@ -169,7 +166,7 @@ const keyed = async (key: string): Promise<string> => {
   return listening(server);
 };
 
-long('a server that wants a key', async () => {
+test('a server that wants a key', async () => {
   const s = await begin();
   const set = `export TEMPORAL_TLS=false TEMPORAL_ADDRESS=${await keyed('the-key')}; `;
   const { said } = await s.done(`${set}emend doctor`);
@@ -178,7 +175,7 @@ long('a server that wants a key', async () => {
   await follow(s, `${set}export TEMPORAL_API_KEY=the-key; emend worker`);
 });
 
-long('a server that hangs: its `emend dev` was killed, or lives', async () => {
+test('a server that hangs: its `emend dev` was killed, or lives', async () => {
   const s = await begin();
   const quick = 'export EMEND_CONNECT_MS=1500; ';
   const first = await follow(s, 'emend dev');

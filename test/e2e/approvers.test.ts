@@ -13,6 +13,9 @@ import { eventually } from './ends.js';
 import { servePage } from './page-support.js';
 import { answerFor, planText, startDemo, TWO_WAVES } from './plan-support.js';
 import { scene, whole, type Scene } from './support.js';
+import { longOnly } from '../support/skipped.js';
+
+const long = longOnly('each starts a run of its own; the tests that stay show the promise');
 
 const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) }];
 const JOB = '---\ntarget_files: [a.js]\napproval: auto\n---\n# Grow\n\nRaise the number.\n';
@@ -161,33 +164,37 @@ test.each(['verifyDecision:before:1', 'verifyDecision:after:1'])(
   120_000,
 );
 
-test('what a plan itself asks must be signed, too, and each of its phases', async () => {
-  const [phase] = TWO_WAVES;
-  const s = (open = await scene(
-    {
-      'plans/010_demo.md': planText([phase!]),
-      'package.json': '{ "name": "demo", "scripts": { "test": "node -e 0" } }\n',
-      'emend.yaml': 'approvers: signers\n',
-      signers: signer('ada'),
-    },
-    [answerFor(phase!)],
-  ));
-  await s.worker();
-  const run = await startDemo(s);
-  expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'test_command', mustSign: true });
-  await expect(s.answer(run, 'run')).rejects.toThrow(/not signed/);
-  iAm('ada');
-  await s.answer(run, 'run');
-  const step = await eventually('the run of the phase', async () => {
-    const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-p1-1`).catch(() => null);
-    return found?.live == null ? null : found;
-  });
-  expect((await s.settle(step, 100)).status.decision).toMatchObject({ reason: 'approval', mustSign: true });
-  await s.answer(step, 'approve');
-  expect(await s.end(run)).toMatchObject({ outcome: 'completed' });
-}, 120_000);
+long(
+  'what a plan itself asks must be signed, too, and each of its phases',
+  async () => {
+    const [phase] = TWO_WAVES;
+    const s = (open = await scene(
+      {
+        'plans/010_demo.md': planText([phase!]),
+        'package.json': '{ "name": "demo", "scripts": { "test": "node -e 0" } }\n',
+        'emend.yaml': 'approvers: signers\n',
+        signers: signer('ada'),
+      },
+      [answerFor(phase!)],
+    ));
+    await s.worker();
+    const run = await startDemo(s);
+    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'test_command', mustSign: true });
+    await expect(s.answer(run, 'run')).rejects.toThrow(/not signed/);
+    iAm('ada');
+    await s.answer(run, 'run');
+    const step = await eventually('the run of the phase', async () => {
+      const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-p1-1`).catch(() => null);
+      return found?.live == null ? null : found;
+    });
+    expect((await s.settle(step, 100)).status.decision).toMatchObject({ reason: 'approval', mustSign: true });
+    await s.answer(step, 'approve');
+    expect(await s.end(run)).toMatchObject({ outcome: 'completed' });
+  },
+  120_000,
+);
 
-test('an abort needs no signature: it approves nothing', async () => {
+long('an abort needs no signature: it approves nothing', async () => {
   const w = await waiting();
   await w.s.emend.runs!.signal({ workflowId: w.workflowId, runId: null }, 'abort', null);
   expect(await w.s.end(w.run)).toMatchObject({ outcome: 'aborted' });

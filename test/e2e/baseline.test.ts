@@ -42,14 +42,14 @@ test('tests that fail on the untouched base are a decision before anything is pa
   expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
 });
 
-test('`baseline: fix`: an unattended job mends the test that fails', async () => {
+long('`baseline: fix`: an unattended job mends the test that fails', async () => {
   const { s, run } = await begin(`approval: auto\nbaseline: fix\n${WANTS_TWO}`);
   expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
   const events = await s.events(run);
   expect(events.find(({ type }) => type === 'tests_tried')).toMatchObject({ on: 'base', outcome: 'fail' });
 });
 
-test('a command that is missing is asked about, whatever is known; another one is tried in its place', async () => {
+long('a command that is missing is asked about, whatever is known; another one is tried in its place', async () => {
   const { s, run } = await begin('approval: auto\nbaseline: known\ntest: no-such-command-at-all');
   const { status } = await s.settle(run);
   expect(status.decision).toMatchObject({ reason: 'baseline' });
@@ -85,7 +85,7 @@ test('tests that failed before do not count where that is known; new failures do
   expect(verified[1]).toContain('passed, except 1 that failed before the change: is old');
 });
 
-test('the base is tested once for two steps that start from it', async () => {
+long('the base is tested once for two steps that start from it', async () => {
   const command = `sandbox: off\ntest: ${JSON.stringify(counted('exit 0'))}`;
   const { s, run } = await begin(`approval: ask\n${command}`);
   await s.settle(run);

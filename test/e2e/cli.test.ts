@@ -9,6 +9,9 @@ import type { StepEvent } from '../../src/shared/events.js';
 import { fakeIo, type FakeIo } from '../cli/io.js';
 import { printedFaults } from '../support/json-schema.js';
 import { scene, whole, type Scene } from './support.js';
+import { longOnly } from '../support/skipped.js';
+
+const long = longOnly('each starts a run of its own; the tests that stay show the promise');
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -138,7 +141,7 @@ describe('without a terminal', () => {
     expect(io.printed.err).toBe('');
   });
 
-  test('--live prints what the model writes, with its file, between the lines of the run', async () => {
+  long('--live prints what the model writes, with its file, between the lines of the run', async () => {
     const s = await greeting();
     await s.worker();
     const { out } = await emend(s, 0, ['run', 'job.md', '--yes', '--live']);

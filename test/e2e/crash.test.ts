@@ -5,6 +5,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { sampled } from '../support/seeded.js';
 import { scene, whole, type Scene } from './support.js';
+import { longOnly } from '../support/skipped.js';
+
+const long = longOnly('waits for a worker that is taken for dead');
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -96,25 +99,29 @@ describe('SIGKILL in the middle of a model call', () => {
     expect(usage).toMatchObject({ calls: 4, unknownCalls: 1 });
   });
 
-  test('stopped in mid-stream until it is taken for dead, then woken: one recorded answer, both calls accounted for', async () => {
-    const held = {
-      ...RULES[1]!,
-      name: 'a-held',
-      match: { contains: '- a.js', times: 1 },
-      fault: { kind: 'hold' as const, after_bytes: 400 },
-    };
-    // The stopped worker's polls still stand at the server: each may swallow an attempt before the other worker gets one.
-    const env = { EMEND_MODELCALLATTEMPTS: '30' };
-    const s = (open = await scene(FILES, [RULES[0]!, held, ...RULES.slice(1)], { env }));
-    const sleeping = await s.worker();
-    const run = await s.start('job.md', JOB);
-    await s.until(() => s.rehearsal.requests().some((request) => request.rule === 'a-held'));
-    sleeping.child.kill('SIGSTOP');
-    await s.worker();
-    await s.until(() => s.rehearsal.requests().some((request) => request.rule === 'a'), 60);
-    sleeping.child.kill('SIGCONT');
-    s.rehearsal.release();
-    await expectWholeEnd(s, run);
-    expect(s.rehearsal.requests().filter((request) => request.rule?.startsWith('a'))).toHaveLength(2);
-  }, 150_000);
+  long(
+    'stopped in mid-stream until it is taken for dead, then woken: one recorded answer, both calls accounted for',
+    async () => {
+      const held = {
+        ...RULES[1]!,
+        name: 'a-held',
+        match: { contains: '- a.js', times: 1 },
+        fault: { kind: 'hold' as const, after_bytes: 400 },
+      };
+      // The stopped worker's polls still stand at the server: each may swallow an attempt before the other worker gets one.
+      const env = { EMEND_MODELCALLATTEMPTS: '30' };
+      const s = (open = await scene(FILES, [RULES[0]!, held, ...RULES.slice(1)], { env }));
+      const sleeping = await s.worker();
+      const run = await s.start('job.md', JOB);
+      await s.until(() => s.rehearsal.requests().some((request) => request.rule === 'a-held'));
+      sleeping.child.kill('SIGSTOP');
+      await s.worker();
+      await s.until(() => s.rehearsal.requests().some((request) => request.rule === 'a'), 60);
+      sleeping.child.kill('SIGCONT');
+      s.rehearsal.release();
+      await expectWholeEnd(s, run);
+      expect(s.rehearsal.requests().filter((request) => request.rule?.startsWith('a'))).toHaveLength(2);
+    },
+    150_000,
+  );
 });

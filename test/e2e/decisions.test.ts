@@ -4,6 +4,9 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
 import { connectClient } from '../../src/temporal/connection.js';
 import { scene, whole, type Scene } from './support.js';
+import { longOnly } from '../support/skipped.js';
+
+const long = longOnly('each starts a run of its own; the tests that stay show the promise');
 
 const STATE = defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD');
 const REASON = defineSearchAttributeKey(SEARCH_ATTRIBUTES.reason, 'KEYWORD');
@@ -85,40 +88,43 @@ describe('decisions', () => {
     expect(s.read('a.js') + s.read('b.js')).toBe('const a = 4;\nconst b = 2;\n');
   });
 
-  test('a plain `temporal workflow signal` counts with the id of the decision; bare, or with an old id, it does not', async () => {
-    const s = (open = await scene(FILES, RULES));
-    await s.worker();
-    const run = await s.start('job.md', ONE);
-    const paused = await s.settle(run);
-    const workflowId = paused.workflowId!;
-    expect(workflowId).toMatch(/^emend\/job\/job\/[0-9a-f]{12}$/);
-    expect(await markedAs(s, workflowId)).toBe('approval');
-    signal(workflowId, 'approve', '{"decision": "1-00000000-deadbeef"}');
-    const still = await s.settle(run);
-    expect(still.status.decision?.id).toBe(paused.status.decision?.id);
-    expect(still.status.ignored.join()).toContain('1-00000000-deadbeef');
-    signal(workflowId, 'approve', JSON.stringify({ decision: paused.status.decision!.id }));
-    expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
-    expect(await markedAs(s, workflowId)).toBeNull();
+  long(
+    'a plain `temporal workflow signal` counts with the id of the decision; bare, or with an old id, it does not',
+    async () => {
+      const s = (open = await scene(FILES, RULES));
+      await s.worker();
+      const run = await s.start('job.md', ONE);
+      const paused = await s.settle(run);
+      const workflowId = paused.workflowId!;
+      expect(workflowId).toMatch(/^emend\/job\/job\/[0-9a-f]{12}$/);
+      expect(await markedAs(s, workflowId)).toBe('approval');
+      signal(workflowId, 'approve', '{"decision": "1-00000000-deadbeef"}');
+      const still = await s.settle(run);
+      expect(still.status.decision?.id).toBe(paused.status.decision?.id);
+      expect(still.status.ignored.join()).toContain('1-00000000-deadbeef');
+      signal(workflowId, 'approve', JSON.stringify({ decision: paused.status.decision!.id }));
+      expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+      expect(await markedAs(s, workflowId)).toBeNull();
 
-    const again = await s.start('job2.md', ONE.replace('a.js', 'b.js'));
-    const second = await s.settle(again);
-    for (const name of ['approve', 'skip', 'retry']) signal(second.workflowId!, name);
-    const json = `{"decision": "${second.status.decision!.id}"}`;
-    const waits = await s.settle(again);
-    expect(waits.status.decision?.id).toBe(second.status.decision!.id);
-    // What is to be pasted instead stands beside each.
-    expect(waits.status.ignored.filter((text) => text.endsWith(`send ${json}`))).toHaveLength(3);
-    signal(second.workflowId!, 'skip', json);
-    expect(await s.end(again)).toMatchObject({ outcome: 'skipped' });
-    const third = await s.start('job3.md', ONE.replace('a.js', 'b.js'));
-    await s.settle(third);
-    signal((await s.show(third)).workflowId!, 'abort');
-    expect(await s.end(third)).toMatchObject({ outcome: 'aborted' });
-    for (const ended of [again, third]) expect(await markedAs(s, (await s.show(ended)).workflowId!)).toBeNull();
-  });
+      const again = await s.start('job2.md', ONE.replace('a.js', 'b.js'));
+      const second = await s.settle(again);
+      for (const name of ['approve', 'skip', 'retry']) signal(second.workflowId!, name);
+      const json = `{"decision": "${second.status.decision!.id}"}`;
+      const waits = await s.settle(again);
+      expect(waits.status.decision?.id).toBe(second.status.decision!.id);
+      // What is to be pasted instead stands beside each.
+      expect(waits.status.ignored.filter((text) => text.endsWith(`send ${json}`))).toHaveLength(3);
+      signal(second.workflowId!, 'skip', json);
+      expect(await s.end(again)).toMatchObject({ outcome: 'skipped' });
+      const third = await s.start('job3.md', ONE.replace('a.js', 'b.js'));
+      await s.settle(third);
+      signal((await s.show(third)).workflowId!, 'abort');
+      expect(await s.end(third)).toMatchObject({ outcome: 'aborted' });
+      for (const ended of [again, third]) expect(await markedAs(s, (await s.show(ended)).workflowId!)).toBeNull();
+    },
+  );
 
-  test('signals with no body, a string, null, 1 MiB, wrong types: the run goes on', async () => {
+  long('signals with no body, a string, null, 1 MiB, wrong types: the run goes on', async () => {
     const s = (open = await scene(FILES, RULES));
     await s.worker();
     const run = await s.start('job.md', ONE);
@@ -168,23 +174,26 @@ describe('decisions', () => {
     expect(await archived(s, run.stepKey)).toContain('step_finished');
   });
 
-  test('abort ends the run and leaves the files alone; a second start shows the open run; --again starts another beside it', async () => {
-    const s = (open = await scene(FILES, RULES));
-    await s.worker();
-    const run = await s.start('job.md', ONE);
-    await s.settle(run);
-    const same = await s.start('job.md', ONE);
-    expect(same.stepKey).toBe(run.stepKey);
-    const beside = await s.start('job.md', ONE, { again: true });
-    expect(beside.stepKey).not.toBe(run.stepKey);
-    await s.answer(run, 'abort');
-    expect(await s.end(run)).toMatchObject({ outcome: 'aborted', files: [] });
-    await s.settle(beside);
-    await s.answer(beside, 'approve');
-    expect(await s.end(beside)).toMatchObject({ outcome: 'applied' });
-    // The other run was given up: it asked for the same answer under its own key, and its own was not used.
-    expect(s.rehearsal.requests()).toHaveLength(2);
-  });
+  long(
+    'abort ends the run and leaves the files alone; a second start shows the open run; --again starts another beside it',
+    async () => {
+      const s = (open = await scene(FILES, RULES));
+      await s.worker();
+      const run = await s.start('job.md', ONE);
+      await s.settle(run);
+      const same = await s.start('job.md', ONE);
+      expect(same.stepKey).toBe(run.stepKey);
+      const beside = await s.start('job.md', ONE, { again: true });
+      expect(beside.stepKey).not.toBe(run.stepKey);
+      await s.answer(run, 'abort');
+      expect(await s.end(run)).toMatchObject({ outcome: 'aborted', files: [] });
+      await s.settle(beside);
+      await s.answer(beside, 'approve');
+      expect(await s.end(beside)).toMatchObject({ outcome: 'applied' });
+      // The other run was given up: it asked for the same answer under its own key, and its own was not used.
+      expect(s.rehearsal.requests()).toHaveLength(2);
+    },
+  );
 
   test('a file changed between proposal and apply is a conflict, not overwritten; each answer does what it says', async () => {
     const s = (open = await scene({ 'a.txt': 'one\ntwo\nthree\nfour\nfive\nsix\n' }, [

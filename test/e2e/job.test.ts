@@ -2,6 +2,9 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { exitOfResult } from '../../src/cli/errors.js';
 import { resultLines } from '../../src/cli/render/run.js';
 import { numbered, scene, structured, whole, type Scene } from './support.js';
+import { longOnly } from '../support/skipped.js';
+
+const long = longOnly('each starts a run of its own; the tests that stay show the promise');
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -94,56 +97,59 @@ describe('a job, end to end', () => {
     expect(result.usage.calls).toBe(5);
   });
 
-  test('a file of each larger class: a diff that is refused and repaired, and operations on checked lines', async () => {
-    const s = (open = await scene({ 'mid.txt': numbered(700), 'big.txt': numbered(3000) }, [
-      {
-        name: 'brief',
-        match: { contains: 'Now write the brief' },
-        answer: 'Nothing shared.\nEMEND-COMPLETE {{nonce}} 0 0\n',
-      },
-      {
-        name: 'mid-repaired',
-        match: { contains: ['- mid.txt', 'Your last answer was refused'] },
-        answer:
-          '--- a/mid.txt\n+++ b/mid.txt\n@@ -600,3 +600,3 @@\n line 600\n-line 601\n+line six hundred and one\n line 602\nEMEND-COMPLETE {{nonce}} 1 1\n',
-      },
-      {
-        name: 'mid',
-        match: { contains: '- mid.txt' },
-        answer:
-          '--- a/mid.txt\n+++ b/mid.txt\n@@ -600,3 +600,3 @@\n line 600\n-line 6o1\n+line six hundred and one\n line 602\nEMEND-COMPLETE {{nonce}} 1 1\n',
-      },
-      {
-        name: 'big',
-        match: { contains: '- big.txt' },
-        answer: structured([
-          {
-            type: 'replace',
-            file_path: 'big.txt',
-            start_line: '{{line:1500}}',
-            end_line: '{{line:1500}}',
-            content: 'line MD\n',
-          },
-        ]),
-      },
-    ]));
-    await s.worker();
-    const run = await s.start('job.md', front('target_files: [mid.txt, big.txt]\napproval: auto\ncommit: Count on'));
-    const result = await s.end(run);
-    expect(result).toMatchObject({ outcome: 'committed', files: ['big.txt', 'mid.txt'], wasSplit: true });
-    expect(s.read('mid.txt')).toBe(numbered(700).replace('line 601\n', 'line six hundred and one\n'));
-    expect(s.read('big.txt')).toBe(numbered(3000).replace('line 1500\n', 'line MD\n'));
-    const events = await s.events(run);
-    expect(events.filter((event) => event.type === 'answer_refused')).toMatchObject([
-      { file: 'mid.txt', outcome: 'refused', attempt: 1 },
-    ]);
-    expect(events.filter((event) => event.type === 'format_chosen')).toMatchObject([
-      { file_path: 'mid.txt', bucket: 'B', line_count: 700, format: 'unified-diff' },
-      { file_path: 'big.txt', bucket: 'C', line_count: 3000, format: 'structured-edit' },
-    ]);
-  });
+  long(
+    'a file of each larger class: a diff that is refused and repaired, and operations on checked lines',
+    async () => {
+      const s = (open = await scene({ 'mid.txt': numbered(700), 'big.txt': numbered(3000) }, [
+        {
+          name: 'brief',
+          match: { contains: 'Now write the brief' },
+          answer: 'Nothing shared.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+        },
+        {
+          name: 'mid-repaired',
+          match: { contains: ['- mid.txt', 'Your last answer was refused'] },
+          answer:
+            '--- a/mid.txt\n+++ b/mid.txt\n@@ -600,3 +600,3 @@\n line 600\n-line 601\n+line six hundred and one\n line 602\nEMEND-COMPLETE {{nonce}} 1 1\n',
+        },
+        {
+          name: 'mid',
+          match: { contains: '- mid.txt' },
+          answer:
+            '--- a/mid.txt\n+++ b/mid.txt\n@@ -600,3 +600,3 @@\n line 600\n-line 6o1\n+line six hundred and one\n line 602\nEMEND-COMPLETE {{nonce}} 1 1\n',
+        },
+        {
+          name: 'big',
+          match: { contains: '- big.txt' },
+          answer: structured([
+            {
+              type: 'replace',
+              file_path: 'big.txt',
+              start_line: '{{line:1500}}',
+              end_line: '{{line:1500}}',
+              content: 'line MD\n',
+            },
+          ]),
+        },
+      ]));
+      await s.worker();
+      const run = await s.start('job.md', front('target_files: [mid.txt, big.txt]\napproval: auto\ncommit: Count on'));
+      const result = await s.end(run);
+      expect(result).toMatchObject({ outcome: 'committed', files: ['big.txt', 'mid.txt'], wasSplit: true });
+      expect(s.read('mid.txt')).toBe(numbered(700).replace('line 601\n', 'line six hundred and one\n'));
+      expect(s.read('big.txt')).toBe(numbered(3000).replace('line 1500\n', 'line MD\n'));
+      const events = await s.events(run);
+      expect(events.filter((event) => event.type === 'answer_refused')).toMatchObject([
+        { file: 'mid.txt', outcome: 'refused', attempt: 1 },
+      ]);
+      expect(events.filter((event) => event.type === 'format_chosen')).toMatchObject([
+        { file_path: 'mid.txt', bucket: 'B', line_count: 700, format: 'unified-diff' },
+        { file_path: 'big.txt', bucket: 'C', line_count: 3000, format: 'structured-edit' },
+      ]);
+    },
+  );
 
-  test('mode edit: FIND and REPLACE, with output keys beside it', async () => {
+  long('mode edit: FIND and REPLACE, with output keys beside it', async () => {
     const s = (open = await scene({ 'src/main.rs': 'struct A {\n        no_stream: bool,\n    },\n' }, [
       {
         name: 'edit',
@@ -161,43 +167,46 @@ describe('a job, end to end', () => {
     expect(s.read('src/main.rs')).toBe('struct A {\n        no_stream: bool,\n        verbose: bool,\n    },\n');
   });
 
-  test('NO-CHANGE: a file stays with the reason shown; without a reason the answer is refused; nothing else ends so', async () => {
-    const none = (why: string) => `NO-CHANGE:${why}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
-    const files = { 'a.txt': 'one\n', 'b.txt': 'two\n' };
-    const s = (open = await scene(files, [
-      { name: 'a again', match: { contains: ['- a.txt', '(no_edits)'] }, answer: none(' a.txt says one already.') },
-      { name: 'a without a reason', match: { contains: '- a.txt' }, answer: none('') },
-      { name: 'b', match: { contains: ['- b.txt', 'Alone'] }, answer: none(' b.txt is right.') },
-      { name: 'b too', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': 'three\n' }) },
-    ]));
-    await s.worker();
-    const keys = 'limits: { maxFilesBeforeSplit: 1 }\napproval: auto';
-    const both = await s.start('both.md', front(`target_files: [a.txt, b.txt]\n${keys}`));
-    const reason = 'a.txt says one already.';
-    expect(await s.end(both)).toMatchObject({
-      outcome: 'applied',
-      files: ['b.txt'],
-      unchanged: [{ path: 'a.txt', reason }],
-    });
-    const shown = await s.show(both);
-    expect(shown.ledger).toMatchObject([
-      { path: 'a.txt', status: 'done', attempts: 2, reason: `unchanged: ${reason}` },
-      { path: 'b.txt', status: 'done', attempts: 1, reason: null },
-    ]);
-    const told = await s.events(both);
-    expect(told.filter(({ type }) => type === 'answer_refused')).toMatchObject([{ outcome: 'invalid', attempt: 1 }]);
-    expect(told).toContainEqual(
-      expect.objectContaining({ type: 'edit_chunk_completed', file: 'a.txt', unchanged: reason }),
-    );
+  long(
+    'NO-CHANGE: a file stays with the reason shown; without a reason the answer is refused; nothing else ends so',
+    async () => {
+      const none = (why: string) => `NO-CHANGE:${why}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
+      const files = { 'a.txt': 'one\n', 'b.txt': 'two\n' };
+      const s = (open = await scene(files, [
+        { name: 'a again', match: { contains: ['- a.txt', '(no_edits)'] }, answer: none(' a.txt says one already.') },
+        { name: 'a without a reason', match: { contains: '- a.txt' }, answer: none('') },
+        { name: 'b', match: { contains: ['- b.txt', 'Alone'] }, answer: none(' b.txt is right.') },
+        { name: 'b too', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': 'three\n' }) },
+      ]));
+      await s.worker();
+      const keys = 'limits: { maxFilesBeforeSplit: 1 }\napproval: auto';
+      const both = await s.start('both.md', front(`target_files: [a.txt, b.txt]\n${keys}`));
+      const reason = 'a.txt says one already.';
+      expect(await s.end(both)).toMatchObject({
+        outcome: 'applied',
+        files: ['b.txt'],
+        unchanged: [{ path: 'a.txt', reason }],
+      });
+      const shown = await s.show(both);
+      expect(shown.ledger).toMatchObject([
+        { path: 'a.txt', status: 'done', attempts: 2, reason: `unchanged: ${reason}` },
+        { path: 'b.txt', status: 'done', attempts: 1, reason: null },
+      ]);
+      const told = await s.events(both);
+      expect(told.filter(({ type }) => type === 'answer_refused')).toMatchObject([{ outcome: 'invalid', attempt: 1 }]);
+      expect(told).toContainEqual(
+        expect.objectContaining({ type: 'edit_chunk_completed', file: 'a.txt', unchanged: reason }),
+      );
 
-    const alone = await s.start('alone.md', front('target_files: [b.txt]\napproval: auto', '# Alone\n\nDo it.\n'));
-    const result = await s.end(alone);
-    expect(result).toMatchObject({ outcome: 'unchanged', unchanged: [{ path: 'b.txt', reason: 'b.txt is right.' }] });
-    expect(resultLines(result, 'x')).toContain('  unchanged: b.txt: b.txt is right.');
-    expect(exitOfResult(result)).toBe(0);
-  });
+      const alone = await s.start('alone.md', front('target_files: [b.txt]\napproval: auto', '# Alone\n\nDo it.\n'));
+      const result = await s.end(alone);
+      expect(result).toMatchObject({ outcome: 'unchanged', unchanged: [{ path: 'b.txt', reason: 'b.txt is right.' }] });
+      expect(resultLines(result, 'x')).toContain('  unchanged: b.txt: b.txt is right.');
+      expect(exitOfResult(result)).toBe(0);
+    },
+  );
 
-  test('a file that comes back as it was is asked for once more', async () => {
+  long('a file that comes back as it was is asked for once more', async () => {
     const files = { 'a.txt': 'one\n', 'b.txt': 'two\n' };
     const s = (open = await scene(files, [
       { name: 'a told', match: { contains: ['- a.txt', 'The answer repeats'] }, answer: whole({ 'a.txt': '1\n' }) },
@@ -214,7 +223,7 @@ describe('a job, end to end', () => {
     ]);
   });
 
-  test('sequential: new files one after the other, the second sees the first', async () => {
+  long('sequential: new files one after the other, the second sees the first', async () => {
     const s = (open = await scene({ 'readme.txt': 'x\n' }, [
       {
         name: 'two',
@@ -234,7 +243,7 @@ describe('a job, end to end', () => {
     expect(s.git('show', '--stat', '--format=%s', 'HEAD')).toContain('lib/two.js');
   });
 
-  test('standard: whole new files into output_dir in one call, with a context file to go by', async () => {
+  long('standard: whole new files into output_dir in one call, with a context file to go by', async () => {
     const s = (open = await scene({ 'style.md': 'Constants in capitals.\n' }, [
       {
         name: 'both',
@@ -254,7 +263,7 @@ describe('a job, end to end', () => {
     expect(s.rehearsal.requests()).toHaveLength(1);
   });
 
-  test('two files swap their names in one diff: approved, applied and committed', async () => {
+  long('two files swap their names in one diff: approved, applied and committed', async () => {
     const answer = [
       'diff --git a/one.js b/two.js\nsimilarity index 50%\nrename from one.js\nrename to two.js\n',
       '--- a/one.js\n+++ b/two.js\n@@ -1,2 +1,2 @@\n-const one = 1;\n+const first = 1;\n const same = 0;\n',
@@ -279,7 +288,7 @@ describe('a job, end to end', () => {
     expect([s.read('one.js'), s.read('two.js')]).toEqual(['const two = 2;\n', 'const first = 1;\nconst same = 0;\n']);
   });
 
-  test('no file named: the model picks from the list, and only from it', async () => {
+  long('no file named: the model picks from the list, and only from it', async () => {
     const s = (open = await scene(
       { 'x.js': 'const x = 1;\n', 'y.js': 'const y = 1;\n', '.env': 'SECRET_TOKEN=abc\n' },
       [

@@ -167,7 +167,7 @@ test('what is no change is refused with what was expected, and so is whatever wo
   expect(git('status', '--porcelain')).toBe('');
 });
 
-test('the SDK is loaded by this command alone', () => {
+longOnly('five starts of the program')('the SDK is loaded by this command alone', () => {
   const hook = `import { writeSync } from 'node:fs'; export const resolve = async (...given) => { const found = await given[2](given[0], given[1]);
     if (found.url.includes('@modelcontextprotocol')) writeSync(2, 'LOADED '); return found; };`;
   const register = `import { register } from 'node:module'; register('data:text/javascript,' + ${JSON.stringify(encodeURIComponent(hook))});`;

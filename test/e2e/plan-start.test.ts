@@ -12,6 +12,8 @@ import { longOnly } from '../support/skipped.js';
 import { answerFor, phaseRun, planText, startDemo } from './plan-support.js';
 import { scene, whole, type Scene } from './support.js';
 
+const long = longOnly('each starts a run of its own; the tests that stay show the promise');
+
 let open: Scene | null = null;
 afterEach(async () => {
   await open?.close();
@@ -106,34 +108,38 @@ test('expansion, tests, changed files and estimate are one question, each part a
   expect(await s.end(again, 60)).toMatchObject({ outcome: 'incomplete' });
 }, 240_000);
 
-test('without tests the plan asks once for a command; a phase ends as no_tests, which is counted, and its task stays open', async () => {
-  const two = PHASES.slice(1);
-  const plan = planText(two).replace('- [ ] Create `src/two.js`', '- [ ] Create `src/two.js`\n- [ ] Run the tests');
-  const s = (open = await scene(
-    { 'plans/010_demo.md': plan },
-    two.map((phase) => answerFor(phase)),
-  ));
-  await s.worker();
-  const run = await startDemo(s, { approval: 'auto' });
-  const { decision } = (await s.settle(run, 60)).status;
-  expect(decision).toMatchObject({ reason: 'test_command', accepts: ['other', 'no_tests', 'abort'], subject: null });
-  await s.answer(run, 'no_tests', { decision: decision?.id ?? '' });
-  const ended = await s.end(run, 120);
-  expect(ended.plan?.phases.map(({ status, verification }) => [status, verification])).toEqual([
-    ['incomplete', 'no_tests'],
-    ['completed', 'no_tests'],
-  ]);
-  expect(ended.plan?.phases[0]?.why).toBe('1 task is not done: Run the tests (no tests passed)');
-  const events = await s.events(run);
-  expect(events.filter(({ type }) => type === 'phase_tested')).toMatchObject([
-    { outcome: 'no_tests' },
-    { outcome: 'no_tests' },
-  ]);
-  expect(statsOf([events])).toMatchObject({ noTests: 2 });
-  expect(s.read('plans/010_demo.md')).toContain('- [ ] Run the tests');
-}, 120_000);
+long(
+  'without tests the plan asks once for a command; a phase ends as no_tests, which is counted, and its task stays open',
+  async () => {
+    const two = PHASES.slice(1);
+    const plan = planText(two).replace('- [ ] Create `src/two.js`', '- [ ] Create `src/two.js`\n- [ ] Run the tests');
+    const s = (open = await scene(
+      { 'plans/010_demo.md': plan },
+      two.map((phase) => answerFor(phase)),
+    ));
+    await s.worker();
+    const run = await startDemo(s, { approval: 'auto' });
+    const { decision } = (await s.settle(run, 60)).status;
+    expect(decision).toMatchObject({ reason: 'test_command', accepts: ['other', 'no_tests', 'abort'], subject: null });
+    await s.answer(run, 'no_tests', { decision: decision?.id ?? '' });
+    const ended = await s.end(run, 120);
+    expect(ended.plan?.phases.map(({ status, verification }) => [status, verification])).toEqual([
+      ['incomplete', 'no_tests'],
+      ['completed', 'no_tests'],
+    ]);
+    expect(ended.plan?.phases[0]?.why).toBe('1 task is not done: Run the tests (no tests passed)');
+    const events = await s.events(run);
+    expect(events.filter(({ type }) => type === 'phase_tested')).toMatchObject([
+      { outcome: 'no_tests' },
+      { outcome: 'no_tests' },
+    ]);
+    expect(statsOf([events])).toMatchObject({ noTests: 2 });
+    expect(s.read('plans/010_demo.md')).toContain('- [ ] Run the tests');
+  },
+  120_000,
+);
 
-longOnly('two plans of their own')(
+long(
   'trust runs what the plan said at the base commit; stages of an expanded phase go to files of their own; under auto nothing is asked',
   async () => {
     const stages = [1, 2, 3, 4].map((n) => `#### Stage ${n}: S${n}\n\n- [ ] Part ${n} of \`src/one.js\`\n`).join('\n');
@@ -162,27 +168,31 @@ longOnly('two plans of their own')(
   120_000,
 );
 
-test('an expansion that only a second score calls for is asked before its phase begins', async () => {
-  const [one] = [{ ...PHASES[0]!, tasks: 8 }];
-  const high = { ...score, answer: score.answer.replace('"score": 3', '"score": 9') };
-  const s = (open = await scene(
-    {
-      'plans/010_demo.md': planText([one]),
-      'emend.yaml': 'test: [node -e 0]\nplan: { expansion: 5 }\n',
-    },
-    [high, answerFor(one)],
-  ));
-  await s.worker();
-  const run = await startDemo(s);
-  const { decision } = (await s.settle(run, 60)).status;
-  expect(decision).toMatchObject({
-    reason: 'expansion',
-    accepts: expect.arrayContaining(['expand', 'continue']) as unknown,
-  });
-  expect(decision?.message).toContain('emend plan expand phase plans/010_demo.md 1');
-  await s.answer(run, 'continue', { decision: decision?.id ?? '' });
-  expect((await s.settle(await phaseRun(s, run, 'p1-1'), 60)).status.decision?.reason).toBe('approval');
-  expect(existsSync(join(s.repo, 'plans/010_demo.md'))).toBe(true);
-  await s.answer(run, 'abort');
-  expect(await s.end(run, 60)).toMatchObject({ outcome: 'aborted' });
-}, 120_000);
+long(
+  'an expansion that only a second score calls for is asked before its phase begins',
+  async () => {
+    const [one] = [{ ...PHASES[0]!, tasks: 8 }];
+    const high = { ...score, answer: score.answer.replace('"score": 3', '"score": 9') };
+    const s = (open = await scene(
+      {
+        'plans/010_demo.md': planText([one]),
+        'emend.yaml': 'test: [node -e 0]\nplan: { expansion: 5 }\n',
+      },
+      [high, answerFor(one)],
+    ));
+    await s.worker();
+    const run = await startDemo(s);
+    const { decision } = (await s.settle(run, 60)).status;
+    expect(decision).toMatchObject({
+      reason: 'expansion',
+      accepts: expect.arrayContaining(['expand', 'continue']) as unknown,
+    });
+    expect(decision?.message).toContain('emend plan expand phase plans/010_demo.md 1');
+    await s.answer(run, 'continue', { decision: decision?.id ?? '' });
+    expect((await s.settle(await phaseRun(s, run, 'p1-1'), 60)).status.decision?.reason).toBe('approval');
+    expect(existsSync(join(s.repo, 'plans/010_demo.md'))).toBe(true);
+    await s.answer(run, 'abort');
+    expect(await s.end(run, 60)).toMatchObject({ outcome: 'aborted' });
+  },
+  120_000,
+);

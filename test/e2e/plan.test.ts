@@ -167,58 +167,62 @@ describe('a plan, end to end', () => {
     240_000,
   );
 
-  test("a phase's own decision is listed and answered by its run; pause, resume, stop and abort of the plan", async () => {
-    const s = (open = await scene(files, script));
-    await s.worker();
-    const run = await startDemo(s);
-    const child = async (phase: number, of = run) => {
-      for (;;) {
-        const found = await resolveRun(s.emend, `${of.stepKey.slice(0, 8)}-p${phase}-1`).catch(() => null);
-        if (found?.live != null) return found;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    };
-    const one = await child(1);
-    expect((await s.settle(one)).status.decision?.reason).toBe('approval');
-    expect((await showRun(s.emend, run)).status).toMatchObject({
-      state: 'running',
-      doing: 'Phase 1/3 (Foundation): editing, tests, commit',
-    });
-    const listed = (await listRuns(s.emend)).runs;
-    expect(listed.map(({ jobPath, decision }) => [jobPath, decision?.reason ?? null]).sort()).toEqual([
-      ['plans/010_demo', null],
-      ['plans/010_demo-phase-1.md', 'approval'],
-    ]);
-    const plan = await planOfPath(s.repo, 'plans/010_demo');
-    expect(await signalPlan(s.emend, plan, 'pause', { by: 'tester' })).toBe(true);
-    await s.answer(one, 'approve');
-    await s.end(one);
-    await s.until(() => s.read('plans/010_demo.md').includes('[COMPLETED]'));
-    for (let state = ''; state !== 'waiting';) state = (await showRun(s.emend, run)).status.state;
-    expect((await showRun(s.emend, run)).status.doing).toContain('paused by tester');
-    await check(s, run.live!.workflowId, 'plan-paused-by-a-person');
-    await signalPlan(s.emend, plan, 'resume', { by: 'tester' });
-    const two = await child(2);
-    await s.settle(two);
-    await s.answer(run, 'abort');
-    await s.end(two).catch(() => null);
-    expect(await s.end(run)).toMatchObject({ outcome: 'aborted' });
-    await check(s, run.live!.workflowId, 'plan-aborted');
-    expect((await showRun(s.emend, await resolveRun(s.emend, two.stepKey))).status.state).toBe('aborted');
-    expect(s.git('status', '--porcelain')).toBe('');
+  long(
+    "a phase's own decision is listed and answered by its run; pause, resume, stop and abort of the plan",
+    async () => {
+      const s = (open = await scene(files, script));
+      await s.worker();
+      const run = await startDemo(s);
+      const child = async (phase: number, of = run) => {
+        for (;;) {
+          const found = await resolveRun(s.emend, `${of.stepKey.slice(0, 8)}-p${phase}-1`).catch(() => null);
+          if (found?.live != null) return found;
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      };
+      const one = await child(1);
+      expect((await s.settle(one)).status.decision?.reason).toBe('approval');
+      expect((await showRun(s.emend, run)).status).toMatchObject({
+        state: 'running',
+        doing: 'Phase 1/3 (Foundation): editing, tests, commit',
+      });
+      const listed = (await listRuns(s.emend)).runs;
+      expect(listed.map(({ jobPath, decision }) => [jobPath, decision?.reason ?? null]).sort()).toEqual([
+        ['plans/010_demo', null],
+        ['plans/010_demo-phase-1.md', 'approval'],
+      ]);
+      const plan = await planOfPath(s.repo, 'plans/010_demo');
+      expect(await signalPlan(s.emend, plan, 'pause', { by: 'tester' })).toBe(true);
+      await s.answer(one, 'approve');
+      await s.end(one);
+      await s.until(() => s.read('plans/010_demo.md').includes('[COMPLETED]'));
+      for (let state = ''; state !== 'waiting';) state = (await showRun(s.emend, run)).status.state;
+      expect((await showRun(s.emend, run)).status.doing).toContain('paused by tester');
+      await check(s, run.live!.workflowId, 'plan-paused-by-a-person');
+      await signalPlan(s.emend, plan, 'resume', { by: 'tester' });
+      const two = await child(2);
+      await s.settle(two);
+      await s.answer(run, 'abort');
+      await s.end(two).catch(() => null);
+      expect(await s.end(run)).toMatchObject({ outcome: 'aborted' });
+      await check(s, run.live!.workflowId, 'plan-aborted');
+      expect((await showRun(s.emend, await resolveRun(s.emend, two.stepKey))).status.state).toBe('aborted');
+      expect(s.git('status', '--porcelain')).toBe('');
 
-    // Begun again, it goes on with what is not marked as done, and stops when that phase is done.
-    const again = await startDemo(s, { approval: 'auto' });
-    await child(2, again);
-    await signalPlan(s.emend, plan, 'stop', { by: 'tester' });
-    expect(await s.end(again)).toMatchObject({ outcome: 'stopped' });
-    expect(
-      s
-        .git('log', '--format=%s')
-        .split('\n')
-        .filter((line) => line.startsWith('Phase')),
-    ).toEqual(['Phase 2: Core logic', 'Phase 1: Foundation']);
-  }, 240_000);
+      // Begun again, it goes on with what is not marked as done, and stops when that phase is done.
+      const again = await startDemo(s, { approval: 'auto' });
+      await child(2, again);
+      await signalPlan(s.emend, plan, 'stop', { by: 'tester' });
+      expect(await s.end(again)).toMatchObject({ outcome: 'stopped' });
+      expect(
+        s
+          .git('log', '--format=%s')
+          .split('\n')
+          .filter((line) => line.startsWith('Phase')),
+      ).toEqual(['Phase 2: Core logic', 'Phase 1: Foundation']);
+    },
+    240_000,
+  );
 
   long(
     'failed tests come back to the plan: the next attempt is told; one that fails the same way asks by itself',

@@ -1,6 +1,9 @@
 /** What guards find in an answer goes to the model first; a person is asked about what it leaves. */
 import { afterEach, expect, test } from '@jest/globals';
 import { scene, whole, type Scene } from './support.js';
+import { longOnly } from '../support/skipped.js';
+
+const long = longOnly('each starts a run of its own; the tests that stay show the promise');
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -56,7 +59,7 @@ const LONG = `"""What this module does,\nand why."""\n\n${Array.from({ length: 8
 const wanted = LONG.replace('LIMIT = 1', 'LIMIT = 2');
 const lost = wanted.slice(wanted.indexOf('LINE_0'));
 
-test('lines that a whole file lost: mended by the second answer, and applied without a person', async () => {
+long('lines that a whole file lost: mended by the second answer, and applied without a person', async () => {
   const s = (open = await scene({ 'm.py': LONG }, [
     once('loses the docstring', whole({ 'm.py': lost })),
     { name: 'mended', match: { contains: 'distant_removal' }, answer: whole({ 'm.py': wanted }) },
@@ -67,7 +70,7 @@ test('lines that a whole file lost: mended by the second answer, and applied wit
   expect(s.read('m.py')).toBe(wanted);
 });
 
-test('the same answer twice is meant: the person is asked; with repair: false at once', async () => {
+long('the same answer twice is meant: the person is asked; with repair: false at once', async () => {
   const s = (open = await scene({ 'm.py': LONG }, [{ name: 'loses it', match: {}, answer: whole({ 'm.py': lost }) }]));
   await s.worker();
   for (const [name, front, calls] of [
@@ -83,7 +86,7 @@ test('the same answer twice is meant: the person is asked; with repair: false at
   }
 });
 
-test('a private method that is renamed where it is defined, and not where it is called', async () => {
+long('a private method that is renamed where it is defined, and not where it is called', async () => {
   const before =
     'class A {\n  #old() {\n    return 1;\n  }\n  run() {\n    return this.#old();\n  }\n}\nnew A().run();\n';
   const half = before.replace('#old() {', '#now() {');

@@ -59,7 +59,7 @@ describeIf(works, 'there is no sandbox here')('with a sandbox', () => {
     expect(await s.end(run)).toMatchObject({ outcome: 'aborted' });
   });
 
-  test('`sandbox: off` is a consent', async () => {
+  long('`sandbox: off` is a consent', async () => {
     const { s, run } = await begin('approval: auto\nsandbox: off\ntest: echo x > ../outside');
     expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
     expect(existsSync(join(s.repo, '../outside'))).toBe(true);
@@ -81,22 +81,25 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
   const TESTS = 'test: ls NEEDED && touch ran';
   const STASH = ['git stash store -m x "$(git stash create)" || exit 1'];
 
-  test('tests: the untouched base tells, and what is missing is named; with the key in emend.yaml they pass', async () => {
-    const { s, run, decision } = await blocked(TESTS);
-    expect(decision).toMatchObject({
-      reason: 'sandbox_blocks_tests',
-      accepts: ['retry', 'run_without', 'skip', 'abort'],
-    });
-    expect(decision?.message).toContain(`it hides ${needed(s)} (\`read: [${needed(s)}]\`)`);
-    expect(decision?.message).toContain(`${s.repo}/emend.yaml, then answer retry`);
-    // Of the base nothing was left behind.
-    expect([s.read('a.js'), existsSync(join(s.repo, 'ran'))]).toEqual(['const a = 1;\n', false]);
-    expect((await s.show(run)).status.usage.calls).toBe(0);
-    s.write('emend.yaml', `sandbox: { read: [${needed(s)}] }\n`);
-    await s.answer(run, 'retry');
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
-    await check(s, run.live!.workflowId, 'edit-step-paused-sandbox-blocks-tests');
-  });
+  long(
+    'tests: the untouched base tells, and what is missing is named; with the key in emend.yaml they pass',
+    async () => {
+      const { s, run, decision } = await blocked(TESTS);
+      expect(decision).toMatchObject({
+        reason: 'sandbox_blocks_tests',
+        accepts: ['retry', 'run_without', 'skip', 'abort'],
+      });
+      expect(decision?.message).toContain(`it hides ${needed(s)} (\`read: [${needed(s)}]\`)`);
+      expect(decision?.message).toContain(`${s.repo}/emend.yaml, then answer retry`);
+      // Of the base nothing was left behind.
+      expect([s.read('a.js'), existsSync(join(s.repo, 'ran'))]).toEqual(['const a = 1;\n', false]);
+      expect((await s.show(run)).status.usage.calls).toBe(0);
+      s.write('emend.yaml', `sandbox: { read: [${needed(s)}] }\n`);
+      await s.answer(run, 'retry');
+      expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
+      await check(s, run.live!.workflowId, 'edit-step-paused-sandbox-blocks-tests');
+    },
+  );
 
   long('a person lets them run without it; skip puts back what was applied', async () => {
     const once = await blocked('', STASH);
@@ -121,7 +124,7 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
   });
 
-  test('a hook that moves refs, as the stash of lint-staged does', async () => {
+  long('a hook that moves refs, as the stash of lint-staged does', async () => {
     const { s, run, decision } = await blocked('', STASH);
     expect(decision).toMatchObject({ reason: 'sandbox_blocks_tests' });
     expect(decision?.message).toContain('it blocked a write to the git directory');
@@ -180,7 +183,7 @@ describe('without a sandbox', () => {
     for (const name of ['outside', 'hooked']) expect(existsSync(join(s.repo, '..', name))).toBe(true);
   });
 
-  test('under auto nothing runs before a person said so: once for the tests, and again for the hooks', async () => {
+  long('under auto nothing runs before a person said so: once for the tests, and again for the hooks', async () => {
     const { s, run } = await begin('approval: auto\ncommit: true\ntest: echo x > ../outside', {}, NONE);
     hook(s, ['echo x > ../hooked']);
     const { decision } = (await s.settle(run)).status;

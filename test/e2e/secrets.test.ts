@@ -80,7 +80,7 @@ long(
   },
 );
 
-test('an edit that copies the token into another file asks a person under auto', async () => {
+long('an edit that copies the token into another file asks a person under auto', async () => {
   const token = madeUp();
   const s = (open = await scene({ 'a.ts': source(token), 'b.ts': 'export {};\n' }, [
     leak(token),
@@ -103,7 +103,7 @@ test('an edit that copies the token into another file asks a person under auto',
   expect(s.read('b.ts')).toBe('export {};\n');
 });
 
-test('a placeholder that the request did not have is refused, and the next answer is told so', async () => {
+long('a placeholder that the request did not have is refused, and the next answer is told so', async () => {
   const token = madeUp();
   const s = (open = await scene({ 'a.ts': source(token) }, [
     leak(token),
@@ -155,7 +155,7 @@ test('what a model makes up is hidden in events, history and the commit message'
   expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
 });
 
-test('secrets: send', async () => {
+long('secrets: send', async () => {
   const token = madeUp();
   const answer = whole({ 'a.ts': source(token).replace('= 80;', '= 8080;') });
   const s = (open = await scene({ 'a.ts': source(token) }, [{ ...leak(token), answer }]));
@@ -243,7 +243,7 @@ describe('secrets: ask', () => {
     expect(s.read('a.ts')).toBe(changed(token));
   });
 
-  test('under `approval: auto` nobody is there to be asked: masked', async () => {
+  long('under `approval: auto` nobody is there to be asked: masked', async () => {
     const token = madeUp();
     const { s, run, decision } = await begin(token, `${FRONT}\ntarget_files: [a.ts]\napproval: auto`);
     expect(decision).toBeNull();

@@ -1,7 +1,6 @@
 /** `requireCompleteSentinel` counts from the command line, else from the job or the plan, else from `emend.yaml`. */
 import { afterEach, expect, test } from '@jest/globals';
 import { planOfPath, readJobFile, resolveRun, startPlan, startStep } from '../../src/client/index.js';
-import { longOnly } from '../support/skipped.js';
 import { planText } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
@@ -43,7 +42,7 @@ test('a step: emend.yaml, the job over it, the command line over both', async ()
   }
 });
 
-longOnly('a plan of its own')('a plan: its front matter, and the command line over it', async () => {
+test('a plan: its front matter, and the command line over it', async () => {
   const phases = ['a', 'b'].map((name) => [{ name, file: `src/${name}.js` }] as const);
   const s = (open = await scene(
     {

@@ -6,6 +6,9 @@ import { check } from './check-history.js';
 import { sampled } from '../support/seeded.js';
 import { lockOf } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
+import { longOnly } from '../support/skipped.js';
+
+const long = longOnly('each starts a run of its own; the tests that stay show the promise');
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -35,22 +38,25 @@ const running = (word: string): boolean =>
 describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sandbox) => {
   const more = `approval: auto\ncommit: true\nsandbox: ${sandbox}`;
 
-  test('a worker that is killed over them: they die with it, what they wrote is put back, and they run again', async () => {
-    const seconds = `300.${process.pid}${Date.now()}`;
-    const command = `[ -e hung ] || { echo "// evil" >> a.js; touch hung; sleep ${seconds}; }; ! grep -q evil a.js`;
-    const s = (open = await scene({ 'a.js': 'const a = 1;\n', 'b.js': 'b\n' }, [RULE]));
-    const dying = await s.worker();
-    const front = `target_files: [a.js]\nbaseline: off\n${more}\ntest: ${JSON.stringify(command)}`;
-    const run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
-    await s.until(() => existsSync(join(s.repo, 'hung')));
-    expect(running(seconds)).toBe(true);
-    await dying.kill('SIGKILL');
-    await s.until(() => !running(seconds));
-    expect(s.read('a.js')).toContain('evil');
-    await s.worker();
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
-    expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
-  });
+  long(
+    'a worker that is killed over them: they die with it, what they wrote is put back, and they run again',
+    async () => {
+      const seconds = `300.${process.pid}${Date.now()}`;
+      const command = `[ -e hung ] || { echo "// evil" >> a.js; touch hung; sleep ${seconds}; }; ! grep -q evil a.js`;
+      const s = (open = await scene({ 'a.js': 'const a = 1;\n', 'b.js': 'b\n' }, [RULE]));
+      const dying = await s.worker();
+      const front = `target_files: [a.js]\nbaseline: off\n${more}\ntest: ${JSON.stringify(command)}`;
+      const run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
+      await s.until(() => existsSync(join(s.repo, 'hung')));
+      expect(running(seconds)).toBe(true);
+      await dying.kill('SIGKILL');
+      await s.until(() => !running(seconds));
+      expect(s.read('a.js')).toContain('evil');
+      await s.worker();
+      expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
+      expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
+    },
+  );
 
   test('bytes that passing tests wrote are put back, and asked about; adopt shows them, tests and commits them', async () => {
     const { s, run } = await begin('grep -q evil a.js || echo "// evil" >> a.js', more.replace('auto', 'ask'));
@@ -69,7 +75,7 @@ describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sa
     expect(await lockOf(s)).toBeNull();
   });
 
-  test('retry tests again: what they leave alone then is committed', async () => {
+  long('retry tests again: what they leave alone then is committed', async () => {
     const { s, run } = await begin('test -e .git/../done || { rm a.js; mkdir a.js; touch done; }', more);
     expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_changed_files' });
     expect(s.read('a.js')).toBe(PROPOSED);
@@ -78,7 +84,7 @@ describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sa
     expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
   });
 
-  test('failing tests that wrote to them: the base comes back whole; skip does the same', async () => {
+  long('failing tests that wrote to them: the base comes back whole; skip does the same', async () => {
     const { s, run } = await begin('echo x >> a.js; exit 1', `${more}\nlimits: { maxFailedVerifications: 1 }`);
     expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_failed' });
     expect(s.read('a.js')).toBe('const a = 1;\n');
@@ -86,7 +92,7 @@ describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sa
     await s.end(run);
   });
 
-  test('other files are told, and not committed', async () => {
+  long('other files are told, and not committed', async () => {
     const { s, run } = await begin('echo x >> b.js; echo y > new.txt', more);
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
     const told = (await s.events(run)).filter((event) => event.type === 'warning').map((event) => event.message);
@@ -95,7 +101,7 @@ describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sa
   });
 });
 
-test('skip rolls back', async () => {
+long('skip rolls back', async () => {
   const { s, run } = await begin('echo x >> a.js');
   expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_changed_files' });
   await check(s, run.live!.workflowId, 'edit-step-paused-tests-changed-files');
@@ -104,16 +110,13 @@ test('skip rolls back', async () => {
   expect(s.read('a.js')).toBe('const a = 1;\n');
 });
 
-test.each(sampled('commands', ['git stash', 'git reset --hard', 'git checkout a.js'], 1))(
-  '%s in a test changes nothing',
-  async (command) => {
-    const { s, run } = await begin(`${command} >/dev/null 2>&1; true`);
-    const view = await s.settle(run);
-    if (view.status.decision !== null) {
-      expect(view.status.decision).toMatchObject({ reason: 'tests_changed_files' });
-      expect(s.read('a.js')).toBe(PROPOSED);
-      return;
-    }
-    expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
-  },
-);
+long.each(['git stash', 'git reset --hard', 'git checkout a.js'])('%s in a test changes nothing', async (command) => {
+  const { s, run } = await begin(`${command} >/dev/null 2>&1; true`);
+  const view = await s.settle(run);
+  if (view.status.decision !== null) {
+    expect(view.status.decision).toMatchObject({ reason: 'tests_changed_files' });
+    expect(s.read('a.js')).toBe(PROPOSED);
+    return;
+  }
+  expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
+});

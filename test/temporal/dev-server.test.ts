@@ -17,8 +17,10 @@ import { awaitUsable, ensureSearchAttributes } from '../../src/temporal/search-a
 import type { ServerSettings } from '../../src/temporal/settings.js';
 import { connectWorker } from '../../src/worker/run-workers.js';
 import { alive } from '../support/alive.js';
-import { testIf } from '../support/skipped.js';
+import { testIf, longOnly } from '../support/skipped.js';
 import { bareEnvironment, newHome, serverOptions, startServer } from './support/server.js';
+
+const long = longOnly('a server of its own each');
 
 let place: { home: string; remove: () => Promise<void> };
 const servers: DevServer[] = [];
@@ -93,20 +95,23 @@ describe('the dev server', () => {
     await server.stop();
   });
 
-  test('killed and started again on its file, it still has its runs; a dead record does not stand in the way', async () => {
-    const first = await keep(startServer(place.home, 'file'));
-    const workflowId = randomUUID();
-    await connected(({ client }) => client.workflow.start('paused', { taskQueue: workflowId, workflowId }));
-    process.kill(first.pid, 'SIGKILL');
-    while (await liveDevServer(place.home)) await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await readFile(recordPath(place.home), 'utf8')).toContain(`${first.pid}`);
+  long(
+    'killed and started again on its file, it still has its runs; a dead record does not stand in the way',
+    async () => {
+      const first = await keep(startServer(place.home, 'file'));
+      const workflowId = randomUUID();
+      await connected(({ client }) => client.workflow.start('paused', { taskQueue: workflowId, workflowId }));
+      process.kill(first.pid, 'SIGKILL');
+      while (await liveDevServer(place.home)) await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(await readFile(recordPath(place.home), 'utf8')).toContain(`${first.pid}`);
 
-    await keep(startServer(place.home, 'file'));
-    const status = await connected(({ client }) => client.workflow.getHandle(workflowId).describe());
-    expect(status.status.name).toBe('RUNNING');
-  });
+      await keep(startServer(place.home, 'file'));
+      const status = await connected(({ client }) => client.workflow.getHandle(workflowId).describe());
+      expect(status.status.name).toBe('RUNNING');
+    },
+  );
 
-  test('a database that another CLI version made is refused with the remedy', async () => {
+  long('a database that another CLI version made is refused with the remedy', async () => {
     const options = await serverOptions(place.home, 'file');
     await (await keep(startDevServer(options))).stop();
     const other = { ...options, cli: { ...options.cli, version: '1.8.0' } };
@@ -117,7 +122,7 @@ describe('the dev server', () => {
     await expect(access(recordPath(place.home))).rejects.toThrow();
   });
 
-  test('of two that start at once exactly one serves', async () => {
+  long('of two that start at once exactly one serves', async () => {
     const options = await serverOptions(place.home, 'memory');
     const both = await Promise.allSettled([keep(startDevServer(options)), keep(startDevServer(options))]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -150,7 +155,7 @@ describe('the dev server', () => {
     await expect(access(recordPath(place.home))).rejects.toThrow();
   });
 
-  test('a record of a pid that now belongs to another process is not taken for a server', async () => {
+  long('a record of a pid that now belongs to another process is not taken for a server', async () => {
     const server = await keep(startServer(place.home, 'memory'));
     const record = JSON.parse(await readFile(recordPath(place.home), 'utf8')) as { process: object };
     await server.stop();
@@ -243,7 +248,7 @@ describe('what needs a server', () => {
     },
   );
 
-  test('a profile of temporal.toml is used; the key of another server is not sent to the dev server', async () => {
+  long('a profile of temporal.toml is used; the key of another server is not sent to the dev server', async () => {
     const server = await keep(startServer(place.home, 'memory'));
     const file = `${place.home}/temporal.toml`;
     await writeFile(file, `[profile.mine]\naddress = "${server.address}"\nnamespace = "default"\n`);
@@ -256,7 +261,7 @@ describe('what needs a server', () => {
     await (await connectClient({ env: withKey, home: place.home, connect_ms: 10_000 })).close();
   });
 
-  test('search attributes are created once, awaited, and refused where the type is another', async () => {
+  long('search attributes are created once, awaited, and refused where the type is another', async () => {
     await keep(startServer(place.home, 'memory'));
     await connected(async ({ connection, client, namespace }) => {
       expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
@@ -282,46 +287,49 @@ describe('what needs a server', () => {
     });
   });
 
-  test('a start that names new search attributes is accepted, and left behind once, though the server lists them before it takes them', async () => {
-    const options = await serverOptions(place.home, 'memory');
-    // What a cluster does and a dev server does not: its frontend reads a namespace's attributes from a cache.
-    const cached = `${place.home}/temporal-cached`;
-    const flag = '--dynamic-config-value system.forceSearchAttributesCacheRefreshOnRead=false';
-    await writeFile(cached, `#!/bin/sh\nexec '${options.cli.path}' "$@" ${flag}\n`, { mode: 0o755 });
-    // The moment is short: where a busy machine missed it, a fresh server has another.
-    for (let tries = 1; ; tries += 1) {
-      const server = await keep(startDevServer({ ...options, cli: { ...options.cli, path: cached } }));
-      const seen = await connected(async ({ connection, client, namespace }) => {
-        expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
-        const start = (workflowId: string) =>
-          client.workflow.start('paused', {
-            taskQueue: 'none',
-            workflowId,
-            typedSearchAttributes: [
-              { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'), value: 'waiting' },
-            ],
-          });
-        const refused = await start('too-early').then(
-          () => false,
-          () => true,
-        );
-        if (!refused) return false;
-        // Each kind of connection words the refusal in its own way.
-        const env = bareEnvironment(place.home);
-        const worker = await connectWorker({ env, home: place.home, connect_ms: 10_000 });
-        await awaitUsable(worker.connection, namespace).finally(() => worker.close());
-        await start('in-time');
-        await awaitUsable(connection, namespace);
-        const { count } = await client.workflow.count('WorkflowType = "emend-search-attributes"');
-        expect(count).toBeLessThanOrEqual(1);
-        return true;
-      });
-      if (seen) return;
-      await server.stop(0);
-      // Else the rest would show nothing.
-      expect(tries).toBeLessThan(8);
-    }
-  });
+  long(
+    'a start that names new search attributes is accepted, and left behind once, though the server lists them before it takes them',
+    async () => {
+      const options = await serverOptions(place.home, 'memory');
+      // What a cluster does and a dev server does not: its frontend reads a namespace's attributes from a cache.
+      const cached = `${place.home}/temporal-cached`;
+      const flag = '--dynamic-config-value system.forceSearchAttributesCacheRefreshOnRead=false';
+      await writeFile(cached, `#!/bin/sh\nexec '${options.cli.path}' "$@" ${flag}\n`, { mode: 0o755 });
+      // The moment is short: where a busy machine missed it, a fresh server has another.
+      for (let tries = 1; ; tries += 1) {
+        const server = await keep(startDevServer({ ...options, cli: { ...options.cli, path: cached } }));
+        const seen = await connected(async ({ connection, client, namespace }) => {
+          expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
+          const start = (workflowId: string) =>
+            client.workflow.start('paused', {
+              taskQueue: 'none',
+              workflowId,
+              typedSearchAttributes: [
+                { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'), value: 'waiting' },
+              ],
+            });
+          const refused = await start('too-early').then(
+            () => false,
+            () => true,
+          );
+          if (!refused) return false;
+          // Each kind of connection words the refusal in its own way.
+          const env = bareEnvironment(place.home);
+          const worker = await connectWorker({ env, home: place.home, connect_ms: 10_000 });
+          await awaitUsable(worker.connection, namespace).finally(() => worker.close());
+          await start('in-time');
+          await awaitUsable(connection, namespace);
+          const { count } = await client.workflow.count('WorkflowType = "emend-search-attributes"');
+          expect(count).toBeLessThanOrEqual(1);
+          return true;
+        });
+        if (seen) return;
+        await server.stop(0);
+        // Else the rest would show nothing.
+        expect(tries).toBeLessThan(8);
+      }
+    },
+  );
 
   test('doctor names what is missing and the command that mends it, and shows no key', async () => {
     // Else a server at the usual port, which this machine's user may run, would be found.

@@ -7,11 +7,12 @@ import { mcpServer } from '../../../src/cli/commands/mcp.js';
 import { ANSWERS_BY_REASON, type PauseReason } from '../../../src/shared/decisions.js';
 import { FakeServer, fakeEmend } from '../../client/fake.js';
 import { fakeIo } from '../io.js';
+import { spread } from '../../support/seeded.js';
 
 const reasons = Object.keys(ANSWERS_BY_REASON) as PauseReason[];
 const keyOf = (reason: PauseReason): string => reasons.indexOf(reason).toString(16).padStart(32, 'a');
 
-test.each(reasons)('%s: no tool answers it, and no text does', async (reason) => {
+test.each(spread(reasons, 6))('%s: no tool answers it, and no text does', async (reason) => {
   const server = new FakeServer();
   const emend = await fakeEmend(server);
   const run = keyOf(reason);
