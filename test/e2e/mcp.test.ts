@@ -191,12 +191,19 @@ longOnly('five starts of the program')('the SDK is loaded by this command alone'
     expect({ words, loads: loads(...words) }).toEqual({ words, loads: false });
 });
 
-longOnly('a wait of 40 seconds')('wait without a time comes back within 45 s and says: call again', async () => {
-  const { run } = await told('propose_change', {
-    ...CHANGE,
-    answer: DIFF.replaceAll('greet.md', 'night.md').replace(/--- a[^]*?(?=--- \/dev)/, ''),
-  });
-  const from = performance.now();
-  expect(await told('wait', { run })).toMatchObject({ state: 'waiting', call_again: true });
-  expect(performance.now() - from).toBeLessThan(45_000);
-});
+longOnly('a wait of 40 seconds')(
+  'wait without a time comes back within 45 s and says: call again; then what a person noted at the abort',
+  async () => {
+    const { run } = await told('propose_change', {
+      ...CHANGE,
+      answer: DIFF.replaceAll('greet.md', 'night.md').replace(/--- a[^]*?(?=--- \/dev)/, ''),
+    });
+    const from = performance.now();
+    const asked = await told('wait', { run });
+    expect(asked).toMatchObject({ state: 'waiting', call_again: true });
+    expect(performance.now() - from).toBeLessThan(45_000);
+    const why = 'not in this file';
+    expect((await s.done(`emend abort ${run} --decision ${decisionOf(asked)} --note '${why}'`)).code).toBe(0);
+    expect(await told('wait', { run })).toMatchObject({ call_again: false, notes_of_persons: [why] });
+  },
+);

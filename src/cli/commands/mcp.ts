@@ -82,11 +82,12 @@ const propose = async (emend: Emend, workspace: string, change: z.infer<typeof C
 
 /** A run as its agent is told of it. The page's address lets nobody in. */
 const look = async (emend: Emend, run: ResolvedRun) => {
-  const { stepKey, status, note, versions } = await showRun(emend, await refreshRun(emend, run));
+  const fresh = await refreshRun(emend, run);
+  const { stepKey, status, note } = await showRun(emend, fresh);
   const { state, doing, decision, result } = status;
   const page = `${(await liveDevServer(emend.home))?.pageUrl ?? 'what `emend web` prints'}/#/run/${stepKey}`;
   const call_again = result === null && ['running', 'waiting'].includes(state);
-  const notes = versions.flatMap((each) => each.notes);
+  const notes = [...new Set(fresh.archived.requests.flatMap((each) => each.note ?? []))];
   return { run: stepKey, page, state, call_again, doing, note, notes_of_persons: notes, decision, result };
 };
 
