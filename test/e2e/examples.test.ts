@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import ts from 'typescript';
+import { answerFor, planText } from './plan-support.js';
 import { type Scene, scene, whole } from './support.js';
 import { packedProject, type PackedProject } from './packed.js';
 
@@ -113,6 +114,52 @@ test("child-workflow: editStep as a child of a workflow on somebody's own worker
   expect(listed.runs[0]?.workflowId).toMatch(/^emend\/job\/release-1-2-0-set-the-version\/[0-9a-f]{12}$/);
   await worker.stop();
 }, 180_000);
+
+test("a plan as a child of a workflow of one's own: its phase is committed, and its run is listed", async () => {
+  const phase = { name: 'One', file: 'src/one.js' };
+  const { repo, env, git } = (s = await scene(
+    { 'plans/010_demo.md': planText([phase]), 'emend.yaml': 'test: false\nbaseline: off\n' },
+    [answerFor(phase)],
+  ));
+  writeFileSync(join(project.dir, 'nightly-workflows.js'), NIGHTLY_WORKFLOWS);
+  writeFileSync(join(project.dir, 'nightly.js'), NIGHTLY);
+  const own = run('../nightly.js', [join(repo, 'plans/010_demo.md')], { ...env, EMEND_QUEUE: 'nightly' });
+  expect([await own.ended(), own.said()]).toEqual([0, expect.stringMatching(/^plan ended: completed$/m)]);
+  expect(git('show', 'HEAD:src/one.js')).toBe("export const made = 'src/one.js';\n");
+  const { runs } = JSON.parse(cli(project.dir, env, 'list', '--json')) as { runs: { workflowId: string }[] };
+  expect(runs.map(({ workflowId }) => workflowId.replace(/[0-9a-f]{12,}/, '…'))).toContain('emend/plan/010-demo/…');
+}, 240_000);
+
+const NIGHTLY_WORKFLOWS = `
+  import { executeChild } from '@temporalio/workflow';
+  import { plan } from 'emend/workflows';
+  export * from 'emend/workflows';
+  export const nightly = async (child) => (await executeChild(plan, child)).outcome;
+`;
+const NIGHTLY = `
+  import { fileURLToPath } from 'node:url';
+  import { Client, Connection } from '@temporalio/client';
+  import { NativeConnection, Worker } from '@temporalio/worker';
+  import { Emend } from 'emend';
+  import { createActivities } from 'emend/worker';
+  const address = process.env.TEMPORAL_ADDRESS;
+  const [connection, client] = await Promise.all([NativeConnection.connect({ address }), Connection.connect({ address })]);
+  const emend = await Emend.open();
+  const { workflows, model, host, close } = await createActivities();
+  const workflowsPath = fileURLToPath(new URL('nightly-workflows.js', import.meta.url));
+  const workers = await Promise.all(
+    [{ ...workflows, workflowsPath }, model, host].map((options) => Worker.create({ connection, ...options })),
+  );
+  const running = workers.map((worker) => worker.run());
+  const child = await emend.prepare({ plan: process.argv[2] }, { approval: 'auto' });
+  const options = { taskQueue: workflows.taskQueue, workflowId: 'nightly', args: [child] };
+  console.log('plan ended:', await new Client({ connection: client }).workflow.execute('nightly', options));
+  for (const worker of workers) worker.shutdown();
+  await Promise.all(running);
+  await close();
+  await emend.close();
+  await Promise.all([connection.close(), client.close()]);
+`;
 
 test('edit-engine: applies an answer, or says why not and writes nothing', async () => {
   const at = (name: string) => join(project.dir, name);
