@@ -117,16 +117,16 @@ test("child-workflow: editStep as a child of a workflow on somebody's own worker
 
 test("a plan as a child of a workflow of one's own: its phase is committed, and its run is listed", async () => {
   const phase = { name: 'One', file: 'src/one.js' };
-  const { repo, env, git } = (s = await scene(
+  const opened = (s = await scene(
     { 'plans/010_demo.md': planText([phase]), 'emend.yaml': 'test: false\nbaseline: off\n' },
     [answerFor(phase)],
   ));
   writeFileSync(join(project.dir, 'nightly-workflows.js'), NIGHTLY_WORKFLOWS);
   writeFileSync(join(project.dir, 'nightly.js'), NIGHTLY);
-  const own = run('../nightly.js', [join(repo, 'plans/010_demo.md')], { ...env, EMEND_QUEUE: 'nightly' });
+  const own = run('../nightly.js', [join(opened.repo, 'plans/010_demo.md')], { ...opened.env, EMEND_QUEUE: 'nightly' });
   expect([await own.ended(), own.said()]).toEqual([0, expect.stringMatching(/^plan ended: completed$/m)]);
-  expect(git('show', 'HEAD:src/one.js')).toBe("export const made = 'src/one.js';\n");
-  const { runs } = JSON.parse(cli(project.dir, env, 'list', '--json')) as { runs: { workflowId: string }[] };
+  expect(opened.git('show', 'HEAD:src/one.js')).toBe("export const made = 'src/one.js';\n");
+  const { runs } = JSON.parse(cli(project.dir, opened.env, 'list', '--json')) as { runs: { workflowId: string }[] };
   expect(runs.map(({ workflowId }) => workflowId.replace(/[0-9a-f]{12,}/, '…'))).toContain('emend/plan/010-demo/…');
 }, 240_000);
 
