@@ -101,7 +101,7 @@ test(
     await Promise.all([s.worker(), s.otherWorker()]);
     const go = join(s.home, '..', 'go');
     const waits = `sandbox: off\ntest: until test -e '${go}'; do sleep 0.1; done`;
-    const mine = await s.start('mine.md', job('a.js', 'commit: true', 'approval: auto', waits));
+    const mine = await s.start('mine.md', job('a.js', 'commit: true', 'approval: auto', 'baseline: off', waits));
     await eventually('the first has locked the workspace', async () => (await s.show(mine)).status.stage === 'verify');
     const theirs = await s.startFromOther(
       'theirs.md',
