@@ -6,9 +6,11 @@ import { buildProgram } from './program.js';
 
 export const main = async (args: readonly string[], io: Io = processIo()): Promise<ExitCode> => {
   let exit: ExitCode = EXIT.done;
-  const program = buildProgram(io, (code) => {
+  const hasJobFlags = args.some((arg) => arg === 'run' || arg === 'completion');
+  const finish = (code: ExitCode): void => {
     exit = code;
-  });
+  };
+  const program = buildProgram(io, finish, hasJobFlags ? (await import('./sentence.js')).jobFlags() : []);
   try {
     await program.parseAsync(args, { from: 'user' });
     return exit;

@@ -192,6 +192,7 @@ export const addAids = (program: Command, runs: Runs): void => {
 /** Examples that the help of each command shows. A test reads them with the command line's own parser. */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   run: [
+    'emend run -m "Say good day instead of hello" src/greet.js --test "npm test" --commit',
     'emend run jobs/greet.md --dev',
     'emend run jobs/greet.md --policy review.yaml --wait --quiet',
     'emend run jobs/greet.md --yes --push emend/greet --draft-pr',

@@ -18,7 +18,8 @@ const EXIT_HELP = [
   ),
 ].join('\n');
 
-export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command => {
+/** `jobFlags`: of `run`, where they are wanted: the schemas behind them take time to load. */
+export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags: readonly Option[] = []): Command => {
   // The last that commander hands over is the command itself.
   const runs: Runs =
     (load) =>
@@ -43,9 +44,12 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .addHelpText('after', EXIT_HELP)
     .addHelpText('beforeAll', refuseUnknown);
 
-  prints(program.command('run'), quiet(), json())
-    .argument('<job>', 'a Markdown job file')
+  const run = prints(program.command('run'), quiet(), json())
+    .usage('[options] JOB.md | -m TEXT [FILES...]')
+    .argument('[files...]', 'one Markdown job file; with -m the files to change (default: a model picks them)')
     .description('start a job, follow it, review the proposal and answer decisions')
+    .option('-m, --message <text>', 'what to change, in words, instead of a job file; - reads stdin')
+    .option('--pick', 'show which files a model picks and why, and ask before any is edited')
     .option('--dev', 'start a server and a worker for this run if none is running')
     .option('--wait', 'without a terminal: wait at decisions until the run ends')
     .option('--yes', 'approve the proposal; other decisions still ask')
@@ -59,8 +63,13 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void): Command 
     .addOption(live())
     .option('--set <limit=value>', 'a limit, or `requireCompleteSentinel`, for this run (repeatable)', collect, [])
     .option('--hint <text>', 'a hint for the prompts of this run (repeatable)', collect, [])
-    .option('--workspace <dir>', "directory to edit (default: the job file's git repository)")
+    .option(
+      '--workspace <dir>',
+      'directory to edit (default: the git repository of the job file, or with -m of this directory)',
+    )
     .action(runs(async () => (await import('./commands/run.js')).run));
+
+  prints(run, ...jobFlags);
 
   prints(program.command('list'), quiet(), json())
     .description('list runs, open ones first')

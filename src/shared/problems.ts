@@ -37,7 +37,7 @@ const spec = (exit: ExitCode, hint: string, retryable = false): ProblemSpec => (
 export const PROBLEMS = {
   // what was typed or written
   job_not_found: spec(EXIT.usage, 'Give the path of a Markdown job file.'),
-  job_invalid: spec(EXIT.usage, 'Fix the named line of the job file; docs/jobs.md lists every key.'),
+  job_invalid: spec(EXIT.usage, 'Fix the named line or key of the job; docs/jobs.md lists every key.'),
   config_invalid: spec(EXIT.usage, 'Fix the named line of emend.yaml; docs/configuration.md lists every key.'),
   plan_not_found: spec(EXIT.usage, 'Give the path of a plan: a Markdown file, or the folder of the same name.'),
   plan_invalid: spec(EXIT.usage, 'Fix the named line of the plan; docs/plans.md describes plans.'),

@@ -72,6 +72,8 @@ export interface EditStepInput extends RunInput {
   readonly jobPath: string;
   /** An accepted result of all its files, made by whoever has the change already; absent: the model is asked for one. */
   readonly given?: BlobRef;
+  /** Where the job names no file a model picks, and a person is asked before any is edited. */
+  readonly pick?: true;
   /** `return`: a failed verification ends the step once it is rolled back (`tests_failed`), and whoever started it says what comes next. */
   readonly testsFailed?: 'return';
   /** Of a phase: marks of those before it, which its commit takes along. */
@@ -152,6 +154,8 @@ export interface LedgerRow extends Omit<Target, 'bytes'> {
   readonly callsLeft?: number;
   /** Why it failed, was skipped or stays unchanged; null otherwise. */
   readonly reason: string | null;
+  /** Why it was picked; absent: the job names it. */
+  readonly why?: string;
   readonly verdict: 'approve' | 'skip' | null;
 }
 export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'aborted';

@@ -34,6 +34,8 @@ export interface PreflightInput extends ActivityBase {
   readonly hints: readonly string[];
   /** Paths that a model picked, where the job names none. */
   readonly picked: readonly string[] | null;
+  /** A model picks, whatever paths the instructions hold; absent: only where they hold none. */
+  readonly pick?: true;
   /** Words that a model or a person wants looked for beside the task's; absent: none. */
   readonly lookFor?: readonly string[];
   /** Only these targets get a new base (`regenerate`); null: all. */

@@ -110,6 +110,10 @@ export async function findSecrets(text: string): Promise<readonly Secret[]> {
   return [...found.values()];
 }
 
+/** The text without them. */
+export const hideSecrets = async (text: string): Promise<string> =>
+  (await findSecrets(text)).flat().reduce((shown, line) => shown.replaceAll(line, '(secret)'), text);
+
 /** Quoted to its end, or bare to the end of a line or list. */
 const isAssigned = (value: string, quote: string, next: string): boolean =>
   looksDrawn(value) &&

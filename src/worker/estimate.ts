@@ -15,6 +15,7 @@ export interface ToEstimate {
   /** The job file; absent: it is a plan. */
   readonly job?: Uint8Array;
   readonly overrides: Overrides;
+  readonly pick?: true | undefined;
 }
 /** What a run is expected to take. */
 export interface Estimated {
@@ -45,10 +46,10 @@ const LOOK = { stepKey: '0'.repeat(32), log: [], approval: null } as const;
 
 async function ofJob(
   ports: ActivityPorts,
-  { workspace, path: jobPath, job, overrides }: ToEstimate,
+  { workspace, path: jobPath, job, overrides, pick }: ToEstimate,
 ): Promise<Estimated> {
   const input = { ...LOOK, workspace, jobPath, job: await ports.blobs.put(job ?? new Uint8Array()), overrides };
-  const all = { ...input, snapshotNumber: 1, hints: [], picked: null, only: null };
+  const all = { ...input, snapshotNumber: 1, hints: [], picked: null, only: null, ...(pick && { pick }) };
   const looked = await preflight(ports, all, { signal: new AbortController().signal });
   if (looked.outcome === 'refused') throw new ProblemError(looked.problem);
   return { estimate: looked.estimate, over: looked.outcome === 'ready' ? looked.overEstimate : [] };

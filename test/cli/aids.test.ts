@@ -9,6 +9,7 @@ import { annotationLine, ofFinding, ofProblem } from '../../src/cli/headless/ann
 import { notify, notifyCommand } from '../../src/cli/headless/approve.js';
 import { main } from '../../src/cli/main.js';
 import { buildProgram } from '../../src/cli/program.js';
+import { jobFlags } from '../../src/cli/sentence.js';
 import { CONFIG, job, plan } from '../../src/cli/commands/init.js';
 import { parseConfig } from '../../src/documents/job/config.js';
 import { parseJob } from '../../src/documents/job/job.js';
@@ -150,7 +151,7 @@ describe('completion', () => {
 });
 
 describe('examples of the help', () => {
-  const program = buildProgram(fakeIo(), () => undefined);
+  const program = buildProgram(fakeIo(), () => undefined, jobFlags());
   test('every command has some, and they name it and only flags that it has', () => {
     for (const command of program.commands) {
       const lines = EXAMPLES[command.name()] ?? [];

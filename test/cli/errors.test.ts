@@ -60,7 +60,7 @@ describe('what went wrong', () => {
     expect(explanation(explained).split('\n')).toEqual([
       'emend: job.md:2: a',
       'emend: job.md:3: b',
-      '  Fix the named line of the job file; docs/jobs.md lists every key.',
+      '  Fix the named line or key of the job; docs/jobs.md lists every key.',
       'emend: job.md:4: c',
       '  Correct the path, or create files with `output_files`.',
     ]);

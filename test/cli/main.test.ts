@@ -6,12 +6,13 @@ import { wantsColor } from '../../src/cli/io.js';
 import { hostId, resolveHome } from '../../src/stores/home.js';
 import { main } from '../../src/cli/main.js';
 import { buildProgram } from '../../src/cli/program.js';
+import { jobFlags } from '../../src/cli/sentence.js';
 import { decisionSettings, runOverrides } from '../../src/cli/session.js';
 import { problemOf } from '../client/fake.js';
 import { fakeIo } from './io.js';
 
 const temp = () => mkdtemp(join(tmpdir(), 'emend-cli-'));
-const program = buildProgram(fakeIo(), () => undefined);
+const program = buildProgram(fakeIo(), () => undefined, jobFlags());
 /** Nobody listens on port 1. */
 const nowhere = async () => ({
   EMEND_HOME: join(await temp(), 'home'),

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, test } from '@jest/globals';
 import { buildProgram } from '../../src/cli/program.js';
+import { jobFlags } from '../../src/cli/sentence.js';
 import { fakeIo } from '../cli/io.js';
 import { docCommands, DOCUMENTS, LISTED, runnerOf } from './commands.js';
 
@@ -63,7 +64,7 @@ describe('commands in sentences', () => {
   );
 
   test('those of emend name a command and only flags that it has', () => {
-    const program = buildProgram(fakeIo(), () => undefined);
+    const program = buildProgram(fakeIo(), () => undefined, jobFlags());
     const wrong = said
       .filter(({ text }) => text.startsWith('emend '))
       .filter(({ text }) => {

@@ -75,6 +75,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend doctor': { here: 'nothing' },
   'emend mcp': { by: 'test/e2e/mcp.test.ts' },
   'emend run jobs/polite.md': { here: 'nothing' },
+  'emend run -m \'Say "Good day" instead of "hello"\' src/greet.js --test "npm test" --commit': { here: 'nothing' },
   'emend run jobs/polite.md --dev --policy review.yaml --quiet': { here: 'nothing' },
   'ANTHROPIC_BASE_URL=http://127.0.0.1:8077 emend run job.md --dev': { here: 'nothing' },
   'emend diff RUN && emend approve RUN --decision ID': { here: 'approval' },

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import ts from 'typescript';
 import { buildProgram } from '../../src/cli/program.js';
+import { jobFlags } from '../../src/cli/sentence.js';
 import { ACTIVITIES, type ActivitySpec, type Amount } from '../../src/shared/activities.js';
 import { PROTECTED } from '../../src/documents/job/protected-paths.js';
 import { ANSWER_MEANS, ANSWERS_BY_REASON } from '../../src/shared/decisions.js';
@@ -29,7 +30,10 @@ const table = (heads: readonly string[], rows: readonly (readonly string[])[]): 
 const commandRows = (command: Command, before = 'emend'): string[][] =>
   command.commands.flatMap((each) => {
     const name = `${before} ${each.name()}`;
-    const given = each.registeredArguments.map((arg) => (arg.required ? `<${arg.name()}>` : `[${arg.name()}]`));
+    const given = each.registeredArguments.map((arg) => {
+      const shown = `${arg.name()}${arg.variadic ? '...' : ''}`;
+      return arg.required ? `<${shown}>` : `[${shown}]`;
+    });
     const flags = each.options.map((option) => `\`${option.flags}\``).join(', ');
     const own = each.commands.length > 0 ? [] : [[`\`${[name, ...given].join(' ')}\``, each.description(), flags]];
     return [...own, ...commandRows(each, name)];
@@ -83,7 +87,7 @@ export const reference = (): string => {
   return [
     HEAD,
     '## Commands\n',
-    table(['command', 'what it does', 'flags'], commandRows(buildProgram(fakeIo(), () => undefined))),
+    table(['command', 'what it does', 'flags'], commandRows(buildProgram(fakeIo(), () => undefined, jobFlags()))),
     '\n## Exit codes\n',
     table(
       ['code', 'meaning'],

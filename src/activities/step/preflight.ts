@@ -88,6 +88,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     job,
     jobPath: input.jobPath,
     picked: input.picked,
+    mustPick: input.pick === true,
     limits: asked,
     commits: commitMessage !== null,
     // What a person saved since the first look is why there is another one: the commit takes the proposal's hunks alone.

@@ -1,6 +1,6 @@
 /** Which files a step is about: those named; else those hinted at in the instructions; else a model picks. */
 import { join } from 'node:path';
-import { effectiveMode, type Job } from '../../documents/job/index.js';
+import { effectiveMode, lineIn, type Job } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
 import {
@@ -26,6 +26,8 @@ interface Question {
   readonly job: Job;
   readonly jobPath: string;
   readonly picked: readonly string[] | null;
+  /** A model picks, whatever paths the instructions hold. */
+  readonly mustPick: boolean;
   readonly limits: Limits;
   /** A commit is asked for: targets that it cannot hold are refused. */
   readonly commits: boolean;
@@ -34,7 +36,7 @@ interface Question {
 }
 
 export async function chooseTargets(question: Question): Promise<Chosen> {
-  const { workspace, job, jobPath, picked, limits, commits, mustBeClean } = question;
+  const { workspace, job, jobPath, limits, commits, mustBeClean } = question;
   const mode = effectiveMode(job);
   if (mode === 'standard' && job.outputFiles.length === 0)
     fail(
@@ -47,7 +49,7 @@ export async function chooseTargets(question: Question): Promise<Chosen> {
   const mayBeNew = [...written, ...(mode === 'standard' || mode === 'sequential' ? [] : job.newFiles)];
   const named = [...new Set([...written, ...job.targetFiles, ...mayBeNew])];
   await checkNamed(workspace, job, jobPath, mayBeNew);
-  const chosen = named.length > 0 ? targets(named, job.deleteFiles) : await unnamed(workspace, job, picked);
+  const chosen = named.length > 0 ? targets(named, job.deleteFiles) : await unnamed(question);
   if (chosen.outcome === 'pick') return chosen;
   const { paths } = chosen;
   const most = limits.maxFilesPerStep ?? Infinity;
@@ -99,7 +101,7 @@ async function checkNamed(workspace: string, job: Job, jobPath: string, written:
       if (why === null || (!found.ok && written.includes(path))) continue;
       const code = found.ok ? 'target_not_a_file' : (found.problem.code as 'target_missing');
       const line = job.lines[`${key}.${index}`] ?? job.lines[key] ?? 1;
-      faults.push({ code, message: `${jobPath}:${line}: ${key}: ${why}` });
+      faults.push({ code, message: `${lineIn(jobPath, line)}: ${key}: ${why}` });
     }
   };
   await check('target_files', job.targetFiles, () => null);
@@ -120,13 +122,13 @@ async function checkNamed(workspace: string, job: Job, jobPath: string, written:
     throw new ProblemError({ code: first.code, message: faults.map((fault) => fault.message).join('\n') });
 }
 
-async function unnamed(workspace: string, job: Job, picked: readonly string[] | null): Promise<Chosen> {
+async function unnamed({ workspace, job, picked, mustPick }: Question): Promise<Chosen> {
   const { deleteFiles } = job;
   if (picked !== null) return targets(picked, deleteFiles);
   const files = (await listWorkspaceFiles(workspace)).files.filter((path) => !looksSecret(path));
   const hinted = hintedPaths(job.instructions, files);
   // A job may be about nothing but files that go: then nobody is asked for others.
-  if (hinted.length > 0 || deleteFiles.length > 0) return targets(hinted, deleteFiles);
+  if (!mustPick && (hinted.length > 0 || deleteFiles.length > 0)) return targets(hinted, deleteFiles);
   if (files.length === 0) fail('nothing_to_edit', `${workspace} has no files that can be shown to a model`);
   return { outcome: 'pick', files };
 }

@@ -1,7 +1,8 @@
 /** `emend run`: starts a job (or joins its open run), shows it, asks, and says how it ended. */
-import { readJobFile } from '../../workspace/documents/index.js';
+import { isMarkdownPath, type Job } from '../../documents/job/index.js';
+import { readJobFile, type JobFile } from '../../workspace/documents/index.js';
 import { startStep } from '../../client/runs/start.js';
-import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, ProblemError, type ExitCode } from '../../shared/problems.js';
 import { estimateText } from '../../shared/event-text.js';
 import { expectedText } from '../../shared/usage.js';
 import type { ToEstimate } from '../../worker/index.js';
@@ -23,10 +24,14 @@ import {
   publish,
   type Publishing,
 } from '../headless/approve.js';
+import { shellWord } from '../../system/environment.js';
+import { jobOfSentence, refuseJobFlags } from '../sentence.js';
 import { runOverrides } from '../session.js';
 import { UNWRITTEN } from './init.js';
 
 export interface RunFlags extends BeginFlags {
+  readonly message?: string;
+  readonly pick?: true;
   readonly again?: true;
   readonly live?: true;
   readonly set: readonly string[];
@@ -40,10 +45,11 @@ export interface RunFlags extends BeginFlags {
   readonly estimate?: true;
 }
 
-export const run = async (io: Io, jobPath: string, flags: RunFlags): Promise<ExitCode> => {
+/** `args`: a job's path, or with `-m` its target files. */
+export const run = async (io: Io, args: readonly string[], flags: RunFlags): Promise<ExitCode> => {
   const annotated = wantsAnnotations(io.env, flags.annotations === true);
   try {
-    return await started(io, jobPath, flags, annotated);
+    return await started(io, args, flags, annotated);
   } catch (error) {
     // Everything that is wrong with a job has a line of it.
     if (annotated) for (const each of explain(error).problems) io.err(annotationLine(ofProblem(each)));
@@ -51,24 +57,54 @@ export const run = async (io: Io, jobPath: string, flags: RunFlags): Promise<Exi
   }
 };
 
-const started = async (io: Io, jobPath: string, flags: RunFlags, annotated: boolean): Promise<ExitCode> => {
+const jobOf = async (io: Io, args: readonly string[], flags: RunFlags): Promise<JobFile> => {
+  if (flags.message !== undefined) return jobOfSentence(io, flags.message, args, flags);
+  refuseJobFlags(flags);
+  const [jobPath = '', ...others] = args;
+  const words = `If this says what to change, -m is missing: emend run -m ${shellWord(args.join(' '))}`;
+  if (jobPath === '')
+    return fail('usage', 'Expected a job file or -m.', 'Type: emend run JOB.md, or: emend run -m "what to change"');
+  if (others.length > 0)
+    return fail(
+      'usage',
+      `Expected one job file, received ${args.length} arguments.`,
+      args.every(isMarkdownPath) ? 'Run one job at a time.' : words,
+    );
+  const read = readJobFile({ jobPath, workspace: flags.workspace ?? null, cwd: io.cwd });
+  return read.catch((error: unknown) => {
+    const isPath = isMarkdownPath(jobPath) && !/\s/.test(jobPath);
+    if (isPath || !(error instanceof ProblemError) || error.problem.code !== 'job_not_found') throw error;
+    return fail('job_not_found', error.problem.message, words);
+  });
+};
+
+/** Throws ProblemError `usage`. */
+const refusePick = ({ targetFiles, newFiles, outputFiles }: Job): void => {
+  const [named] = [...targetFiles, ...newFiles, ...outputFiles];
+  if (named !== undefined)
+    fail('usage', `--pick: no file is picked, as the job names ${named}.`, 'Omit --pick, or name no files.');
+};
+
+const started = async (io: Io, args: readonly string[], flags: RunFlags, annotated: boolean): Promise<ExitCode> => {
   const overrides = runOverrides(flags.set);
   const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd);
   const publishing = await publishingOf(io, flags);
   const command = await notifyCommand(io);
-  const job = await readJobFile({ jobPath, workspace: flags.workspace ?? null, cwd: io.cwd });
+  const job = await jobOf(io, args, flags);
+  const pick = flags.pick === true && { pick: flags.pick };
+  if (pick !== false) refusePick(job.job);
   // No model is paid for a job that nobody has written.
   if (new TextDecoder().decode(job.bytes).includes(UNWRITTEN))
     fail(
       'job_invalid',
       `${job.jobPath} does not describe a change: below its heading is still the template text.`,
-      `Replace it, then: emend run ${jobPath}`,
+      `Replace it, then: emend run ${args[0] ?? ''}`,
     );
   if (flags.estimate === true)
-    return tellEstimate(io, { workspace: job.workspace, path: job.jobPath, job: job.bytes, overrides }, flags);
+    return tellEstimate(io, { workspace: job.workspace, path: job.jobPath, job: job.bytes, overrides, ...pick }, flags);
   return withRunning(io, flags, async (session, signal) => {
     const { emend } = session;
-    const step = await startStep(emend, { job, overrides, hints: flags.hint, again: flags.again === true });
+    const step = await startStep(emend, { job, overrides, hints: flags.hint, again: flags.again === true, ...pick });
     const { title } = job.job;
     const already = 'This job is already running; showing it. (--again starts another run.)';
     const { resolved, shown, link, options } = await begin(session, step, title, already);

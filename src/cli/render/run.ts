@@ -111,7 +111,7 @@ const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string
       formatText(row),
       sizeText(row),
       attemptsText(row),
-      row.reason ?? '',
+      row.reason ?? row.why ?? '',
     ]);
   return [
     '',

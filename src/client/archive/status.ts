@@ -95,12 +95,15 @@ const openDecision = (run: ArchivedRun): DecisionPoint | null => {
 /** The ledger as far as events tell it. */
 export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow[] => {
   const rows = new Map<string, LedgerRow>();
+  const picked = new Map<string, string>();
   const change = (path: string, changed: Partial<LedgerRow>, attempts = 0): void => {
     const open = [...rows.values()].filter(({ status }) => status === 'pending' || status === 'in_progress');
     for (const row of path === '*' ? open : [rows.get(path)])
       if (row !== undefined) rows.set(row.path, { ...row, ...changed, attempts: row.attempts + attempts });
   };
   for (const event of events) {
+    if (event.type === 'files_picked') for (const { path, why } of event.files) picked.set(path, why);
+    const why = event.type === 'format_chosen' ? picked.get(event.file_path) : undefined;
     if (event.type === 'format_chosen')
       rows.set(event.file_path, {
         path: event.file_path,
@@ -113,14 +116,15 @@ export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow
         ...(event.deletes === undefined ? {} : { deletes: event.deletes }),
         outputBudget_tokens: 0,
         reason: null,
+        ...(why === undefined ? {} : { why }),
         verdict: null,
       });
     if (event.type === 'edit_chunk_started') change(event.file, { status: 'in_progress' }, 1);
     if (event.type === 'model_down') change(event.file, { status: 'pending' }, -1);
     if (event.type === 'edit_split_triggered') change('*', { status: 'pending' });
     if (event.type === 'edit_chunk_completed') {
-      const { file, unchanged: why } = event;
-      change(file, { status: 'done', reason: why === undefined ? null : `unchanged: ${why}` });
+      const { file, unchanged } = event;
+      change(file, { status: 'done', reason: unchanged === undefined ? null : `unchanged: ${unchanged}` });
     }
     if (event.type === 'edit_chunk_failed') change(event.file, { status: 'failed', reason: event.reason });
     if (event.type === 'decided') for (const path of event.skipped) change(path, { status: 'skipped', reason: null });

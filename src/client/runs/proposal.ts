@@ -127,9 +127,6 @@ export const instructionsOf = async (
   }
 };
 
-export const hideSecrets = async (text: string): Promise<string> => {
-  // Its rules are loaded where they are needed: most commands show no instructions.
-  const { findSecrets } = await import('../../system/secrets.js');
-  const secrets = (await findSecrets(text)).flat();
-  return secrets.reduce((shown, line) => shown.replaceAll(line, '(secret)'), text);
-};
+/** Its rules are loaded where they are needed: most commands show no instructions. */
+export const hideSecrets = async (text: string): Promise<string> =>
+  (await import('../../system/secrets.js')).hideSecrets(text);

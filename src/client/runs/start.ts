@@ -41,7 +41,7 @@ export const looksLikeWorkflowId = (text: string): boolean => /^emend[/-]/.test(
 export type WantedOfRun = Pick<RunInput, 'overrides' | 'approval' | 'hints'>;
 
 /** A checked job, and how its run is started. */
-export interface StartOptions extends Partial<WantedOfRun>, Pick<EditStepInput, 'given'> {
+export interface StartOptions extends Partial<WantedOfRun>, Pick<EditStepInput, 'given' | 'pick'> {
   readonly job: JobFile;
   /** Start another beside an open one (`-2`, `-3`…). */
   readonly again?: boolean;
@@ -80,6 +80,7 @@ export const stepInput = async (emend: Emend, { job, ...options }: StartOptions)
   job: await emend.blobs.put(job.bytes),
   jobPath: job.jobPath,
   ...(options.given === undefined ? {} : { given: options.given }),
+  ...(options.pick === undefined ? {} : { pick: options.pick }),
 });
 
 /** What a step and a plan are started with alike. Throws ProblemError `no_server`. */

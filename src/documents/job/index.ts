@@ -1,7 +1,7 @@
 /** The door of src/documents/job: what others may use. */
 export { encodingOf, parseConfig } from './config.js';
 export { chooseFormat, complexity, harderOf, jobFormatPolicy, splitDecision } from './format-choice.js';
-export { effectiveMode, isMarkdownPath, parseJob, type JobKeys } from './job.js';
+export { effectiveMode, isPathKey, JOB_KEYS, keyTakes, keyValue, parseJob, type JobKey, type JobKeys } from './job.js';
 export { parseLimitSetting, resolveLimits, totalChunks } from './limits.js';
 export {
   fitLimits,
@@ -18,4 +18,5 @@ export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
 export { namedByScripts, whyProtected } from './protected-paths.js';
 export type { Thinking } from './models.js';
 export type { Complexity, Effort, Job, JobMode, ProjectConfig, RunSettings } from './types.js';
+export { isMarkdownPath, lineIn } from '../source/check.js';
 export { SANDBOX_ON, type SandboxSettings } from '../source/schemas.js';

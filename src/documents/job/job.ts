@@ -4,8 +4,8 @@ import type { z } from 'zod';
 import { problem } from '../../shared/problems.js';
 import { cut } from '../../shared/text.js';
 import type { LimitName } from '../../shared/limits.js';
-import { readMap, type checkKeys, type Findings } from '../source/check.js';
-import { firstHeading, splitFrontMatter } from '../source/yaml.js';
+import { isMarkdownPath, lineIn, MARKDOWN, readMap, type checkKeys, type Findings } from '../source/check.js';
+import { firstHeading, readYaml, splitFrontMatter } from '../source/yaml.js';
 import * as schema from '../source/schemas.js';
 import { EFFORTS, type Checked, type Job, type JobMode } from './types.js';
 
@@ -36,20 +36,45 @@ export type JobKeys = { readonly [K in Exclude<keyof typeof SHAPE, 'test'>]?: z.
   readonly test?: string | readonly string[] | false;
 };
 type Front = ReturnType<typeof checkKeys<typeof SHAPE>>;
+export type JobKey = keyof typeof KEYS;
 
 /** Names of the front-matter keys, limits aside; docs/jobs.md is held to them by a test. */
-export const JOB_KEYS = Object.keys(KEYS);
+export const JOB_KEYS = Object.keys(KEYS) as readonly JobKey[];
+
+// A key on a command line.
+
+/** What it takes, in words that complete "expected …"; `flag`: `true` is a value. */
+export const keyTakes = (key: JobKey) => {
+  const { error } = KEYS[key].safeParse(undefined);
+  return { words: error?.issues[0]?.message ?? '', flag: KEYS[key].safeParse(true).success };
+};
+export const isPathKey = (key: JobKey): boolean =>
+  ([schema.filePath, schema.filePaths, schema.directoryPath] as readonly z.ZodType[]).includes(KEYS[key]);
+/**
+ * The value that these texts give it: what YAML reads where the key takes that, else the text itself (`Fix: a #2` is a commit message).
+ * Several are a list; of a list of paths one text may hold several, with commas. Nothing is checked.
+ */
+export const keyValue = (key: JobKey, texts: readonly string[]): unknown => {
+  if (KEYS[key] === schema.filePaths) return texts.flatMap((each) => each.split(','));
+  const [text = '', ...others] = texts;
+  if (others.length > 0) return texts;
+  const yaml = readYaml(text, 0);
+  const value = !yaml.ok || yaml.value === null || typeof yaml.value === 'string' ? text : yaml.value;
+  const fits = (each: unknown): boolean => KEYS[key].safeParse(each).success;
+  return fits(value) || !fits(text) ? value : text;
+};
 
 const TITLE_chars = 72; // bound: Of a job without a file and without a heading, whose first line is its title.
 const EMPTY = 'expected instructions in Markdown below the front matter, received nothing';
 
-/** `path`: as typed, for messages and the title. Every problem has the code `job_invalid` and starts `path:line:`. */
+/** `path`: as typed, for messages and the title. Every problem has the code `job_invalid` and starts as `lineIn` says. */
 export function parseJob(source: string, path: string): Checked<Job> {
   const notText = notMarkdown(source, path);
   if (notText !== null) return { ok: false, problems: [problem('job_invalid', notText)] };
   const parts = splitFrontMatter(source);
-  if (!parts.ok) return { ok: false, problems: [problem('job_invalid', `${path}:${parts.line}: ${parts.message}`)] };
-  const empty = parts.body.trim() === '' ? [problem('job_invalid', `${path}:${parts.bodyLine}: ${EMPTY}`)] : [];
+  if (!parts.ok)
+    return { ok: false, problems: [problem('job_invalid', `${lineIn(path, parts.line)}: ${parts.message}`)] };
+  const empty = parts.body.trim() === '' ? [problem('job_invalid', `${lineIn(path, parts.bodyLine)}: ${EMPTY}`)] : [];
 
   const place = { file: path, code: 'job_invalid', lineOffset: 1, what: 'front matter that is a map of keys' } as const;
   const read = readMap(parts.yaml ?? '', SHAPE, place);
@@ -75,7 +100,7 @@ export function parseJob(source: string, path: string): Checked<Job> {
 function notMarkdown(source: string, path: string): string | null {
   const nul = source.indexOf('\0');
   if (nul === -1) return null;
-  return `${path}:${source.slice(0, nul).split('\n').length}: expected Markdown text in UTF-8, received a binary file (it contains a NUL)`;
+  return `${lineIn(path, source.slice(0, nul).split('\n').length)}: expected Markdown text in UTF-8, received a binary file (it contains a NUL)`;
 }
 
 /** Rules between keys. A key that is there with a bad value counts as given: it has its own problem already. */
@@ -162,8 +187,6 @@ function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'out
   };
 }
 
-const MARKDOWN = /\.(md|markdown)$/i;
-export const isMarkdownPath = (path: string): boolean => MARKDOWN.test(path);
 /** Of a file its name; of a job without a file its first line. */
 const nameOf = (path: string, instructions: string): string =>
   isMarkdownPath(path)

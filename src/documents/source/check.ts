@@ -45,6 +45,11 @@ function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
+export const MARKDOWN = /\.(md|markdown)$/i;
+export const isMarkdownPath = (path: string): boolean => MARKDOWN.test(path);
+/** Where a job has a fault: `path:line`; of a job without a file its name alone, as nobody wrote its lines. */
+export const lineIn = (path: string, line: number): string => (isMarkdownPath(path) ? `${path}:${line}` : path);
+
 /** Where problems are collected; `at` gives the line of a key. */
 export interface Findings {
   readonly problems: Problem[];
@@ -60,7 +65,7 @@ const keyName = (path: readonly PropertyKey[]): string => path.map(String).join(
 function findings(file: string, code: Code, lineOf: (path: readonly PropertyKey[]) => number): Findings {
   const problems: Problem[] = [];
   const where = (path: readonly PropertyKey[]): string =>
-    `${file}:${lineOf(path)}: ${path.length === 0 ? '' : `${keyName(path)}: `}`;
+    `${code === 'job_invalid' ? lineIn(file, lineOf(path)) : `${file}:${lineOf(path)}`}: ${path.length === 0 ? '' : `${keyName(path)}: `}`;
   return {
     problems,
     add: (path, expected, received) =>

@@ -239,8 +239,13 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
     case 'pick':
     case 'nothing_found': {
       if (answers.has('retry')) return lookFor(state, request.note === undefined ? [] : [request.note]);
-      const taken = open.files.map(({ path }) => path).filter((path) => answerOf(open, path) === 'take');
-      return taken.length === 0 ? endAfterRollback(state, now, 'skipped') : takePicked(state, taken);
+      const taken = open.files.filter(({ path }) => answerOf(open, path) === 'take');
+      if (taken.length === 0) return endAfterRollback(state, now, 'skipped');
+      return takePicked(
+        state,
+        taken.map(({ path, message }) => ({ path, why: message })),
+        now,
+      );
     }
     case 'secret_found':
       return request.answer === 'mask' || request.answer === 'send' ? { ...state, secrets: request.answer } : state;

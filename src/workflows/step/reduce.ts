@@ -20,6 +20,7 @@ import { askOf, close, lookFor, progressOf, resolveReview, takePicked, withFiles
 import { emit, recordIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
 import { within, type ActivityFailed, type FactOf, type Folds, type FrameFacts } from '../frame/machine.js';
 import { answersTo, cut, knows } from '../../shared/rules.js';
+import { count } from '../../shared/text.js';
 
 /** By their type. */
 interface Facts extends FrameFacts {
@@ -100,9 +101,9 @@ function onPicked(state: StepState, result: ResultOf<'pickFiles'>, now: number):
     return lookFor(emit(paid, now, { type: 'looking_for', words: result.words }), result.words);
   const { files } = result;
   if (result.outcome === 'nothing_found') return askWhich(paid, 'nothing_found', result.message, files);
-  if (result.tooMany !== undefined) return askWhich(paid, 'pick', result.tooMany, files);
-  const paths = files.map(({ path }) => path);
-  return takePicked(emit(paid, now, { type: 'files_picked', file_count: files.length, files }), paths);
+  const wanted = `the model wants to edit ${count(files.length, 'file')}; --pick asks before any is edited`;
+  const why = result.tooMany ?? (state.input.pick === true ? wanted : undefined);
+  return why === undefined ? takePicked(paid, files, now) : askWhich(paid, 'pick', why, files);
 }
 
 const askWhich = (

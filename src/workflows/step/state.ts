@@ -4,6 +4,7 @@ import type { PauseReason } from '../../shared/decisions.js';
 import type { AuditReport } from '../../shared/audit.js';
 import type { Bucket, Format } from '../../shared/formats.js';
 import type { Limits } from '../../shared/limits.js';
+import type { PickedFile } from '../../shared/pick.js';
 import type { Problem } from '../../shared/problems.js';
 import type {
   Application,
@@ -127,6 +128,8 @@ interface Base {
   readonly number: number;
   readonly pickRegeneration: number;
   readonly picked: Paths | null;
+  /** They, and why; absent: nothing was picked. */
+  readonly picks?: readonly PickedFile[];
   /** What is looked for beside the task's words; absent: nothing was asked for. */
   readonly lookFor?: Paths;
   readonly ready: ReadyPreflight | null;

@@ -1,6 +1,7 @@
 /** Steps that several facts and decisions share: telling, changing files, asking again, ending. Pure. */
 import { within } from '../frame/machine.js';
 import type { PauseReason } from '../../shared/decisions.js';
+import type { PickedFile } from '../../shared/pick.js';
 import type { Progress } from '../../shared/events.js';
 import { appliedPaths, pathsToApply, wantsAudit, wantsCommit, wantsVerify } from './effects.js';
 import type { Problem } from '../../shared/problems.js';
@@ -104,8 +105,10 @@ export const lookAgain = (state: StepState, only: readonly string[] | null): Ste
   stage: { at: 'preflight', only },
 });
 
-export const takePicked = (state: StepState, picked: readonly string[]): StepState =>
-  lookAgain(within(state, 'base', { picked }), null);
+export const takePicked = (state: StepState, files: readonly PickedFile[], now: number): StepState => {
+  const told = emit(state, now, { type: 'files_picked', file_count: files.length, files });
+  return lookAgain(within(told, 'base', { picked: files.map(({ path }) => path), picks: files }), null);
+};
 /** The model picks anew, from what these words lead to. */
 export const lookFor = (state: StepState, words: readonly string[]): StepState =>
   lookAgain(within(state, 'base', { lookFor: words, pickRegeneration: state.base.pickRegeneration + 1 }), null);

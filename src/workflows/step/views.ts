@@ -31,6 +31,7 @@ export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
     ...(file.deletes ? { deletes: true } : {}),
     outputBudget_tokens: combined?.outputBudget_tokens ?? file.outputBudget_tokens,
     reason: reasonOf(file, outage),
+    ...whyOf(state, file),
     verdict: file.verdict?.answer ?? null,
   }));
 };
@@ -46,6 +47,11 @@ const outageOf = ({ decision, stage, outage }: StepState): Outage | null =>
   decision === null && ['pick', 'propose', 'audit'].includes(stage.at) && outage?.over === false ? outage : null;
 
 const shownOutage = (outage: Outage | null): { readonly outage?: Outage } => (outage === null ? {} : { outage });
+
+const whyOf = ({ base }: StepState, { path }: FileEntry): Pick<LedgerRow, 'why'> => {
+  const picked = base.picks?.find((each) => each.path === path);
+  return picked === undefined ? {} : { why: picked.why };
+};
 
 const reasonOf = (file: FileEntry, outage: Outage | null): string | null => {
   if (file.failure !== null) return `${file.failure.reason}: ${file.failure.message}`;
@@ -174,7 +180,8 @@ export function detailsOf(state: StepState): string {
   const rows = files
     .slice(0, BOUNDS.detailsFiles)
     .map(
-      (file) => `| ${plain(file.path)} | ${file.status} | ${file.format} | ${plain(reasonOf(file, null) ?? '', 100)} |`,
+      (file) =>
+        `| ${plain(file.path)} | ${file.status} | ${file.format} | ${plain(reasonOf(file, null) ?? whyOf(state, file).why ?? '', 100)} |`,
     );
   const table = rows.length === 0 ? [] : ['| file | status | format | reason |', '|---|---|---|---|', ...rows];
   const ignored =

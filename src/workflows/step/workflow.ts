@@ -60,6 +60,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           approval: input.approval ?? null,
           hints: input.hints,
           picked: base.picked,
+          ...(input.pick === undefined ? {} : { pick: input.pick }),
           ...(base.lookFor?.length ? { lookFor: base.lookFor } : {}),
           only: stage.at === 'preflight' ? stage.only : null,
           ...(input.given === undefined || base.ready !== null ? {} : { given: true as const }),

@@ -2,7 +2,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve, dirname, isAbsolute, relative, sep } from 'node:path';
 import { stringify } from 'yaml';
-import { isMarkdownPath, parseConfig, parseJob, type Job, type JobKeys } from '../../documents/job/index.js';
+import { isMarkdownPath, lineIn, parseConfig, parseJob, type Job, type JobKeys } from '../../documents/job/index.js';
 import { fail, problem, ProblemError, ProblemsError, type Problem, type ProblemCode } from '../../shared/problems.js';
 import { slug } from '../../shared/text.js';
 import { errnoOf, realSys } from '../../system/sys.js';
@@ -87,19 +87,25 @@ export type JobText = JobKeys & {
 
 const NAME_words = 5; // bound: Of a job without a file, in its name and workflow id.
 
-/** As `readJobFile`; problems name lines of the file that the job would be, called by its first words. */
+/** As `readJobFile`; problems name the job by its first words, and the key. */
 export const jobOfText = async ({ instructions, workspace: named, ...keys }: JobText): Promise<JobFile> => {
   if (typeof named !== 'string') fail('usage', 'A job without a file needs `workspace`, the directory to edit.');
   const said = typeof instructions === 'string' ? instructions : '';
-  const words = said.split(/\s+/).filter((word) => slug(word) !== '');
-  const jobPath = slug(words.slice(0, NAME_words).join(' ')) || 'job';
-  const text = `---\n${stringify(keys, { lineWidth: 0 })}---\n${said}`;
+  const front = `---\n${stringify(keys, { lineWidth: 0 })}---\n`;
+  const text = front + said;
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > JOB_FILE_BYTES)
-    return fail('job_invalid', `${jobPath}: ${bytes.length} bytes; a job may have ${JOB_FILE_BYTES}.`);
+    return fail('job_invalid', `The job has ${bytes.length} bytes; a job may have ${JOB_FILE_BYTES} bytes.`);
+  const shown = await withoutSecrets(said);
+  const words = shown.split(/\s+/).filter((word) => slug(word) !== '');
+  const jobPath = slug(words.slice(0, NAME_words).join(' ')) || 'job';
   const workspace = await workspaceOf('', named, process.cwd());
-  return { job: await checked(text, jobPath, workspace), bytes, workspace, jobPath, text };
+  return { job: await checked(front + shown, jobPath, workspace), bytes, workspace, jobPath, text };
 };
+
+/** What names a run is in histories and logs. The rules are loaded where a job is read. */
+const withoutSecrets = async (text: string): Promise<string> =>
+  (await import('../../system/secrets.js')).hideSecrets(text);
 
 /** `path`: as problems name it. */
 const checked = async (source: string, path: string, workspace: string): Promise<Job> => {
@@ -111,7 +117,9 @@ const checked = async (source: string, path: string, workspace: string): Promise
   ];
   const [first, ...others] = problems;
   if (first !== undefined) throw new ProblemsError([first, ...others]);
-  return parsed.ok ? parsed.value : fail('job_invalid', `${path}: the job could not be read.`);
+  return parsed.ok
+    ? { ...parsed.value, title: await withoutSecrets(parsed.value.title) }
+    : fail('job_invalid', `${path}: the job could not be read.`);
 };
 
 const readJob = (path: string, typed: string): Promise<Uint8Array> =>
@@ -156,7 +164,7 @@ const targetProblems = async (job: Job, workspace: string): Promise<readonly Pro
       const fault = await pathFault(workspace, path, wanted);
       if (fault === null) return [];
       const line = job.lines[`${key}.${index}`] ?? job.lines[key] ?? job.lines.output_file ?? 1;
-      return [problem(fault.code, `${job.path}:${line}: ${key}: ${fault.why}`)];
+      return [problem(fault.code, `${lineIn(job.path, line)}: ${key}: ${fault.why}`)];
     }),
   );
   return (await Promise.all(found)).flat();

@@ -30,7 +30,7 @@ const choose = (frontMatter: string, commits = true, picked: readonly string[] |
   const job = parseJob(`---\n${frontMatter}\n---\n# Do it\n`, 'job.md');
   if (!job.ok) throw new Error(job.problems[0]?.message);
   const question = { workspace: repo.dir, job: job.value, jobPath: 'job.md', picked, limits, commits };
-  return chooseTargets({ ...question, mustBeClean: commits });
+  return chooseTargets({ ...question, mustBeClean: commits, mustPick: false });
 };
 const refused = async (frontMatter: string, picked: readonly string[] | null = null): Promise<Problem> => {
   const said = await choose(frontMatter, true, picked).catch((error: unknown) => error);

@@ -40,14 +40,15 @@ test('its faults are those of the file, all at once, under the name of its first
   const workspace = await tempDir();
   await mkdir(join(workspace, 'dir'));
   const keys = { target_files: ['none.js', 'dir', '../out.js'], test: 'yes', mode: 'edti', context_files: [] };
-  const of = ({ code, message }: Problem) => [code, message.replace(/^[^:]*:\d+: /, '')];
+  const of = ({ code, message }: Problem) => [code, message.replace(/^[^:]*:(\d+:)? /, '')];
   const value = await problemsOf(jobOfText({ workspace, instructions: 'Do it.', ...keys } as unknown as JobText));
   const front = 'target_files: [none.js, dir, ../out.js]\ntest: "yes"\nmode: edti\ncontext_files: []\n';
   await writeFile(join(workspace, 'job.md'), `---\n${front}---\nDo it.`);
   const file = await problemsOf(readJobFile({ jobPath: 'job.md', workspace, cwd: workspace }));
   expect(value.map(of)).toEqual(file.map(of));
   expect(value.length).toBeGreaterThan(2);
-  expect(value[0]?.message).toMatch(/^do-it:\d+: /);
+  // Nobody wrote lines of it.
+  expect(value[0]?.message).toMatch(/^do-it: target_files\.2: /);
 
   const missing = { workspace, instructions: 'Do it.', target_files: ['none.js', 'dir'] };
   expect((await problemsOf(jobOfText(missing))).map(({ code }) => code)).toEqual([
@@ -92,6 +93,18 @@ describe('instructions', () => {
       }),
       { seed, numRuns: 200 },
     );
+  });
+
+  test('give a run no name that holds a secret, and stay whole', async () => {
+    const token = `ghp_${'aB3'.repeat(12)}`;
+    const instructions = `Use the token ${token} for the upload, and say so in the documentation of the command`;
+    const read = await jobOfText({ workspace: await tempDir(), instructions });
+    expect(read).toMatchObject({
+      jobPath: 'use-the-token-secret-for',
+      job: { title: expect.stringMatching(/^Use the token \(secret\) for/) },
+    });
+    expect(JSON.stringify([read.job, read.jobPath])).not.toContain(token.slice(4));
+    expect(new TextDecoder().decode(read.bytes)).toContain(token);
   });
 
   test.each([

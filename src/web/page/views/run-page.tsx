@@ -175,7 +175,7 @@ const Ledger = ({ rows }: { readonly rows: readonly LedgerRow[] }) => (
             <td>{formatText(row)}</td>
             <td>{sizeText(row)}</td>
             <td>{attemptsText(row)}</td>
-            <td class="why">{row.reason ?? ''}</td>
+            <td class="why">{row.reason ?? row.why ?? ''}</td>
           </tr>
         ))}
       </tbody>
