@@ -131,6 +131,12 @@ inBrowser()('on the page', () => {
 
 test('what the run refuses names the job by its words, with what to type', async () => {
   s.write('lid.js', 'export const lid = 2;\n');
-  const { out } = await typed(4, ['run', '-m', 'Close the lid', 'lid.js', '--commit']);
-  expect(out).toContain('close-the-lid: commit is set, but these targets have uncommitted changes: lid.js');
+  const token = `ghp_${'aB3'.repeat(12)}`;
+  const { out } = await typed(4, ['run', '-m', `Close ${token} lid`, 'lid.js', '--commit']);
+  expect(out).toContain('close-secret-lid: commit is set, but these targets have uncommitted changes: lid.js');
+  // Nor is a secret in the name of a run, or in its history.
+  const { live } = await resolveRun(s.emend, keyOf({ out, err: '' }));
+  const history = await s.emend.runs!.historyText({ workflowId: live!.workflowId, runId: null });
+  expect(history).toContain('close-secret-lid');
+  expect(`${history}${JSON.stringify(live)}${out}`.toLowerCase()).not.toContain(token.slice(4, 20).toLowerCase());
 });
