@@ -18,7 +18,7 @@ const flagOf = (key: JobKey): string => `--${key.replace(/_|(?=[A-Z])/g, '-').to
 const optionOf = (key: JobKey): Option => {
   const { words, flag } = keyTakes(key);
   return new Option(`${flagOf(key)} ${flag ? '[value]' : '<value>'}`, words)
-    .argParser((text, earlier: readonly string[] = []) => [...earlier, text])
+    .argParser((text, earlier: readonly string[] | undefined) => [...(earlier ?? []), text])
     .preset('true')
     .helpGroup('With -m, the keys of a job (values as in YAML; docs/jobs.md explains them):');
 };
