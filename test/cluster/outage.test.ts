@@ -17,7 +17,7 @@ afterEach(async () => {
 const AFTER = 'module.exports = 2;\n';
 const edit = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': AFTER }) };
 const JOB = (test: string): string =>
-  `---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: off\ntest: ${test}\n---\n# Raise it\n\nTwo, please.\n`;
+  `---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: off\nbaseline: off\ntest: ${test}\n---\n# Raise it\n\nTwo, please.\n`;
 const LIMIT_MS = 300_000;
 
 const KILLS = [
