@@ -106,7 +106,7 @@ export const absentHome = async (env: Environment, sys: Sys = realSys): Promise<
   return problem(
     'home_unusable',
     `No runs yet: ${home} does not exist or contains no Emend data.`,
-    'Start one with: emend run JOB.md. If you expect runs, set EMEND_HOME to where they are, mount it or restore it.',
+    'Start one with: emend run -m "what to change". If you expect runs, set EMEND_HOME to where they are, mount it or restore it.',
   );
 };
 

@@ -116,7 +116,7 @@ describe('the command line', () => {
     const io = fakeIo({ env });
     const early = fakeIo({ env });
     expect(await main(['list'], early)).toBe(0);
-    expect(early.printed.out).toMatch(/^No runs yet: .* Start one with: emend run JOB\.md/);
+    expect(early.printed.out).toMatch(/^No runs yet: .* Start one with: emend run -m "what to change"/);
     const data = fakeIo({ env });
     expect(await main(['list', '--json'], data)).toBe(0);
     expect(JSON.parse(data.printed.out)).toMatchObject({ runs: [], note: expect.stringMatching(/^No runs yet/) });

@@ -70,7 +70,7 @@ const gitVersion = async (env: Environment): Promise<Finding> => {
 };
 
 const homeFinding = (home: string, isUsed: boolean): Finding =>
-  isUsed ? good(home) : { ...good(`${home}: no runs yet`), fix: 'Start one with: emend run JOB.md' };
+  isUsed ? good(home) : { ...good(`${home}: no runs yet`), fix: 'Start one with: emend run -m "what to change"' };
 
 /** Workers and clients that belong together show the same id here. */
 const store = async (env: Environment, home: string): Promise<Finding> => {

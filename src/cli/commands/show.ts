@@ -121,7 +121,8 @@ const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Prom
     if (found.note !== null) io.err(found.note);
     if (found.runs.length === 0 && Object.values(filter).join('') !== '')
       io.out(`No run matches.${aside.after(' All runs: emend list')}`);
-    else if (found.runs.length === 0) io.out(`No runs yet.${aside.after(' Start one with: emend run JOB.md')}`);
+    else if (found.runs.length === 0)
+      io.out(`No runs yet.${aside.after(' Start one with: emend run -m "what to change"')}`);
     else
       for (const text of table([
         ['run', 'state', 'started', 'job', ''],

@@ -59,7 +59,7 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
       {list === null && <p class="quiet">Looking …</p>}
       {list !== null && runs.length === 0 && (
         <p class="box">
-          No runs yet. Start one in a terminal: <code>emend run job.md</code>
+          No runs yet. Start one in a terminal: <code>emend run -m "what to change"</code>
         </p>
       )}
       {list !== null && runs.length > 0 && found.length === 0 && <p class="box">No run matches.</p>}
