@@ -74,6 +74,8 @@ export const unseenIn = (text: string): readonly string[] =>
 
 /** A text in pieces, of which some stand for a character that must not be shown: `\u{202E}`, `\x1b` for a control character. */
 export const visiblePieces = (text: string): readonly { readonly text: string; readonly escaped: boolean }[] => {
+  // Most texts have nothing to escape: a page looks at some thousand at each jump.
+  if (text.search(EMOJI_OR_ESCAPED) === -1) return text === '' ? [] : [{ text, escaped: false }];
   const pieces: { text: string; escaped: boolean }[] = [];
   let from = 0;
   const upTo = (end: number): void => {

@@ -1,4 +1,5 @@
 /** The combined diff as one long list. */
+import type { VNode } from 'preact';
 import { useCallback, useEffect, useImperativeHandle, useMemo, useRef } from 'preact/hooks';
 import type { DiffFile, DiffLine } from '../model/diff.js';
 import { spotKey, type Row, type Spot } from '../model/rows.js';
@@ -52,15 +53,22 @@ export const DiffView = (props: DiffViewProps) => {
   useEffect(() => {
     width.current = list.current?.clientWidth ?? 900;
   });
+  // What was drawn for these very props stays: the list is drawn anew for each place and height.
+  const made = useRef<{ readonly by: DiffViewProps; readonly rows: ReadonlyMap<number, VNode> } | null>(null);
+  const before = made.current?.by === props ? made.current.rows : null;
+  const now = new Map<number, VNode>();
+  made.current = { by: props, rows: now };
   const drawn = (index: number) => {
     const row = rows[index];
     if (row === undefined) return null;
     const classes = `${row.kind === 'file' ? 'head' : ''} ${props.cursor === row.key ? 'cursor' : ''}`;
-    return (
+    const node = before?.get(index) ?? (
       <div key={row.key} class={classes} data-row={row.key} data-at={index}>
         <RowView row={row} {...props} />
       </div>
     );
+    now.set(index, node);
+    return node;
   };
   const from = rows[first]?.file ?? 0;
   // Each file with its head, which stays at the upper edge while one of its rows is there.

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { type DiffLine, stretchesOf, type Stretch } from '../model/diff.js';
 import { visiblePieces } from '../../../shared/text.js';
-import { coloured, type Token } from '../model/tokens.js';
+import { coloured, type ColouredPart, type Token } from '../model/tokens.js';
 
 /** Of a longer line this much is drawn; the rest on request. */
 const LINE_chars = 2_000;
@@ -18,17 +18,15 @@ interface LineTextProps {
 export const LineText = ({ line, other, tokens, search }: LineTextProps) => {
   const [all, setAll] = useState(false);
   const most = all ? PART_chars : LINE_chars;
-  // Words are compared once, not each time that the list around it moves.
+  // Words are compared, and their elements made, once, not each time that the list around it moves.
   const parts = useMemo(() => {
     const whole = other === null ? null : stretchesOf(line.text, other.text, line.sign === '+');
     const stretches = cut(whole ?? [{ text: line.text, changed: false }], most);
-    return coloured(stretches, line.text.length > LINE_chars ? null : tokens);
-  }, [line, other, tokens, most]);
+    return coloured(stretches, line.text.length > LINE_chars ? null : tokens).flatMap(partOf(search));
+  }, [line, other, tokens, most, search]);
   return (
     <span class="text">
-      {parts.map((part, i) => (
-        <Part key={i} part={part} search={search} />
-      ))}
+      {parts}
       {line.text.length > most && (
         <button
           class="plain more"
@@ -56,18 +54,16 @@ const cut = (stretches: readonly Stretch[], most: number): readonly Stretch[] =>
   return kept;
 };
 
-interface PartProps {
-  readonly part: { readonly text: string; readonly changed: boolean; readonly colour: string | null };
-  readonly search: string;
-}
-
 /** Content is text nodes, whatever it looks like. Characters that hide or turn the direction of writing are spelled out. */
-const Part = ({ part, search }: PartProps) => {
-  const classes = [part.changed ? 'changed' : '', part.colour ?? ''].filter((name) => name !== '').join(' ');
-  const pieces = found(part.text, search);
-  const inner = pieces.map((piece, i) => (piece.hit ? <mark key={i}>{shown(piece.text)}</mark> : shown(piece.text)));
-  return classes === '' ? <>{inner}</> : <span class={classes}>{inner}</span>;
-};
+const partOf =
+  (search: string) =>
+  ({ text, changed, colour }: ColouredPart) => {
+    const inner = found(text, search).flatMap((piece) =>
+      piece.hit ? [<mark>{shown(piece.text)}</mark>] : shown(piece.text),
+    );
+    const classes = [changed ? 'changed' : '', colour ?? ''].filter((name) => name !== '').join(' ');
+    return classes === '' ? inner : [<span class={classes}>{inner}</span>];
+  };
 
 const found = (text: string, search: string): readonly { readonly text: string; readonly hit: boolean }[] => {
   if (search === '') return [{ text, hit: false }];
@@ -82,12 +78,4 @@ const found = (text: string, search: string): readonly { readonly text: string; 
 };
 
 const shown = (text: string) =>
-  visiblePieces(text).map((piece, i) =>
-    piece.escaped ? (
-      <span key={i} class="hidden-char">
-        {piece.text}
-      </span>
-    ) : (
-      piece.text
-    ),
-  );
+  visiblePieces(text).map((piece) => (piece.escaped ? <span class="hidden-char">{piece.text}</span> : piece.text));
