@@ -3,30 +3,31 @@ import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { Option } from 'commander';
-import { isPathKey, JOB_KEYS, keyTakes, keyValue, type JobKey, type JobKeys } from '../documents/job/index.js';
+import * as jobs from '../documents/job/index.js';
 import { fail, ProblemsError, type Problem } from '../shared/problems.js';
 import { jobOfText, type JobFile } from '../workspace/documents/index.js';
+import { readGivenText, UNREADABLE } from '../system/given-file.js';
 import type { Io } from './io.js';
 import { localWorkspace } from './local/open.js';
 
 const SENTENCE_BYTES = 1024 * 1024; // bound: What is read of stdin as a job in words.
-/** Keys of a job in words that no flag sets. */
-const DEFAULTS: JobKeys = {};
+/** Keys of a job in words that neither a flag nor `emend.yaml` sets. */
+const DEFAULTS: jobs.JobKeys = { create: true };
 
-const flagOf = (key: JobKey): string => `--${key.replace(/_|(?=[A-Z])/g, '-').toLowerCase()}`;
+const flagOf = (key: jobs.JobKey): string => `--${key.replace(/_|(?=[A-Z])/g, '-').toLowerCase()}`;
 
-const optionOf = (key: JobKey): Option => {
-  const { words, flag } = keyTakes(key);
+const optionOf = (key: jobs.JobKey): Option => {
+  const { words, flag } = jobs.keyTakes(key);
   return new Option(`${flagOf(key)} ${flag ? '[value]' : '<value>'}`, words)
     .argParser((text, earlier: readonly string[] | undefined) => [...(earlier ?? []), text])
     .preset('true')
     .helpGroup('With -m, the keys of a job (values as in YAML; docs/jobs.md explains them):');
 };
-export const jobFlags = (): readonly Option[] => JOB_KEYS.map(optionOf);
+export const jobFlags = (): readonly Option[] => jobs.JOB_KEYS.map(optionOf);
 
 /** As commander has read them: texts, by the flag's name. */
-const given = (flags: object): readonly (readonly [JobKey, readonly string[]])[] =>
-  JOB_KEYS.flatMap((key) => {
+const given = (flags: object): readonly (readonly [jobs.JobKey, readonly string[]])[] =>
+  jobs.JOB_KEYS.flatMap((key) => {
     const texts = new Map<string, readonly string[]>(Object.entries(flags)).get(optionOf(key).attributeName());
     return texts === undefined ? [] : [[key, texts] as const];
   });
@@ -60,16 +61,18 @@ export const jobOfSentence = async (
       .split(sep)
       .join('/');
   };
-  const keys: Partial<Record<JobKey, unknown>> = { ...DEFAULTS };
+  const config = jobs.parseConfig(await readGivenText(join(workspace, 'emend.yaml'), UNREADABLE), 'emend.yaml');
+  const isSaid = config.ok && config.value.create !== null;
+  const keys: Partial<Record<jobs.JobKey, unknown>> = isSaid ? {} : { ...DEFAULTS };
   const texts = given(flags);
   for (const [key, written] of texts) {
     const taken = written.find((each) => each !== 'true' && existsSync(resolve(io.cwd, each)));
-    if (taken !== undefined && keyTakes(key).flag)
+    if (taken !== undefined && jobs.keyTakes(key).flag)
       fail('usage', `${flagOf(key)} took the file ${taken} as its value.`, `Type ${flagOf(key)}=true, or it last.`);
-    const value = keyValue(key, written);
+    const value = jobs.keyValue(key, written);
     // Those are below `output_dir`.
     const isAsTyped = key.startsWith('output_file') && texts.some(([other]) => other === 'output_dir');
-    if (!isPathKey(key) || isAsTyped) keys[key] = value;
+    if (!jobs.isPathKey(key) || isAsTyped) keys[key] = value;
     else
       keys[key] = typeof value === 'string' ? await inside(value) : await Promise.all((value as string[]).map(inside));
   }
@@ -78,7 +81,7 @@ export const jobOfSentence = async (
       ...((keys.target_files as string[] | undefined) ?? []),
       ...(await Promise.all(files.map(inside))),
     ];
-  return jobOfText({ ...(keys as JobKeys), workspace, instructions }).catch((error: unknown) => {
+  return jobOfText({ ...(keys as jobs.JobKeys), workspace, instructions }).catch((error: unknown) => {
     if (!(error instanceof ProblemsError)) throw error;
     const [first = error.problem, ...others] = error.problems;
     throw new ProblemsError([inFlags(first), ...others.map(inFlags)]);
@@ -96,7 +99,7 @@ const readStdin = async (io: Io): Promise<string> => {
 const inFlags = (found: Problem): Problem => {
   if (found.code === 'config_invalid') return found;
   const message = found.message.replace(/^[^:]*: (\w+)(?:[.]\d+)?/, (all, word: string) => {
-    const key = JOB_KEYS.find((each) => each === word);
+    const key = jobs.JOB_KEYS.find((each) => each === word);
     return key === undefined ? all : key === 'target_files' ? 'FILES' : flagOf(key);
   });
   if (found.code === 'target_missing' && message.startsWith('FILES'))

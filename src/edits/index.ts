@@ -10,7 +10,7 @@ export { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from './guards/lines.js';
 export { LISTING_LEGEND, lineCheck, type LineRange, listing, windowedListing } from './listing.js';
 export type { ConflictRegion, LineRegion } from './merge.js';
 export { nonceOf } from './marker.js';
-export { checkPath } from './paths.js';
+export { checkPath, type CheckedPath } from './paths.js';
 export { type ChangeNeed, changeNeeds, neededName, wordsOf } from './proposal/needs.js';
 export { type DiffChange, type DiffHunk, type DiffSection, readDiff } from './proposal/read-diff.js';
 export { changesByPath, numberedChanges, selectChanges } from './proposal/select.js';

@@ -2,4 +2,5 @@
 export { joinOperations, operationsOf, splitRegion } from './formats/structured-edit/regions.js';
 export { mergeRanges } from './listing.js';
 export { rebase3 } from './merge.js';
+export { lookUp } from './paths.js';
 export { indexOf } from './text/lines.js';

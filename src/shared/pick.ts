@@ -1,4 +1,7 @@
-/** Files that a step may be about where its job names none. */
+/** Files that a step may be about where its job names none, and new files that a model names. */
+
+/** May a model name files to make? Patterns are gitignore-style: those that match. */
+export type Create = boolean | readonly string[];
 
 /** A file that a task may be about: why, and what it defines, those that the task names first. */
 export interface Candidate {
@@ -10,6 +13,13 @@ export interface Candidate {
 export interface PickedFile {
   readonly path: string;
   readonly why: string;
+  /** It is to be made; absent: it is there. */
+  readonly isNew?: true;
+}
+/** New files of an answer: they belong to what it says of `by`. */
+export interface MadeFiles {
+  readonly by: string;
+  readonly paths: readonly string[];
 }
 export type Picked =
   /** `tooMany`: a person is to be asked, and why. */

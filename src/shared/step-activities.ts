@@ -10,7 +10,7 @@ import type { Bucket, Format } from './formats.js';
 import type { Baseline, Overrides, Limits } from './limits.js';
 import type { Problem } from './problems.js';
 import type { ModelDown } from './outage.js';
-import type { Picked } from './pick.js';
+import type { MadeFiles, Picked, PickedFile } from './pick.js';
 import type { TestPlan } from './plan.js';
 import type { BlobRef, StepKey } from './ids.js';
 import type {
@@ -42,6 +42,8 @@ export interface PreflightInput extends ActivityBase {
   readonly only: readonly string[] | null;
   /** The change is there already: no first call is made. */
   readonly given?: true;
+  /** New files that a model named: targets, as far as `create` allows them. Absent: none. */
+  readonly made?: readonly string[];
 }
 export interface Target {
   readonly path: string;
@@ -109,15 +111,15 @@ export interface PickInput extends BriefInput {
   readonly regeneration: number;
 }
 export type PickResult = Unanswered | (Picked & { readonly usage: StepUsage });
-
 export interface BriefResult {
   /** Null: no usable answer; the chunks go without. */
   readonly brief: BlobRef | null;
   readonly usage: StepUsage;
   readonly message: string | null;
   readonly down?: ModelDown;
+  /** New files that it names, for a call each; absent: none. */
+  readonly newFiles?: readonly PickedFile[];
 }
-
 export interface ProposeInput extends BriefInput {
   /** `*`: all targets in one call. */
   readonly file: string;
@@ -181,6 +183,8 @@ export type ProposeResult = { readonly usage: StepUsage } & (
       readonly outcome: 'edited' | 'unchanged';
       readonly accepted: BlobRef;
       readonly changed: readonly string[];
+      /** Files that it makes beside those that it was asked for; absent: none. */
+      readonly made?: MadeFiles;
       /** Of `unchanged`: why, as the model says it; absent: it does not. */
       readonly reason?: string;
       /** What guards found, for the model to fix; absent: nothing, or it is not asked. */

@@ -67,6 +67,15 @@ describe('flags', () => {
 });
 
 describe('the job', () => {
+  test('may make files, unless a flag or emend.yaml says otherwise', async () => {
+    const create = async (...line: string[]) => (await jobOf(['-m', 'Add tea', ...line])).job.create;
+    expect(await create()).toBe(true);
+    expect(await create('--create=false')).toBe(false);
+    expect(await create('--create', 'src/**', '--create', 'docs/**')).toEqual(['src/**', 'docs/**']);
+    await writeFile(join(repo.dir, 'emend.yaml'), 'create: ["docs/**"]\n');
+    expect(await create()).toBeNull();
+  });
+
   test('has the keys that flags give, and paths of the workspace', async () => {
     const { job, jobPath, workspace } = await jobOf([
       ...['-m', 'Rename  it: a to b', 'a.js', join(repo.dir, 'src', 'b.js'), '--test', 'npm test', '--commit'],

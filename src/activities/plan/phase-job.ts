@@ -91,13 +91,14 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
   const own = new Set(plan === null ? [] : pathsOfPlan(plan, root));
   const files = await filesOf(root, asked.files, asked.text, own);
   // As the plan was read: nothing that a model wrote since counts.
-  const { front: set = {} } = await getJson<Partial<PlanSettings>>(blobs, input.settings, 'settings');
+  const { front, config } = await getJson<Partial<PlanSettings>>(blobs, input.settings, 'settings');
+  const set = { create: config?.create ?? true, ...front };
   const title = `Phase ${phase.number}: ${phase.name}`;
   const report = input.report === null ? null : await getText(blobs, input.report);
   const fallback = input.failure === null ? null : await fallbackOf(root, input, files);
   const failure = input.failure === null ? null : await failureText(ports, input.failure);
   const effort = effortOf(input.score);
-  const front = [
+  const keys = [
     '---',
     ...(files.there.length === 0 ? [] : [`target_files: ${JSON.stringify(files.there)}`]),
     ...(files.fresh.length === 0 ? [] : [`new_files: ${JSON.stringify(files.fresh)}`]),
@@ -122,7 +123,7 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
     ...(failure === null ? [] : [`## The last attempt failed its tests and was taken back\n\n${failure}`]),
     ...(report === null ? [] : [`## Debugging report\n\n${report}`]),
   ];
-  const job = await putText(blobs, `${front.join('\n')}\n${body.join('\n\n')}\n`);
+  const job = await putText(blobs, `${keys.join('\n')}\n${body.join('\n\n')}\n`);
   return {
     ...{ outcome: 'ready', job, path: `${planPath}-phase-${phase.number}.md`, title },
     ...(fallback === null ? {} : { fallback: `${fallback.key} ${fallback.value}` }),

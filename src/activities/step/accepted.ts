@@ -51,7 +51,11 @@ export async function acceptedResults(
   return found.sort((a, b) => b.seq - a.seq).slice(0, limit);
 }
 
-/** The result that counts, per path. */
+/** Whose answer a file belongs to: its own, or that which made it beside others. */
+export const makerOf = ({ covers }: Pick<Accepted, 'covers'>, path: string): string =>
+  covers.includes(path) ? path : (covers.at(-1) ?? path);
+
+/** The result that counts, per path. A file that an answer made goes with that answer. */
 export function latestByPath(
   results: readonly Accepted[],
 ): ReadonlyMap<string, { readonly result: Accepted; readonly change: FileChange | null }> {
@@ -59,7 +63,8 @@ export function latestByPath(
   for (const result of [...results].sort((a, b) => b.seq - a.seq)) {
     const paths = new Set([...result.covers, ...result.files.map((file) => file.path)]);
     for (const path of paths) {
-      if (latest.has(path)) continue;
+      const maker = makerOf(result, path);
+      if (latest.has(path) || (maker !== path && latest.get(maker)?.result !== result)) continue;
       latest.set(path, { result, change: result.files.find((file) => file.path === path) ?? null });
     }
   }

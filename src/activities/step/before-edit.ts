@@ -3,11 +3,13 @@
  * on. A model that cannot be reached is a decision, as with every call.
  */
 import { inputBudget, modelEntry, route, type Complexity } from '../../documents/job/index.js';
-import { buildPickRequest, candidateList, closeBriefPrompt, pickSchema, readBrief } from '../../model/prompts/index.js';
+import * as prompts from '../../model/prompts/index.js';
+import { count } from '../../shared/text.js';
 import type { Activity } from '../frame/activity.js';
 import { askForJson, callModel, checkedBy, downOf } from '../frame/model-call.js';
 import { bytesOf, loadTargets, references } from './prompt-inputs.js';
 import { currentSnapshot, edited, putText, type Snapshot } from './snapshot.js';
+import { newFileRule } from './targets.js';
 
 const budgetsOf = ({ config, limits, category, model }: Snapshot, complexity: Complexity) => {
   const { outputBudget_tokens } = route({ ...config, limits }, { category, complexity, jobModel: model });
@@ -21,16 +23,18 @@ const NOTHING_FOUND =
 export const pickFiles: Activity<'pickFiles'> = async (ports, input, scope) => {
   const snapshot = await currentSnapshot(ports.blobs, input);
   const { candidates, files, lookedFor } = snapshot.pick ?? { candidates: [], files: 0, lookedFor: null };
-  const { text: list, listed } = candidateList(candidates, files);
+  const { text: list, listed } = prompts.candidateList(candidates, files);
   const budgets = budgetsOf(snapshot, 'low');
-  const { instructions, rules, hints } = await references(ports.blobs, snapshot);
+  const shown = await references(ports.blobs, snapshot);
+  const create = snapshot.config.create ?? false;
+  const rule = await newFileRule(ports.blobs, snapshot);
   const asked = await askForJson(
     ports,
     snapshot,
     {
       ...{ role: 'pick', file: '*', regeneration: input.regeneration, bases: [], notes: null, calls: 1, ...budgets },
-      build: (refusal) => buildPickRequest({ instructions, rules, hints, list, lookedFor, refusal, ...budgets }),
-      check: checkedBy(pickSchema(listed), 'an object of files, each with path and why'),
+      build: (refusal) => prompts.buildPickRequest({ ...shown, list, lookedFor, refusal, create, ...budgets }),
+      check: checkedBy(prompts.pickSchema(listed, rule), 'an object of files, each with path and why'),
     },
     scope,
   );
@@ -38,12 +42,12 @@ export const pickFiles: Activity<'pickFiles'> = async (ports, input, scope) => {
   const { value, usage } = asked;
   if ('words' in value && lookedFor === null) return { outcome: 'look_for', words: value.words, usage };
   if ('words' in value || value.files.length === 0) {
-    const shown = candidates.slice(0, SHOWN_CANDIDATES).map(({ path, reasons }) => ({ path, why: reasons.join('; ') }));
-    return { outcome: 'nothing_found', message: NOTHING_FOUND, files: shown, usage };
+    const first = candidates.slice(0, SHOWN_CANDIDATES).map(({ path, reasons }) => ({ path, why: reasons.join('; ') }));
+    return { outcome: 'nothing_found', message: NOTHING_FOUND, files: first, usage };
   }
-  const [count, most] = [value.files.length, snapshot.limits.maxPickedFiles ?? Infinity];
-  const tooMany = `the model wants to edit ${count} files; maxPickedFiles is ${most}`;
-  return { outcome: 'picked', files: value.files, ...(count > most ? { tooMany } : {}), usage };
+  const [picked, most] = [value.files.length, snapshot.limits.maxPickedFiles ?? Infinity];
+  const tooMany = `the model wants to edit ${picked} files; maxPickedFiles is ${most}`;
+  return { outcome: 'picked', files: value.files, ...(picked > most ? { tooMany } : {}), usage };
 };
 
 /** Its answer goes into every chunk's prompt; one that is no brief is done without. */
@@ -57,8 +61,9 @@ export const writeBrief: Activity<'writeBrief'> = async (ports, input, scope) =>
   const build = async () => {
     const { instructions, rules, hints } = await references(blobs, snapshot);
     const files = (await loadTargets(blobs, targets)).map(bytesOf);
-    const listed = { instructions, rules, hints, ...budgets, inputBudget_tokens, files };
-    return closeBriefPrompt(await ports.edits.run('brief', listed, scope.signal));
+    const create = config.create ?? false;
+    const listed = { instructions, rules, hints, ...budgets, inputBudget_tokens, files, create };
+    return prompts.closeBriefPrompt(await ports.edits.run('brief', listed, scope.signal));
   };
   const bases = targets.map(({ sha }) => sha);
   const asked = { role: 'brief', file: '*', format: 'brief', regeneration: 1, notes: null, refusal: null } as const;
@@ -67,7 +72,17 @@ export const writeBrief: Activity<'writeBrief'> = async (ports, input, scope) =>
   if (call.outcome !== 'answered') return { ...none(call.message), ...downOf(call) };
   const { text, stopReason } = call.answer;
   const { requireCompleteSentinel: requireMarker } = config;
-  const reading = readBrief({ text, stopReason, nonce: call.nonce, requireMarker });
+  const reading = prompts.readBrief({ text, stopReason, nonce: call.nonce, requireMarker });
   if (reading.outcome !== 'complete') return none(reading.message);
-  return { brief: await putText(blobs, reading.body), usage: call.usage, message: null };
+  const rule = await newFileRule(blobs, snapshot);
+  const newFiles = prompts.newFilesIn(reading.body).flatMap((file) => {
+    const checked = rule(file.path);
+    return checked.ok ? [{ ...file, path: checked.path }] : [];
+  });
+  const most = Math.min(limits.maxPickedFiles ?? Infinity, (limits.maxFilesPerStep ?? Infinity) - targets.length);
+  const taken = newFiles.slice(0, Math.max(0, most));
+  const left = newFiles.length - taken.length;
+  const message = left === 0 ? null : `${count(left, 'new file')} of the brief left out: too many (maxPickedFiles)`;
+  const brief = await putText(blobs, reading.body);
+  return { brief, usage: call.usage, message, ...(taken.length === 0 ? {} : { newFiles: taken }) };
 };

@@ -2,9 +2,9 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Finding } from '../../shared/formats.js';
-import { namesAround } from '../../workspace/files/index.js';
+import { namesAround, newFilesRefused } from '../../workspace/files/index.js';
 import type { Proposal } from '../../workspace/proposal.js';
-import { type FileChange, acceptedResults, latestByPath } from './accepted.js';
+import { type FileChange, acceptedResults, latestByPath, makerOf } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { secretFindings } from '../frame/secrets.js';
 import { formatted } from './format.js';
@@ -14,7 +14,7 @@ import { unfinishedInAll } from '../../documents/plan/index.js';
 import type { BuildProposalInput } from '../../shared/proposal-activities.js';
 import type { Activity } from '../frame/activity.js';
 import { manualFile, stagedFiles } from './manual-files.js';
-import { selectedFileChanges, buildWholeProposal, type ProposalParts } from './proposal.js';
+import { chosenNew, selectedFileChanges, buildWholeProposal, type ProposalParts } from './proposal.js';
 import { refused } from './refusals.js';
 import { readGivenText } from '../../system/given-file.js';
 import { orNull } from '../../system/durable.js';
@@ -66,6 +66,9 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
   const snapshot = await getSnapshot(blobs, input.snapshot);
   const latest = latestByPath(await acceptedResults(blobs, input.accepted));
   const out = new Set([...input.exclude, ...input.manual]);
+  const root = await ports.workspace.root(snapshot.workspace);
+  const unfit = await unfitFiles(root, snapshot, latest, out);
+  if (unfit.length > 0) return { outcome: 'refused', files: await refusals(ports, unfit) };
   const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
   const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
   const selected = await selectedFileChanges(blobs, input.selected ?? []);
@@ -76,7 +79,6 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
   const byPath = new Map(formats.changes.map((change) => [change.path, change]));
   const proposed = changes.map((change) => selected.changes.get(change.path) ?? byPath.get(change.path) ?? change);
   const staged = await stagedFiles(blobs, input.staged);
-  const root = await ports.workspace.root(snapshot.workspace);
   const asManual = await Promise.all(input.manual.map((path) => manualFile({ blobs, root, snapshot, staged }, path)));
 
   const results = [...new Set(kept.map(({ result }) => result))];
@@ -102,6 +104,7 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
     findings: judged,
     tolerances: results.flatMap((result) => result.tolerances).filter(({ path }) => !out.has(path)),
     protected: snapshot.config.protected,
+    made: chosenNew(snapshot, proposed),
     unfinished: unfinishedInAll(
       [...new Set([...latest.values()].map(({ result }) => result))]
         .filter(({ asked = true }) => asked)
@@ -112,11 +115,29 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
   return proposal === null ? { outcome: 'empty' } : { outcome: 'built', proposal };
 };
 
+type Latest = ReturnType<typeof latestByPath>;
+/** Of files that answers made beside those that they were for: what may not be made, or what two answers make, at the file of the answer. */
+async function unfitFiles(root: string, { config }: Snapshot, latest: Latest, out: ReadonlySet<string>) {
+  const made = [...latest].flatMap(([by, { result }]) =>
+    (result.covers.at(-1) === by ? result.files : []).flatMap((file) =>
+      result.covers.includes(file.path) || out.has(file.path) ? [] : [{ by, ...file }],
+    ),
+  );
+  const refused = await newFilesRefused(root, [...new Set(made.map(({ path }) => path))], config);
+  return made.flatMap(({ by, path, result }) => {
+    const other = latest.get(path);
+    const isTaken = other !== undefined && other.change?.result?.ref !== result?.ref;
+    const why = refused.get(path) ?? (isTaken ? `the answer for ${makerOf(other.result, path)} makes it, too` : null);
+    const message = `${path} may not be made: ${why ?? ''}. Leave it out.`;
+    return why === null ? [] : [{ guard: 'new_file', path: by, message }];
+  });
+}
+
 /** What would refuse an answer of the model is shown where a person chose: asking the model again would not mend it. */
 const ofPersons = (finding: Finding, inPart: ReadonlySet<string>): Finding =>
   finding.severity === 'refuse' && inPart.has(finding.path) ? { ...finding, severity: 'ask' } : finding;
 
-async function refusals({ blobs }: ActivityPorts, findings: readonly Finding[]) {
+async function refusals({ blobs }: ActivityPorts, findings: readonly Pick<Finding, 'guard' | 'path' | 'message'>[]) {
   const paths = [...new Set(findings.map((finding) => finding.path))];
   return Promise.all(
     paths.map(async (path) => {

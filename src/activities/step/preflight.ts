@@ -9,7 +9,7 @@ import { ProblemsError, fail, problem, type Problem } from '../../shared/problem
 import type { TestPlan } from '../../shared/plan.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { listWorkspaceFiles } from '../../workspace/files/index.js';
+import { listWorkspaceFiles, newFilesRefused } from '../../workspace/files/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { findCandidates } from './find.js';
@@ -61,6 +61,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const approvers = await approversOf(ports, workspace, config);
   const policy = input.approval ?? job.approval ?? config.approval;
   const secrets = job.secrets ?? config.secrets;
+  const create = job.create ?? config.create ?? false;
   const requireMarker =
     input.overrides.requireCompleteSentinel ?? job.requireCompleteSentinel ?? config.requireCompleteSentinel;
   const base = {
@@ -78,17 +79,26 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
       secrets: secrets === 'ask' && policy === 'auto' ? 'mask' : secrets, // nobody is there to be asked
       audit: job.audit ?? config.audit,
       sandbox: job.sandbox ?? config.sandbox,
+      create,
     },
     hints: [...config.hints, ...input.hints],
     finalNewline: job.finalNewline,
   };
   const told = { text_bytes: Buffer.byteLength(job.instructions), effort: job.effort, limits: asked };
+  const { made = [] } = input;
+  const earlier = made.length > 0 || input.only !== null ? await earlierTargets(ports, input) : [];
+  // What was there before as a new file may have been made since, by a person or by this run.
+  const unseen = made.filter((path) => !earlier.some((target) => target.path === path));
+  const refused = await newFilesRefused(root, unseen, base.config);
+  const mayBeMade = (path: string): boolean => !refused.has(path);
   const chosen = await chooseTargets({
     workspace: root,
     job,
     jobPath: input.jobPath,
-    picked: input.picked,
+    picked: input.picked?.filter(mayBeMade) ?? null,
     mustPick: input.pick === true,
+    made: made.filter(mayBeMade),
+    mayCreate: create !== false,
     limits: asked,
     commits: commitMessage !== null,
     // What a person saved since the first look is why there is another one: the commit takes the proposal's hunks alone.
@@ -106,7 +116,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     const task = [...(lookedFor ?? []), job.title, job.instructions].join('\n');
     const candidates = await findCandidates(ports, { root, files, task }, signal);
     const pick = { candidates, files: files.length, lookedFor };
-    const snapshot: snapshots.Snapshot = { ...base, ...empty, model, limits, pick };
+    const names = create === false ? {} : { names: await snapshots.putText(blobs, files.join('\n')) };
+    const snapshot: snapshots.Snapshot = { ...base, ...empty, model, limits, pick, ...names };
     const unknown = [{ bytes: UNNAMED_bytes, isNew: false, format: 'whole-file' }] as const;
     const estimate = estimateEdits(base.config, model, unknown, { ...told, split: false, small: 1 });
     refuseUnpriced(limits, estimate, input.jobPath);
@@ -119,12 +130,12 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const sized = await Promise.all(
     wanted.map((path) =>
       snapshots.snapshotTarget({
-        ...{ ports, workspace: root, path, config, limits: asked, siblings, signal },
+        ...{ ports, workspace: root, path, config: base.config, limits: asked, siblings, signal },
         deletes: chosen.deleted.includes(path),
       }),
     ),
   );
-  const kept = input.only === null ? [] : await earlierTargets(ports, input);
+  const kept = input.only === null ? [] : earlier;
   const level = jobs.complexity(snapshots.edited([...sized, ...kept]));
   const routedAs = jobs.harderOf(level, job.complexity);
   const routed = jobs.route(
@@ -145,7 +156,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
       config: { formats },
       limits,
     });
-    return { ...file, format, bucket, outputBudget_tokens };
+    const isMade = file.base === null && made.includes(file.path);
+    return { ...file, format, bucket, outputBudget_tokens, ...(isMade ? { made: isMade } : {}) };
   });
   const asking = snapshots.edited(targets);
   const called = input.given === true ? [] : asking;
@@ -230,6 +242,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     warnings: [
       ...(requireMarker ? [] : [NO_SENTINEL]),
       ...(approvers !== null && policy === 'auto' ? [NO_POLICY] : []),
+      ...[...refused].map(([path, why]) => `the new file ${path} is left out: ${why}`),
     ],
   };
 }

@@ -1,6 +1,6 @@
 /** What every prompt of a step shows beside the files: instructions, rules, hints, context. */
 import type { BlobStore } from '../../stores/ports.js';
-import { latestByPath, type Accepted, type FileChange } from './accepted.js';
+import { latestByPath, makerOf, type Accepted, type FileChange } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import type { FileBytes } from '../frame/edit-work.js';
 import { deleted, getText, type Snapshot, type SnapshotTarget, type TextRef } from './snapshot.js';
@@ -65,7 +65,7 @@ export const diffsOf = (
     }),
   );
 
-/** Oldest first; the files of the call itself are left out: they are shown as they are. */
+/** Oldest first; the files of the call itself are left out: they are shown as they are, and those that its answer made are made anew. */
 export const acceptedDiffs = (
   ports: ActivityPorts,
   results: readonly Accepted[],
@@ -73,7 +73,7 @@ export const acceptedDiffs = (
   signal: AbortSignal,
 ): ReturnType<typeof diffsOf> => {
   const changes = [...latestByPath(results).values()]
-    .filter(({ change }) => change !== null && !except.includes(change.path))
+    .filter(({ result, change }) => change !== null && !except.includes(makerOf(result, change.path)))
     .sort((a, b) => a.result.seq - b.result.seq)
     .flatMap(({ change }) => (change === null ? [] : [change]));
   return diffsOf(ports, changes, signal);

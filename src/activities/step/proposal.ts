@@ -6,7 +6,7 @@ import type { SelectedFiles, ProposalFileSummary, ProposalSummary } from '../../
 import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
 import { type Proposal, type ProposalFile, proposalIdOf } from '../../workspace/proposal.js';
 import type { FileChange, Accepted } from './accepted.js';
-import { putText } from './snapshot.js';
+import { putText, type Snapshot } from './snapshot.js';
 import type { ClaimedUnfinished } from '../../documents/plan/index.js';
 import type { StepKey } from '../../shared/ids.js';
 import { count } from '../../shared/text.js';
@@ -26,9 +26,18 @@ export interface ProposalParts {
   readonly tolerances: Accepted['tolerances'];
   /** Gitignore-style patterns whose changes ask even under `approval: auto`. */
   readonly protected: readonly string[];
+  /** New files that a model chose to make. */
+  readonly made: readonly string[];
   /** Tasks of a plan's phase that the model left undone; absent: none. */
   readonly unfinished?: readonly ClaimedUnfinished[];
 }
+
+/** New files that the job does not name. */
+export const chosenNew = ({ targets }: Snapshot, files: readonly FileChange[]): readonly string[] =>
+  files.flatMap(({ path, base }) => {
+    const target = targets.find((each) => each.path === path);
+    return base === null && (target === undefined || target.made === true) ? [path] : [];
+  });
 
 /** Tolerances that a step never approves by itself: off by default, lines that nothing confirmed, a word that may have meant its line. */
 const LOOSE: ReadonlySet<string> = new Set(['unchecked_lines', 'part_of_line', 'indent', 'lookalikes', 'elision']);
@@ -46,7 +55,9 @@ export async function buildWholeProposal(
   parts: ProposalParts,
   signal: AbortSignal,
 ): Promise<ProposalSummary | null> {
-  const files = parts.files.filter((file) => !isSame(file)).sort((a, b) => (a.path < b.path ? -1 : 1));
+  // New files first: nobody knows them yet.
+  const rank = ({ path, base }: ProposalFile): string => `${base === null ? 0 : 1} ${path}`;
+  const files = parts.files.filter((file) => !isSame(file)).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
   if (files.length === 0) return null;
   const { unfinished = [] } = parts;
   const left = unfinished.length === 0 ? {} : { unfinished };
@@ -85,7 +96,7 @@ function changeOf(file: ProposalFile, movedTo: ReadonlyMap<string, string>): Pro
 }
 
 function mustAsk(
-  { findings, tolerances, protected: patterns }: ProposalParts,
+  { findings, tolerances, protected: patterns, made }: ProposalParts,
   files: readonly ProposalFileSummary[],
 ): string[] {
   const why = whyProtected(patterns);
@@ -97,6 +108,7 @@ function mustAsk(
       return reason === null ? [] : [`protected path ${path}: ${reason}`];
     }),
     ...[...gone].map((path) => `deletion of ${path}`),
+    ...made.map((path) => `new file ${path}: a model chose to make it`),
     ...findings
       .filter(({ severity, guard, path }) => severity === 'ask' && !(guard === 'deletion' && gone.has(path)))
       .map((finding) => `${finding.guard} in ${finding.path}`),

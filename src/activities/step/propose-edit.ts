@@ -1,7 +1,8 @@
 /**
  * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
  */
-import { renderReasons, type AnswerOutcome, type OfferedFile, type Reason } from '../../edits/index.js';
+import { renderReasons, type AnswerOutcome, type OfferedFile } from '../../edits/index.js';
+import { judge } from './targets.js';
 import { joinOperations } from '../../edits/internal.js';
 import * as jobs from '../../documents/job/index.js';
 import { closeEditPrompt } from '../../model/prompts/index.js';
@@ -73,12 +74,7 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
   const options = { ...fitting, nonce, requireMarker: requireCompleteSentinel, stopReason: answer.stopReason };
   const files = new Map(targets.map((target) => [target.path, offered(target, shown, region)]));
   const judged = { format: input.format, answer: answer.text, files, options };
-  let outcome =
-    call.unknown.length > 0 ? ofUnknown(call.unknown) : await ports.edits.run('answer', judged, scope.signal);
-  if (snapshot.names !== undefined && 'reasons' in outcome && outcome.reasons.some(isUnknown)) {
-    const beside = (await getText(blobs, snapshot.names)).split('\n');
-    outcome = await ports.edits.run('answer', { ...judged, options: { ...options, beside } }, scope.signal);
-  }
+  let outcome = call.unknown.length > 0 ? ofUnknown(call.unknown) : await judge(ports, snapshot, judged, scope.signal);
   if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
     const said = { ...call, reason: saidReason(outcome) };
     if (!region.isLast) return { usage, outcome: 'region_done', ...(await regions.regionAfter(blobs, region, said)) };
@@ -107,8 +103,6 @@ const REPEATS =
 /** Why the answer changes nothing, as the model says it. */
 const saidReason = (outcome: AnswerOutcome): string | undefined =>
   outcome.outcome === 'unchanged' ? outcome.reasons.find(({ code }) => code === 'said_unchanged')?.message : undefined;
-
-const isUnknown = ({ code }: Reason): boolean => code === 'unknown_file';
 
 const offered = (target: LoadedTarget, seen: Seen, region: regions.LoadedRegion | null): OfferedFile => ({
   bytes: target.content,
@@ -153,6 +147,7 @@ async function buildPrompt(
     refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal, paths),
     symbols: targets.some((target) => languageOf(target.path) !== null),
     wantedLines: await regions.loadWanted(blobs, input),
+    create: region === null && (snapshot.config.create ?? false),
     ...(region === null ? {} : { region: await shownRegion(ports, targets, region, signal) }),
   };
   const prompt = await ports.edits.run('prompt', listed, signal);
@@ -218,10 +213,12 @@ async function toResult(
       const unfinished = region === null ? claimedUnfinished(written) : regions.unfinishedOfRegions(region, written);
       const accepted = await keepAccepted(ports, input, { targets, gone }, { result, unfinished });
       const changed = [...gone.map(({ path }) => path), ...(result?.files.keys() ?? [])];
+      const made = changed.filter((path) => ![...gone, ...targets].some((target) => target.path === path));
       const repair = result === null ? null : await repairOf(blobs, snapshot, result, answer.text);
       const reason = saidReason(outcome)?.slice(0, REFUSAL_CHARS);
       const told = { ...(repair === null ? {} : { repair }), ...(reason === undefined ? {} : { reason }) };
-      return { usage, outcome: outcome.outcome, accepted, changed, ...told };
+      const more = made.length === 0 ? {} : { made: { by: targets.at(-1)?.path ?? '', paths: made } };
+      return { usage, outcome: outcome.outcome, accepted, changed, ...told, ...more };
     }
     case 'truncated': {
       const limits = snapshot.limits;

@@ -1,6 +1,5 @@
 /** Carries a proposal over to the files as they are now: a clean merge goes back to review as a new proposal. */
 import { getJson } from '../../stores/ports.js';
-import type { Finding } from '../../shared/formats.js';
 import { isRefusal, ProblemError } from '../../shared/problems.js';
 import type { RebaseInput, RebaseResult } from '../../shared/proposal-activities.js';
 import { inspectTarget } from '../../workspace/files/index.js';
@@ -10,7 +9,7 @@ import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { runGuards } from './build-proposal.js';
-import { buildWholeProposal } from './proposal.js';
+import { buildWholeProposal, chosenNew, type ProposalParts } from './proposal.js';
 import { getSnapshot } from './snapshot.js';
 import { readGiven } from '../../system/given-file.js';
 
@@ -61,11 +60,11 @@ async function guard(
   { snapshot: ref }: RebaseInput,
   { files, renames }: Pick<Proposal, 'files' | 'renames'>,
   signal: AbortSignal,
-): Promise<{ readonly findings: readonly Finding[]; readonly protected: readonly string[] }> {
+): Promise<Pick<ProposalParts, 'findings' | 'protected' | 'made'>> {
   const snapshot = await getSnapshot(ports.blobs, ref);
   const changes = files.filter(({ by }) => by === 'model');
   const findings = await runGuards(ports, { snapshot, changes, renames }, signal);
-  return { findings, protected: snapshot.config.protected };
+  return { findings, protected: snapshot.config.protected, made: chosenNew(snapshot, changes) };
 }
 
 async function mergeFile(

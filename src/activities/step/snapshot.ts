@@ -28,6 +28,8 @@ export interface SnapshotTarget {
   readonly newFileEol: '\n' | '\r\n';
   /** The job says that the file goes; absent: it is edited. */
   readonly deletes?: true;
+  /** A new file that a model named; absent: the job does, or it is there. */
+  readonly made?: true;
 }
 export interface TextRef {
   readonly path: string;
@@ -142,7 +144,7 @@ export async function snapshotTarget(options: {
     bytes: bytes.length,
     lines: facts.lines,
     encoding: encoding ?? null,
-    newFileEol: '\n',
+    newFileEol: config.create ? await eolForNewFile(workspace, path, await options.siblings()) : '\n',
     ...(deletes ? { deletes } : {}),
   };
 }

@@ -10,9 +10,14 @@ import {
   inspectTarget,
   listWorkspaceFiles,
   looksSecret,
+  newFileCheck,
   type TargetFacts,
 } from '../../workspace/files/index.js';
 import { shellWord } from '../../system/environment.js';
+import type { AnswerOutcome, ApplyAnswerInput, Edited } from '../../edits/index.js';
+import type { BlobStore } from '../../stores/ports.js';
+import type { ActivityPorts } from '../frame/ports.js';
+import { getText, type Snapshot } from './snapshot.js';
 
 const TARGETS = 10; // bound: Targets named where preflight refuses them.
 
@@ -28,6 +33,9 @@ interface Question {
   readonly picked: readonly string[] | null;
   /** A model picks, whatever paths the instructions hold. */
   readonly mustPick: boolean;
+  /** New files that a model named and may make. */
+  readonly made: readonly string[];
+  readonly mayCreate: boolean;
   readonly limits: Limits;
   /** A commit is asked for: targets that it cannot hold are refused. */
   readonly commits: boolean;
@@ -36,7 +44,7 @@ interface Question {
 }
 
 export async function chooseTargets(question: Question): Promise<Chosen> {
-  const { workspace, job, jobPath, limits, commits, mustBeClean } = question;
+  const { workspace, job, jobPath, made, limits, commits, mustBeClean } = question;
   const mode = effectiveMode(job);
   if (mode === 'standard' && job.outputFiles.length === 0)
     fail(
@@ -51,7 +59,8 @@ export async function chooseTargets(question: Question): Promise<Chosen> {
   await checkNamed(workspace, job, jobPath, mayBeNew);
   const chosen = named.length > 0 ? targets(named, job.deleteFiles) : await unnamed(question);
   if (chosen.outcome === 'pick') return chosen;
-  const { paths } = chosen;
+  const paths = [...new Set([...chosen.paths, ...made])];
+  if (paths.length === 0 && question.picked !== null) fail('nothing_to_edit', 'no file that was picked may be made');
   const most = limits.maxFilesPerStep ?? Infinity;
   if (paths.length > most)
     fail('too_many_files', `${jobPath}: ${paths.length} target files; a step takes at most ${most} (maxFilesPerStep)`);
@@ -64,7 +73,7 @@ export async function chooseTargets(question: Question): Promise<Chosen> {
         `${jobPath}: commit is set, but these targets have uncommitted changes: ${dirty.slice(0, TARGETS).join(', ')}`,
       );
   }
-  return chosen;
+  return { ...chosen, paths };
 }
 
 /** A commit holds a submodule by its commit alone: a file inside can only be committed there. */
@@ -122,13 +131,49 @@ async function checkNamed(workspace: string, job: Job, jobPath: string, written:
     throw new ProblemError({ code: first.code, message: faults.map((fault) => fault.message).join('\n') });
 }
 
-async function unnamed({ workspace, job, picked, mustPick }: Question): Promise<Chosen> {
+async function unnamed({ workspace, job, picked, mustPick, mayCreate }: Question): Promise<Chosen> {
   const { deleteFiles } = job;
   if (picked !== null) return targets(picked, deleteFiles);
   const files = (await listWorkspaceFiles(workspace)).files.filter((path) => !looksSecret(path));
   const hinted = hintedPaths(job.instructions, files);
   // A job may be about nothing but files that go: then nobody is asked for others.
   if (!mustPick && (hinted.length > 0 || deleteFiles.length > 0)) return targets(hinted, deleteFiles);
-  if (files.length === 0) fail('nothing_to_edit', `${workspace} has no files that can be shown to a model`);
+  if (files.length === 0 && !mayCreate)
+    fail('nothing_to_edit', `${workspace} has no files that can be shown to a model`);
   return { outcome: 'pick', files };
+}
+
+const namesOf = async (blobs: BlobStore, { names }: Snapshot): Promise<readonly string[]> =>
+  names === undefined ? [] : (await getText(blobs, names)).split('\n');
+/** Which new files a model may name: none of the workspace's, and none that the step makes by a call of its own. */
+export const newFileRule = async (blobs: BlobStore, snapshot: Snapshot) =>
+  newFileCheck(snapshot.config, [...(await namesOf(blobs, snapshot)), ...snapshot.targets.map(({ path }) => path)]);
+
+const unknownIn = (outcome: AnswerOutcome): readonly string[] =>
+  'reasons' in outcome ? outcome.reasons.flatMap(({ code, path = '' }) => (code === 'unknown_file' ? [path] : [])) : [];
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+/** It moves no file by that, and makes none under the name of one that was offered and that it leaves alone. */
+const isSound = ({ files, renames }: Edited, offered: ReadonlyMap<string, unknown>): boolean => {
+  const left = new Set([...offered.keys()].filter((path) => !files.has(path)).map(nameOf));
+  return renames.length === 0 && [...files.keys()].every((path) => offered.has(path) || !left.has(nameOf(path)));
+};
+
+/** New files of an answer are offered where `create` allows their paths, and it is read once more; else it is told which files may be meant. */
+export async function judge(ports: ActivityPorts, snapshot: Snapshot, judged: ApplyAnswerInput, signal: AbortSignal) {
+  const read = (more: Partial<ApplyAnswerInput> = {}) => ports.edits.run('answer', { ...judged, ...more }, signal);
+  let outcome = await read();
+  if (unknownIn(outcome).length === 0) return outcome;
+  const rule = await newFileRule(ports.blobs, snapshot);
+  const files = new Map(judged.files);
+  const inPart = [...files.values()].some(({ region }) => region !== undefined);
+  const most = inPart ? 0 : files.size + (snapshot.limits.maxPickedFiles ?? Infinity);
+  const asked = () => unknownIn(outcome).filter((path) => !files.has(path) && rule(path).ok);
+  // Some formats tell of one file that is not there at a time.
+  for (let paths = asked(); paths.length > 0 && files.size + paths.length <= most; paths = asked()) {
+    for (const path of paths) files.set(path, { bytes: null });
+    outcome = await read({ files });
+  }
+  const isUsed = outcome.outcome === 'edited' ? isSound(outcome, judged.files) : unknownIn(outcome).length === 0;
+  const options = { ...judged.options, beside: await namesOf(ports.blobs, snapshot) };
+  return isUsed ? outcome : read({ options });
 }

@@ -150,6 +150,7 @@ const DEFAULTS = {
     sandbox: schema.SANDBOX_ON,
     baseline: 'ask',
     verify: null,
+    create: null,
   } as const),
 };
 

@@ -31,6 +31,8 @@ export interface Policy {
   readonly tolerances: readonly Tolerance[];
   /** Patterns of protected files that may pass. */
   readonly protectedPaths: readonly string[];
+  /** Patterns of new files that may pass, those that a model chose to make, too. */
+  readonly create: readonly string[];
 }
 
 const bound = (what: string) => wholeNumber(0, 1_000_000, what);
@@ -54,6 +56,7 @@ const SHAPE = {
     error:
       'a list of gitignore-style patterns of protected files that may pass, as in `protected_paths: ["package.json"]`',
   }),
+  create: patterns,
 } satisfies Record<string, z.ZodType>;
 /** docs/cli.md is held to them by a test. */
 export const POLICY_KEYS = Object.keys(SHAPE);
@@ -80,6 +83,7 @@ export const parsePolicy = (source: string, path: string): Checked<Policy> => {
     formats: said.formats ?? FORMATS,
     tolerances: said.tolerances ?? [],
     protectedPaths: said.protected_paths ?? [],
+    create: said.create ?? [],
   };
   return { ok: true, value: policy };
 };
@@ -94,6 +98,9 @@ export const evaluatePolicy = (
 ): readonly string[] => {
   const inside = ignore().add([...policy.paths]);
   const outside = ignore().add([...policy.except]);
+  const mayBeNew = ignore().add([...policy.create]);
+  const isAllowed = ({ change, path }: ProposalFileSummary): boolean =>
+    policy.changes.includes(change) || (change === 'create' && mayBeNew.ignores(path));
   const lines = (file: ProposalFileSummary): number => file.added + file.removed;
   const total = proposal.files.reduce((sum, file) => sum + lines(file), 0);
   const formats = new Map(ledger.map((row) => [row.path, row.format]));
@@ -106,7 +113,7 @@ export const evaluatePolicy = (
     ...proposal.files.flatMap((file) => [
       ...(inside.ignores(file.path) ? [] : [`${file.path} matches none of paths`]),
       ...(outside.ignores(file.path) ? [`${file.path} matches except`] : []),
-      ...(policy.changes.includes(file.change) ? [] : [`${file.path}: ${file.change} is not in changes`]),
+      ...(isAllowed(file) ? [] : [`${file.path}: ${file.change} is not in changes`]),
       ...(lines(file) > policy.maxLinesPerFile
         ? [`${file.path}: ${lines(file)} changed lines; max_lines_per_file is ${policy.maxLinesPerFile}`]
         : []),
@@ -119,31 +126,36 @@ export const evaluatePolicy = (
       .filter((tolerance) => !policy.tolerances.includes((tolerance.split(' ')[0] ?? '') as Tolerance))
       .map((tolerance) => `tolerance used: ${tolerance}`),
     // What a step itself insists on showing, as far as no bound above has said it already.
-    ...proposal.mustAsk.filter((why) => isAbout(why, PROTECTED_PATH) && !isListed(policy, why, proposal)),
+    ...unlisted(proposal, PROTECTED_PATH, policy.protectedPaths),
+    ...unlisted(proposal, NEW_FILE, policy.create),
     ...proposal.mustAsk.filter((why) => !KNOWN.some((start) => isAbout(why, start)) && !isFinding(why, proposal)),
   ];
 };
 
 /** In one line: what an approval by it was within. */
-export const ruleOf = ({ paths, except, changes, maxFiles, maxLines, findings: gravest }: Policy): string =>
+export const ruleOf = ({ paths, except, changes, create, maxFiles, maxLines, findings: gravest }: Policy): string =>
   [
     `paths ${paths.join(', ')}`,
     ...(except.length === 0 ? [] : [`except ${except.join(', ')}`]),
     `changes ${changes.join(', ')}`,
+    ...(create.length === 0 ? [] : [`create ${create.join(', ')}`]),
     `at most ${maxFiles} files and ${maxLines} lines`,
     `findings: ${gravest}`,
   ].join('; ');
 
 const PROTECTED_PATH = 'protected path ';
-const KNOWN = [PROTECTED_PATH, 'deletion of', 'tolerance '];
+const NEW_FILE = 'new file ';
+const KNOWN = [PROTECTED_PATH, NEW_FILE, 'deletion of', 'tolerance '];
 const isAbout = (why: string, start: string): boolean => why.startsWith(start);
 const isFinding = (why: string, { findings: found }: ProposalSummary): boolean =>
   found.some((finding) => why === `${finding.guard} in ${finding.path}`);
 /** A path may hold a colon: of all that the reason may be about, each must be listed. */
-const isListed = ({ protectedPaths }: Policy, why: string, { files }: ProposalSummary): boolean => {
-  const listed = ignore().add([...protectedPaths]);
-  const meant = files.filter(({ path }) => why.startsWith(`${PROTECTED_PATH}${path}: `));
-  return meant.length > 0 && meant.every(({ path }) => listed.ignores(path));
+const unlisted = ({ mustAsk, files }: ProposalSummary, start: string, patterns: readonly string[]) => {
+  const listed = ignore().add([...patterns]);
+  return mustAsk.filter((why) => {
+    const meant = files.filter(({ path }) => isAbout(why, `${start}${path}: `));
+    return isAbout(why, start) && (meant.length === 0 || !meant.every(({ path }) => listed.ignores(path)));
+  });
 };
 
 /** What a person changed by hand, what a hook changed and what goes has no format. */

@@ -1,6 +1,7 @@
 /** What a job file and `emend.yaml` say, checked. Pure: text in, values or problems with `file:line` out. */
 import type { Format, GuardSettings, ToleranceSettings } from '../../shared/formats.js';
 import type { Baseline, LimitName } from '../../shared/limits.js';
+import type { Create } from '../../shared/pick.js';
 import type { Priced } from '../../shared/usage.js';
 import type { Problem } from '../../shared/problems.js';
 import type { AuditSettings, SandboxSettings } from '../source/schemas.js';
@@ -24,6 +25,8 @@ export interface RunSettings {
   readonly baseline: Baseline;
   /** Null: before approval where that can be done in a prepared worktree, else after apply. */
   readonly verify: 'before_approval' | 'after_apply' | null;
+  /** Null: not said; a plan takes that as true, a job file as false. */
+  readonly create: Create | null;
 }
 type OrNull<T> = { readonly [K in keyof T]: T[K] | null };
 

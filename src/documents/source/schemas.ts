@@ -196,6 +196,9 @@ const sandbox = z
   )
   .transform((value) => (value === 'on' ? SANDBOX_ON : value));
 
+const CREATE = 'true, false, or a list of gitignore-style patterns';
+const create = z.union([z.boolean(), z.array(text(CREATE), { error: CREATE })], { error: CREATE });
+
 /** Keys of a job, of a plan's front matter and of `emend.yaml`. */
 export const SHARED = {
   repair: flag,
@@ -205,4 +208,5 @@ export const SHARED = {
   sandbox,
   baseline: oneOf(BASELINES),
   verify: oneOf(['before_approval', 'after_apply']),
+  create,
 };

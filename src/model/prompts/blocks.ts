@@ -1,6 +1,7 @@
 /** The parts of a request: text blocks, cache marks, fences that no content can close. */
 import { Buffer } from 'node:buffer';
 import type { ModelRequest, TextBlock } from '../ports.js';
+import type { Create } from '../../shared/pick.js';
 import { isRecord } from '../../shared/text.js';
 import { estimateTokens } from '../tokens.js';
 import type { StopReason } from '../../edits/index.js';
@@ -142,3 +143,7 @@ export function readPlain({ text, stopReason, nonce, requireMarker }: PlainAnswe
     message: `expected the last line ${wanted}, received ${JSON.stringify((lines.at(-1) ?? '').slice(0, 80))}`,
   };
 }
+
+/** Where new files may be made, in words for a model; '' for anywhere. */
+export const wherePlaced = (create: Create): string =>
+  create instanceof Array ? ` Only paths that match these gitignore-style patterns: ${create.join(', ')}.` : '';

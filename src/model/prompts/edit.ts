@@ -5,8 +5,9 @@
 import { Buffer } from 'node:buffer';
 import type { LineRange } from '../../edits/index.js';
 import type { Format } from '../../shared/formats.js';
+import type { Create } from '../../shared/pick.js';
 import * as blocks from './blocks.js';
-import { FORMS, type Allowed, type Form } from './forms.js';
+import { FORMS, type Allowed, type Form, withCreate } from './forms.js';
 import { rulesText, showReferences, type Reference, fileTokens, showFiles, type PromptFile } from './files.js';
 import { estimateTokens } from '../tokens.js';
 
@@ -47,6 +48,8 @@ export interface EditPromptInput {
     /** The last answer; after failed tests the diff of its files. */
     readonly answer: string;
   } | null;
+  /** Which files may be created beside those offered. Default none. */
+  readonly create?: Create;
   /** The language of a file is known, so that definitions may be named instead of lines. Default false. */
   readonly symbols?: boolean;
   /** Lines that the model asked for, by path: shown beside what else is. */
@@ -112,7 +115,7 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
     symbols: input.symbols ?? false,
     notDone: input.instructions.includes(UNFINISHED_ASKED),
   };
-  const system = systemText(form, allowed);
+  const system = withCreate(systemText(form, allowed), input.create ?? false);
   const rules = rulesText(input.rules, input.hints);
   const task = taskText(input);
   const paths = input.files.map((file) => file.path);

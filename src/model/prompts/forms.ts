@@ -1,10 +1,16 @@
 /** What each format's module tells the model: the form of an answer, a tiny example, and the literal lines with the nonce at the end. */
 import type { Format } from '../../shared/formats.js';
-import { markerLine } from './blocks.js';
+import type { Create } from '../../shared/pick.js';
+import { markerLine, wherePlaced } from './blocks.js';
 import { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK, LISTING_LEGEND } from '../../edits/index.js';
 
 /** What every format says of files that were not offered. */
 const NO_OTHER_FILES = 'Do not create files that are not listed as files to edit.';
+/** With what stands there where an answer may create some. */
+export const withCreate = (system: string, create: Create): string => {
+  const may = `Where the task needs a file that does not exist yet, create it in the same answer, though it is not listed${system.includes('`append`') ? ' (one `append` holds all its lines)' : ''}.${wherePlaced(create)} Change no other file that is not listed.`;
+  return create === false ? system : system.replace(NO_OTHER_FILES, () => may);
+};
 
 /** What every text format says of an answer without edits. */
 const NO_CHANGE =

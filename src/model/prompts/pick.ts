@@ -1,10 +1,11 @@
 /** The request that lets a model pick the files to edit from those that a task's words lead to, and the reading of its (hostile) answer. */
 import { z } from 'zod';
-import type { Candidate, PickedFile } from '../../shared/pick.js';
-import { count, cut } from '../../shared/text.js';
+import type { Candidate, Create, PickedFile } from '../../shared/pick.js';
+import type { CheckedPath } from '../../edits/index.js';
+import { count, cut, quoted } from '../../shared/text.js';
 import { estimateTokens } from '../tokens.js';
 import { oneLine } from './audit.js';
-import type { BuiltRequest } from './blocks.js';
+import { wherePlaced, type BuiltRequest } from './blocks.js';
 import { rulesText, type Reference } from './files.js';
 import { buildJsonRequest, type JsonPrompt } from './plan.js';
 
@@ -19,6 +20,12 @@ const SYSTEM = `You are given a task for a software project, and the files that 
 - Name only files of the list, and as few as the task needs. Files that only need reading do not count. If none has to change, answer {"files": []}.`;
 const MAY_LOOK = `
 - If the files to change are not in the list, answer {"look_for": ["word", "other_name"]} instead: the project is searched for these words once more.`;
+
+const mayName = (create: Create): string => `
+- Files that the task needs and that do not exist yet stand in "new_files" beside "files": {"files": [], "new_files": [{"path": "example-only/desserts.txt", "why": "the task asks for it"}]}, each with its path from the top of the project.${wherePlaced(create)}`;
+
+/** `why`: as the model says it, on one line. */
+export const newFile = (path: string, why: string): PickedFile => ({ path, why: `new file: ${why}`, isNew: true });
 
 /** Rows while they fit; what is left out is counted. */
 export function candidateList(candidates: readonly Candidate[], files: number) {
@@ -43,12 +50,13 @@ export interface PickPrompt extends Omit<JsonPrompt, 'system' | 'parts'> {
   readonly list: string;
   /** Words that were looked for beside the task's; null: the model may ask once. */
   readonly lookedFor: readonly string[] | null;
+  readonly create: Create;
 }
 
 export const buildPickRequest = ({ instructions, rules, hints, list, lookedFor, ...input }: PickPrompt): BuiltRequest =>
   buildJsonRequest({
     ...input,
-    system: SYSTEM + (lookedFor === null ? MAY_LOOK : ''),
+    system: SYSTEM + (input.create === false ? '' : mayName(input.create)) + (lookedFor === null ? MAY_LOOK : ''),
     parts: [
       ['Files of the project', list],
       ['What was looked for beside the words of the task', (lookedFor ?? []).join('\n')],
@@ -58,26 +66,28 @@ export const buildPickRequest = ({ instructions, rules, hints, list, lookedFor, 
 
 export type Picked = { readonly files: readonly PickedFile[] } | { readonly words: readonly string[] };
 
-/** Files of the list, each once, in the answer's order; one that names others alone cannot be used. No file: none has to change. */
-export const pickSchema = (listed: readonly string[]): z.ZodType<Picked> => {
+/** Files of the list, each once, in the answer's order, then new ones that `check` takes. Others alone cannot be used; none: nothing is to change. */
+export const pickSchema = (listed: readonly string[], check: (path: string) => CheckedPath): z.ZodType<Picked> => {
   const file = z.object({
     path: z.string().transform((path) => path.replace(/^\.\//, '')),
     why: z.string().catch('').transform(oneLine),
   });
-  const files = z.array(file).transform((named, context): readonly PickedFile[] => {
-    const known = new Map(named.filter(({ path }) => listed.includes(path)).map((each) => [each.path, each]));
-    if (known.size === 0 && named.length > 0)
-      context.addIssue(
-        `files of the list, received ${named
-          .slice(0, 5)
-          .map(({ path }) => JSON.stringify(cut(path, 80)))
-          .join(', ')}`,
-      );
-    return [...known.values()];
+  const picks = z.object({ files: z.array(file), new_files: z.array(file).default([]) });
+  const picked = picks.transform(({ files, new_files: fresh }, context) => {
+    const named = [...files, ...fresh];
+    const known = new Map<string, PickedFile>();
+    for (const each of named) if (listed.includes(each.path)) known.set(each.path, each);
+    for (const { path, why } of fresh) {
+      const checked = check(path);
+      if (checked.ok && !known.has(checked.path)) known.set(checked.path, newFile(checked.path, why));
+    }
+    const shown = named.slice(0, 5).map(({ path }) => quoted(path, 80));
+    if (known.size === 0 && named.length > 0) context.addIssue(`files of the list, received ${shown.join(', ')}`);
+    return { files: [...known.values()] };
   });
   const words = z.array(z.string().transform((word) => cut(oneLine(word), LOOK_FOR_CHARS))).min(1);
   const wish = z
     .object({ look_for: words, files: z.array(z.never()).optional() })
     .transform(({ look_for: asked }) => ({ words: asked.slice(0, LOOK_FOR_WORDS) }));
-  return z.union([wish, z.object({ files })]);
+  return z.union([wish, picked]);
 };

@@ -35,6 +35,7 @@ import {
   resolveReview,
   reportSkipped,
   withFiles,
+  withMakers,
 } from './transitions.js';
 import { decidedBy, emit, tryNow } from '../frame/log.js';
 import { auditAnew, resolveAudit } from './reduce-verify.js';
@@ -173,7 +174,8 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
   if (effect === undefined) return state;
   if (isOfTheRest(open, request.answer))
     return withFiles(withFiles(state, files, effect), [...keys.keys()], (file) => verdict(file, 'approve'));
-  if (request.answer !== 'retry') return withFiles(state, files, effect);
+  const revised = request.answer === 'revise' ? withMakers(state, files) : files;
+  if (request.answer !== 'retry') return withFiles(state, revised, effect);
   // A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for.
   const { combined: asked } = state.edits;
   const again = asked?.status === 'failed' ? { ...anew(asked), ...ownFormat(asked, null) } : {};

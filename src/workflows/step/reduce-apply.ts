@@ -1,6 +1,6 @@
 /** Facts from the proposal to the commit. */
 import { within } from '../frame/machine.js';
-import { type Chunk, wantsAudit } from './effects.js';
+import { appliedPaths, type Chunk, wantsAudit } from './effects.js';
 import {
   linesChanged,
   PASSED,
@@ -18,7 +18,7 @@ import {
 } from '../../shared/proposal-activities.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
 import { onFailedVerification } from './reduce-verify.js';
-import type { StepState } from './state.js';
+import type { FileEntry, StepState } from './state.js';
 import { cut } from '../../shared/rules.js';
 import { afterApply, afterTests, askOf, close, endOfWork, hasFailed, PART, toReview } from './transitions.js';
 import { asking } from '../frame/decision-state.js';
@@ -27,7 +27,12 @@ import { emit } from '../frame/log.js';
 // ----------------------------------------------------------------------------------------------------------- build, review, apply
 /** A new proposal: verdicts on files whose base and result are the same stand. About failed files a person is asked first. */
 function onProposal(state: StepState, proposal: ProposalSummary, now: number): StepState {
-  const told = emit({ ...state, proposal }, now, {
+  // What an answer made that was asked for again, and that it makes no more, is no file of the step.
+  const there = new Set([...appliedPaths(state), ...proposal.files.map(({ path }) => path)]);
+  const isFile = ({ path, madeBy, status }: FileEntry): boolean =>
+    madeBy === undefined || status === 'skipped' || there.has(path);
+  const known = within(state, 'edits', { files: state.edits.files.filter(isFile) });
+  const told = emit({ ...known, proposal }, now, {
     type: 'proposal_ready',
     proposal: proposal.id,
     file_count: proposal.files.length,

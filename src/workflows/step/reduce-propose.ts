@@ -16,7 +16,7 @@ import {
 } from './state.js';
 import { addUsage, type StepUsage } from '../../shared/usage.js';
 import { emit, onModelDown } from '../frame/log.js';
-import { withFiles } from './transitions.js';
+import { withFiles, withMade } from './transitions.js';
 import { cut, knows } from '../../shared/rules.js';
 
 const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);
@@ -120,7 +120,7 @@ function accept(state: StepState, chunk: Chunk, fits: Omit<Kept, 'result'>, now:
   const taken = accepted === null ? state : within(state, 'edits', { accepted: [...others, accepted] });
   const why = reason === undefined ? {} : { unchanged: cut(state, reason) };
   const done = { status: 'done', failure: null, refusal: null, kept: null, unchanged: null } as const;
-  const next = onEach(taken, chunk, { ...done, ...why });
+  const next = withMade(onEach(taken, chunk, { ...done, ...why }), chunk.attempt, fits.made);
   return isGoing(state, chunk) ? next : emit(next, now, { type: 'edit_chunk_completed', file: chunk.file, ...why });
 }
 
@@ -255,7 +255,7 @@ export function onProposed(before: StepState, { chunk: asked, result }: Proposed
   switch (result.outcome) {
     case 'edited':
     case 'unchanged': {
-      const fits = { accepted: result.accepted, heads: chunk.heads, reason: result.reason };
+      const fits = { accepted: result.accepted, heads: chunk.heads, reason: result.reason, made: result.made };
       const { repair } = result;
       // The same result a second time is meant.
       if (repair === undefined || repair.result === chunk.attempt.kept?.result || !mayRepair(state, chunk.attempt))

@@ -16,7 +16,7 @@ import { onTried } from './reduce-tests.js';
 import { failChunk, onChunkStarted, onProposed, onUsageCounted, spend, type Proposed } from './reduce-propose.js';
 import { asking, decisionId } from '../frame/decision-state.js';
 import { isPart, type FileEntry, type StepState } from './state.js';
-import { askOf, close, lookFor, progressOf, resolveReview, takePicked, withFiles } from './transitions.js';
+import { askOf, close, lookAgain, lookFor, progressOf, resolveReview, takePicked, withFiles } from './transitions.js';
 import { emit, recordIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
 import { within, type ActivityFailed, type FactOf, type Folds, type FrameFacts } from '../frame/machine.js';
 import { answersTo, cut, knows } from '../../shared/rules.js';
@@ -101,9 +101,11 @@ function onPicked(state: StepState, result: ResultOf<'pickFiles'>, now: number):
     return lookFor(emit(paid, now, { type: 'looking_for', words: result.words }), result.words);
   const { files } = result;
   if (result.outcome === 'nothing_found') return askWhich(paid, 'nothing_found', result.message, files);
+  const made = files.filter(({ isNew }) => isNew === true).map(({ path }) => path);
+  const named = made.length === 0 ? paid : within(paid, 'base', { made });
   const wanted = `the model wants to edit ${count(files.length, 'file')}; --pick asks before any is edited`;
   const why = result.tooMany ?? (state.input.pick === true ? wanted : undefined);
-  return why === undefined ? takePicked(paid, files, now) : askWhich(paid, 'pick', why, files);
+  return why === undefined ? takePicked(named, files, now) : askWhich(named, 'pick', why, files);
 }
 
 const askWhich = (
@@ -117,13 +119,24 @@ const askWhich = (
   return { ...state, ask: { reason, message, files: named, subject: null } };
 };
 
-function onBriefed(state: StepState, { brief, message, usage, down }: ResultOf<'writeBrief'>, now: number): StepState {
+function onBriefed(state: StepState, result: ResultOf<'writeBrief'>, now: number): StepState {
+  const { brief, message, usage, down, newFiles } = result;
   if (down !== undefined) return onModelDown(state, down, 'brief', now);
   const answered = spend({ ...state, ...answeredAgain(state, now) }, usage);
   const paid = within(answered, 'edits', { brief, briefWanted: brief !== null });
-  return message === null
-    ? emit(paid, now, { type: 'brief_ready' })
-    : emit(paid, now, { type: 'warning', message: cut(state, message) });
+  const event =
+    message === null ? { type: 'brief_ready' as const } : { type: 'warning' as const, message: cut(state, message) };
+  const told = emit(paid, now, event);
+  return newFiles === undefined ? told : makeToo(told, newFiles, now);
+}
+/** New files change nothing of the base: what its tests said holds for it with them. */
+function makeToo(state: StepState, files: readonly PickedFile[], now: number): StepState {
+  const paths = files.map(({ path }) => path);
+  const { base, tests } = state;
+  const known = tests.base?.number === base.number ? { base: { ...tests.base, number: base.number + 1 } } : {};
+  const change = { made: [...(base.made ?? []), ...paths], picks: [...(base.picks ?? []), ...files] };
+  const told = emit(within(state, 'tests', known), now, { type: 'files_picked', file_count: files.length, files });
+  return lookAgain(within(told, 'base', change), paths);
 }
 
 const onApprovedByPolicy = (state: StepState, now: number): StepState =>

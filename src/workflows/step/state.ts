@@ -4,7 +4,7 @@ import type { PauseReason } from '../../shared/decisions.js';
 import type { AuditReport } from '../../shared/audit.js';
 import type { Bucket, Format } from '../../shared/formats.js';
 import type { Limits } from '../../shared/limits.js';
-import type { PickedFile } from '../../shared/pick.js';
+import type { MadeFiles, PickedFile } from '../../shared/pick.js';
 import type { Problem } from '../../shared/problems.js';
 import type {
   Application,
@@ -62,6 +62,7 @@ export interface Kept {
   readonly result: string;
   /** Of an answer that changes nothing: why. */
   readonly reason?: string | undefined;
+  readonly made?: MadeFiles | undefined;
 }
 /** What a chunk still has to go through; the whole step's call has one too. */
 export interface CallProgress {
@@ -108,6 +109,8 @@ export interface FileEntry extends CallProgress {
   readonly deletes: boolean;
   readonly bucket: Bucket;
   readonly lines: number;
+  /** The answer for this file made it: it is asked for with that one, and never by itself. Absent: it has calls of its own. */
+  readonly madeBy?: string;
   /** Answers about it so far, for people; absent: none. */
   readonly answered?: number;
   /** It was done with on this base and is asked for again; absent: it was not. */
@@ -130,6 +133,8 @@ interface Base {
   readonly picked: Paths | null;
   /** They, and why; absent: nothing was picked. */
   readonly picks?: readonly PickedFile[];
+  /** New files that a model named; absent: none. */
+  readonly made?: Paths;
   /** What is looked for beside the task's words; absent: nothing was asked for. */
   readonly lookFor?: Paths;
   readonly ready: ReadyPreflight | null;

@@ -1,8 +1,8 @@
 /** Steps that several facts and decisions share: telling, changing files, asking again, ending. Pure. */
 import { within } from '../frame/machine.js';
 import type { PauseReason } from '../../shared/decisions.js';
-import type { PickedFile } from '../../shared/pick.js';
 import type { Progress } from '../../shared/events.js';
+import type { MadeFiles, PickedFile } from '../../shared/pick.js';
 import { appliedPaths, pathsToApply, wantsAudit, wantsCommit, wantsVerify } from './effects.js';
 import type { Problem } from '../../shared/problems.js';
 import { hostOfQueue } from '../../shared/names.js';
@@ -63,7 +63,30 @@ export const askAgain = (file: FileEntry, change: Partial<CallProgress> = {}): F
   selected: null,
   region: file.region === null ? null : { ...file.region, index: 0, work: null },
   ...change,
+  ...(file.madeBy === undefined ? {} : { status: 'done' }),
 });
+
+/** What an answer makes beside the files that it was asked for is reviewed as they are. */
+export function withMade(state: StepState, attempt: CallProgress, made: MadeFiles | undefined): StepState {
+  if (made === undefined) return state;
+  const { paths, by: madeBy } = made;
+  const known = state.edits.files.map((file) => (paths.includes(file.path) ? { ...file, madeBy } : file));
+  const fresh = paths.filter((path) => !known.some((file) => file.path === path));
+  const entries = fresh.map((path): FileEntry => ({
+    ...attempt,
+    ...{ ...FRESH, status: 'done', refusal: null, unchanged: null, region: null, linesAsked: null },
+    ...{ path, isNew: true, deletes: false, bucket: 'A', lines: 0, madeBy },
+    ...{ manual: false, unreviewed: false, verdict: null, selected: null },
+  }));
+  return within(state, 'edits', { files: [...known, ...entries] });
+}
+
+/** With the files whose answers made them. */
+export const withMakers = ({ edits: { files } }: StepState, paths: readonly string[]): readonly string[] => {
+  const made = files.filter(({ path }) => paths.includes(path)).map(({ madeBy }) => madeBy);
+  const makers = files.filter(({ path, status }) => made.includes(path) && status !== 'skipped');
+  return [...new Set([...paths, ...makers.map(({ path }) => path)])];
+};
 
 export const close = (state: StepState, now: number, outcome: StepOutcome, problem: Problem | null = null): StepState =>
   emit({ ...state, stage: { at: 'closed', outcome, problem }, decision: null, ask: null }, now, {
@@ -105,9 +128,12 @@ export const lookAgain = (state: StepState, only: readonly string[] | null): Ste
   stage: { at: 'preflight', only },
 });
 
+/** Those of new files that were named and are not picked stay unmade. */
 export const takePicked = (state: StepState, files: readonly PickedFile[], now: number): StepState => {
   const told = emit(state, now, { type: 'files_picked', file_count: files.length, files });
-  return lookAgain(within(told, 'base', { picked: files.map(({ path }) => path), picks: files }), null);
+  const picked = files.map(({ path }) => path);
+  const made = state.base.made?.filter((path) => picked.includes(path));
+  return lookAgain(within(told, 'base', { picked, picks: files, ...(made === undefined ? {} : { made }) }), null);
 };
 /** The model picks anew, from what these words lead to. */
 export const lookFor = (state: StepState, words: readonly string[]): StepState =>
@@ -158,7 +184,7 @@ export const regenerable = (state: StepState): readonly string[] => {
 
 /** Every file that the model changed is asked for again from its original; what a person changed stays theirs. */
 export const regenerateAll = (state: StepState, change: Partial<CallProgress>): StepState => ({
-  ...withFiles(state, regenerable(state), (file) => askAgain(file, change)),
+  ...withFiles(state, withMakers(state, regenerable(state)), (file) => askAgain(file, change)),
   stage: { at: 'propose' },
   proposal: null,
 });

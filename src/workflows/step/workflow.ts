@@ -62,6 +62,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           picked: base.picked,
           ...(input.pick === undefined ? {} : { pick: input.pick }),
           ...(base.lookFor?.length ? { lookFor: base.lookFor } : {}),
+          ...(base.made === undefined ? {} : { made: base.made }),
           only: stage.at === 'preflight' ? stage.only : null,
           ...(input.given === undefined || base.ready !== null ? {} : { given: true as const }),
         },

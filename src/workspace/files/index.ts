@@ -1,7 +1,14 @@
-/** Which files a workspace has; ignored ones are none of them. */
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+/** Which files a workspace has; ignored ones are none of them. Which files a model may add. */
+import { lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
+import { whyProtected, type ProjectConfig } from '../../documents/job/index.js';
+import type { CheckedPath } from '../../edits/index.js';
+import { lookUp } from '../../edits/internal.js';
+import { foldedName } from '../../shared/text.js';
+import { orNull } from '../../system/durable.js';
+import { foreignPaths } from '../git/entries.js';
+import { inspectTarget, NOT_THERE, namesAround } from './targets.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { fieldsOf, git, NO_WORK_TREE, prefixOf, valueOf } from '../git/git.js';
 
@@ -55,6 +62,21 @@ function ignoredBy(rules: readonly Rules[], path: string): boolean {
 }
 
 const leadsToFile = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isFile() ?? false;
+
+/** Why a file of this path would be none of those listed; null: it would be. */
+async function whyIgnored(root: string, path: string): Promise<string | null> {
+  const call = { cwd: root, reading: true, noLiteral: true, accept: [0, 1] };
+  const asked = await git(['check-ignore', '-q', '--', `./${path}`], call);
+  if (asked.ok) return asked.value.code === 0 ? 'git ignores it' : null;
+  if (!NO_WORK_TREE.test(asked.problem.message)) return asked.problem.message;
+  let [above, rules]: [string, readonly Rules[]] = ['', []];
+  for (const part of path.match(/[^/]+\/?/g) ?? []) {
+    rules = await withRulesOf(root, above, rules);
+    above += part;
+    if (SKIPPED.has(part.replace('/', '')) || ignoredBy(rules, above)) return 'a .gitignore ignores it';
+  }
+  return null;
+}
 
 export { dirtyPaths, foreignPaths } from '../git/entries.js';
 export { eolForNewFile } from './line-ends.js';
@@ -130,4 +152,51 @@ export function looksSecret(path: string): boolean {
   const name = lower.slice(lower.lastIndexOf('/') + 1);
   if (name.endsWith('.pub') || EXAMPLE.test(name)) return false;
   return NAMES.some((pattern) => pattern.test(name)) || FOLDERS.some((pattern) => pattern.test(lower));
+}
+
+type Allowed = Pick<ProjectConfig, 'create' | 'protected'>;
+/**
+ * New files that a model names or makes: hostile paths, checked here alone, whichever call they come from. By the name, and by the files
+ * that are known to be there: the path in normal form, or why no model may make it.
+ */
+export const newFileCheck = ({ create, protected: patterns }: Allowed, there: readonly string[]) => {
+  const known = new Set(there.map(foldedName));
+  const protection = whyProtected(patterns);
+  const globs = ignore().add(create instanceof Array ? [...create] : create === true ? ['*'] : []);
+  return (named: string): CheckedPath => {
+    const found = lookUp(named, { files: new Map(), options: { requireMarker: false, mayCreateUnder: [''] } });
+    if (!found.ok) return { ok: false, why: found.reason.message };
+    const why =
+      (known.has(foldedName(found.path)) && 'a file of this name exists') ||
+      (!globs.ignores(found.path) && '`create` does not allow it') ||
+      (looksSecret(found.path) && 'its name is that of a file with keys or passwords') ||
+      protection(found.path);
+    return typeof why === 'string' ? { ok: false, why } : { ok: true, path: found.path };
+  };
+};
+
+/** The same, and what is on the disk: of these paths those that no model may make, and why. */
+export const newFilesRefused = async (root: string, paths: readonly string[], config: Allowed) => {
+  const check = newFileCheck(config, []);
+  const refused = new Map<string, string>();
+  for (const path of paths) {
+    const checked = check(path);
+    const why = checked.ok ? await onDisk(root, path) : checked.why;
+    if (why !== null) refused.set(path, why);
+  }
+  return refused;
+};
+
+async function onDisk(root: string, path: string): Promise<string | null> {
+  const found = await inspectTarget(root, path, null);
+  if (found.ok) return 'a file of this name exists';
+  const { code, message } = found.problem;
+  if (code !== 'target_missing' || !message.endsWith(NOT_THERE)) return message;
+  const real = await realpath(root);
+  for (let folder = dirname(join(real, path)); folder !== real; folder = dirname(folder))
+    if ((await orNull(lstat(folder)))?.isSymbolicLink() === true) return 'its folder is a symbolic link';
+  const [other] = await namesAround(root, [path]);
+  if (other !== undefined) return `${other} exists, which differs in letter case alone`;
+  if ((await foreignPaths(root, [path])).length > 0) return 'it belongs to another repository';
+  return whyIgnored(root, path);
 }

@@ -9,6 +9,7 @@ import { errnoOf } from '../../system/sys.js';
 import type { Result } from '../ports.js';
 import { foldedName } from '../../shared/text.js';
 
+export const NOT_THERE = 'file not found';
 const HINT_CHARS = 4_096; // bound: A code span longer than this names no file.
 
 export interface TargetFacts {
@@ -92,7 +93,7 @@ async function whyMissing(
       return no('target_outside', `${dir} points to ${real}, outside ${realRoot}`);
     if (!(await stat(real)).isDirectory())
       return no('target_missing', `${relative(realRoot, real)} is a file, not a directory`);
-    return no('target_missing', 'file not found');
+    return no('target_missing', NOT_THERE);
   }
 }
 

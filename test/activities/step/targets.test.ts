@@ -5,7 +5,9 @@ import { basename, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
-import { chooseTargets } from '../../../src/activities/step/targets.js';
+import { chooseTargets, judge } from '../../../src/activities/step/targets.js';
+import { applyAnswer, type ApplyAnswerInput } from '../../../src/edits/index.js';
+import { FORMATS, type Format } from '../../../src/shared/formats.js';
 import { parseJob } from '../../../src/documents/job/job.js';
 import { LIMITS, type Limits } from '../../../src/shared/limits.js';
 import { ProblemError, type Problem } from '../../../src/shared/problems.js';
@@ -26,10 +28,24 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const limits = Object.fromEntries(
   Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),
 ) as unknown as Limits;
-const choose = (frontMatter: string, commits = true, picked: readonly string[] | null = null) => {
+const choose = (
+  frontMatter: string,
+  commits = true,
+  picked: readonly string[] | null = null,
+  made: readonly string[] = [],
+) => {
   const job = parseJob(`---\n${frontMatter}\n---\n# Do it\n`, 'job.md');
   if (!job.ok) throw new Error(job.problems[0]?.message);
-  const question = { workspace: repo.dir, job: job.value, jobPath: 'job.md', picked, limits, commits };
+  const question = {
+    workspace: repo.dir,
+    job: job.value,
+    jobPath: 'job.md',
+    picked,
+    limits,
+    commits,
+    made,
+    mayCreate: false,
+  };
   return chooseTargets({ ...question, mustBeClean: commits, mustPick: false });
 };
 const refused = async (frontMatter: string, picked: readonly string[] | null = null): Promise<Problem> => {
@@ -81,4 +97,65 @@ test('a target of a repository that only lies inside, unknown to git, is refused
   await inner.write('c.txt', 'c\n');
   await inner.commitAll();
   expect(await refused(`target_files: [${basename(inner.dir)}/c.txt]`)).toMatchObject({ code: 'target_submodule' });
+});
+
+describe('an answer that makes a file which was not offered', () => {
+  const nonce = '0123456789abcdef0123';
+  const OLD = 'one\n';
+  const blobs = { get: () => Promise.resolve(new TextEncoder().encode('src/a.js\nsrc/there.js')) };
+  const edits = { run: (_: string, input: ApplyAnswerInput) => Promise.resolve(applyAnswer(input)) };
+  const judged = (format: Format, answer: string, create: unknown = true) => {
+    const snapshot = { config: { create, protected: [] }, names: 'sha256:x', targets: [{ path: 'src/a.js' }], limits };
+    const files = new Map([['src/a.js', { bytes: new TextEncoder().encode(OLD) }]]);
+    const input: ApplyAnswerInput = { format, answer, files, options: { nonce, requireMarker: true } };
+    return judge({ blobs, edits } as never, snapshot as never, input, new AbortController().signal);
+  };
+  const end = (files: number, edited: number) => `EMEND-COMPLETE ${nonce} ${files} ${edited}\n`;
+  const whole = (...paths: string[]) =>
+    paths.map((path) => `FILE ${path} ${nonce}\ntwo\nEND FILE ${nonce}\n`).join('') + end(paths.length, paths.length);
+  const edit = `FILE: src/a.js\nFIND:\none\nREPLACE:\ntwo\nEND ${nonce}\n`;
+  const ANSWERS: Readonly<Record<Format, string>> = {
+    'whole-file': whole('src/a.js', 'src/new.js'),
+    'search-replace': `${edit}FILE: src/new.js\nFIND:\nREPLACE:\ntwo\nEND ${nonce}\n${end(2, 2)}`,
+    'unified-diff': `--- a/src/a.js\n+++ b/src/a.js\n@@ -1 +1 @@\n-one\n+two\n--- /dev/null\n+++ b/src/new.js\n@@ -0,0 +1 @@\n+two\n${end(2, 2)}`,
+    'structured-edit': JSON.stringify({
+      summary: 'x',
+      operations: [
+        { type: 'append', file_path: 'src/a.js', content: 'two\n' },
+        { type: 'append', file_path: 'src/new.js', content: 'two\n' },
+      ],
+      complete: true,
+      nonce,
+    }),
+  };
+
+  test.each(FORMATS)('%s: it is taken where `create` allows it, else refused as ever', async (format) => {
+    const outcome = await judged(format, ANSWERS[format]);
+    if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
+    expect([...outcome.files.keys()].sort()).toEqual(['src/a.js', 'src/new.js']);
+    expect(new TextDecoder().decode((outcome.files.get('src/new.js') as { bytes: Uint8Array }).bytes)).toBe('two\n');
+    for (const create of [false, null, ['docs/**']])
+      expect(await judged(format, ANSWERS[format], create)).toMatchObject({
+        outcome: 'refused',
+        reasons: [{ code: 'unknown_file', path: 'src/new.js' }],
+      });
+  });
+
+  test.each([
+    ['a file that is there', whole('src/a.js', 'src/there.js'), 'file_not_offered'],
+    ['one whose name differs in letter case alone', whole('src/a.js', 'src/There.js'), 'unknown_file'],
+    ['a path that leaves the workspace', whole('src/a.js', '../x.js'), 'bad_path'],
+    ['the offered file under another path', whole('lib/a.js'), 'unknown_file'],
+    ['more than may be picked', whole(...Array.from({ length: 11 }, (_, i) => `src/n${i}.js`)), 'unknown_file'],
+  ])('%s is refused', async (_, answer, code) => {
+    expect(await judged('whole-file', answer)).toMatchObject({
+      outcome: 'refused',
+      reasons: expect.arrayContaining([expect.objectContaining({ code })]),
+    });
+  });
+
+  test('a file is not moved by it', async () => {
+    const move = `diff --git a/src/a.js b/src/b.js\nsimilarity index 100%\nrename from src/a.js\nrename to src/b.js\n${end(1, 0)}`;
+    expect((await judged('unified-diff', move)).outcome).not.toBe('edited');
+  });
 });

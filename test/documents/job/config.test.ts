@@ -29,6 +29,7 @@ describe('emend.yaml', () => {
       sign: null,
       approval: 'ask',
       baseline: 'ask',
+      create: null,
       verify: null,
       approvers: null,
       evidenceKey: null,

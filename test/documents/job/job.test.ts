@@ -92,6 +92,7 @@ describe('good job files', () => {
     expect(rest).toEqual({
       v: 1,
       baseline: null,
+      create: null,
       verify: null,
       path: 'jobs/a.md',
       title: 'Add the flag',

@@ -29,6 +29,9 @@ const proposal = (files: readonly ProposalFileSummary[], more: Partial<ProposalS
 });
 const finding = { guard: 'syntax', severity: 'ask', path: 'src/a.ts', message: 'broken' } as const;
 const A = file('src/a.ts');
+const TEA = proposal([file('src/tea.ts', { change: 'create' })], {
+  mustAsk: ['new file src/tea.ts: a model chose to make it'],
+});
 const GUARDED = 'protected path src/a.ts: builds run it';
 
 describe('what a policy lets through', () => {
@@ -84,6 +87,19 @@ describe('what a policy lets through', () => {
       'protected_paths: ["src/**"]',
       proposal([A], { mustAsk: [GUARDED, '1 more reason'] }),
       ['1 more reason'],
+    ],
+    [
+      'a new file that a model chose',
+      'changes: [edit, create]',
+      TEA,
+      ['new file src/tea.ts: a model chose to make it'],
+    ],
+    ['one that `create` lets pass', 'create: ["src/*.ts"]', TEA, []],
+    [
+      'another one than it lets pass',
+      'create: ["src/a.ts"]',
+      TEA,
+      ['src/tea.ts: create is not in changes', 'new file src/tea.ts: a model chose to make it'],
     ],
     // Whatever else a step insists on showing is shown, also what this version does not know.
     [

@@ -261,3 +261,14 @@ test('a job that asks what is left undone is told where to say it', () => {
   expect(system(`1. Write it\n\n${UNFINISHED_ASKED}`)).toContain('Nothing before the answer but the `NOT DONE` lines');
   expect(system('1. Write it')).toContain('Nothing before the answer, nothing after it.');
 });
+
+test.each(FORMATS)('%s: where files may be created nothing forbids it, and the rest is as it was', (format) => {
+  const text = (changes: Partial<EditPromptInput>) =>
+    allText(buildEditRequest(full({ format, ...changes })).request(NONCE));
+  const [plain, created] = [text({}), text({ create: ['docs/**'] })];
+  const may =
+    /Where the task needs a file that does not exist yet, create it[^\n]*docs\/\*\*\. Change no other file that is not listed\./;
+  expect(created).not.toContain('Do not create');
+  expect(created.replace(may, 'Do not create files that are not listed as files to edit.')).toBe(plain);
+  expect(text({ create: false })).toBe(plain);
+});

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { buildPickRequest, candidateList, pickSchema } from '../../../src/model/prompts/pick.js';
+import type { CheckedPath } from '../../../src/edits/index.js';
 import { allText, lastNonceWord, NONCE } from './support.js';
 
 const candidates = [
@@ -11,6 +12,7 @@ const common = {
   instructions: 'Add a flag to the parser',
   rules: [{ path: 'AGENTS.md', content: 'RULE' }],
   list: candidateList(candidates, 12).text,
+  create: false,
 };
 
 describe('the request for a pick', () => {
@@ -31,6 +33,14 @@ describe('the request for a pick', () => {
     expect(text).not.toContain('"look_for"');
   });
 
+  test('new files are spoken of where they may be made alone, with the patterns', () => {
+    const text = (create: boolean | string[]) =>
+      allText(buildPickRequest({ ...common, lookedFor: null, create }).request(NONCE));
+    expect(text(false)).not.toContain('new_files');
+    expect(text(true)).toContain('"new_files"');
+    expect(text(['docs/**'])).toContain('patterns: docs/**.');
+  });
+
   test('a list ends at 4,000 tokens, the best first, and says how many files are left out', () => {
     const many = Array.from({ length: 500 }, (_, i) => ({
       ...{ path: `src/file-${i}.ts`, reasons: ['uses flag'.repeat(100)] },
@@ -45,7 +55,9 @@ describe('the request for a pick', () => {
 });
 
 describe('the answer', () => {
-  const schema = pickSchema(['src/a.ts', 'src/b.ts', 'src/c.ts']);
+  const isTea = (path: string) =>
+    (path.endsWith('tea.ts') ? { ok: true, path } : { ok: false, why: '' }) as CheckedPath;
+  const schema = pickSchema(['src/a.ts', 'src/b.ts', 'src/c.ts'], isTea);
   const said = (...paths: string[]) => ({ files: paths.map((path) => ({ path, why: 'it' })) });
   test.each([
     ['in its order', said('src/b.ts', 'src/a.ts'), said('src/b.ts', 'src/a.ts')],
@@ -55,6 +67,21 @@ describe('the answer', () => {
     ['words to look for', { look_for: ['parse', 'x'] }, { words: ['parse', 'x'] }],
     ['words beside no file', { look_for: ['parse'], files: [] }, { words: ['parse'] }],
     ['files win over words', { look_for: ['parse'], ...said('src/a.ts') }, said('src/a.ts')],
+    [
+      'new files, of which some may be made',
+      { ...said('src/a.ts'), new_files: said('../x', 'tea.ts', 'src/a.ts').files },
+      {
+        files: [
+          { path: 'src/a.ts', why: 'it' },
+          { path: 'tea.ts', why: 'new file: it', isNew: true },
+        ],
+      },
+    ],
+    [
+      'a new file alone',
+      { files: [], new_files: said('tea.ts').files },
+      { files: [{ path: 'tea.ts', why: 'new file: it', isNew: true }] },
+    ],
     ['no reason', { files: [{ path: 'src/a.ts', why: 7 }] }, { files: [{ path: 'src/a.ts', why: '' }] }],
   ])('%s', (_, given, expected) => {
     expect(schema.parse(given)).toEqual(expected);
@@ -64,6 +91,8 @@ describe('the answer', () => {
     ['paths alone', { files: ['src/a.ts'] }],
     ['numbers', { files: [{ path: 1 }] }],
     ['only unlisted files', said('/etc/passwd')],
+    ['a new file among those of the list', said('tea.ts')],
+    ['only new files that may not be made', { files: [], new_files: said('/etc/passwd').files }],
     ['no words', { look_for: [] }],
   ])('%s cannot be used', (_, given) => {
     expect(schema.safeParse(given).success).toBe(false);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { buildBriefRequest, readBrief } from '../../../src/model/prompts/before-edit.js';
+import { buildBriefRequest, newFilesIn, readBrief } from '../../../src/model/prompts/before-edit.js';
 import type { PlainAnswer } from '../../../src/model/prompts/blocks.js';
 import { allText, blocksOf, lastNonceWord, NONCE, textOf } from './support.js';
 
@@ -66,5 +66,46 @@ describe('readBrief', () => {
   });
   test('a marker is not asked for where the project says so', () => {
     expect(readBrief(answer('x', { requireMarker: false }))).toEqual({ outcome: 'complete', body: 'x' });
+  });
+});
+
+describe('new files of a brief', () => {
+  test('they are asked for where they may be made, and nothing else changes', () => {
+    const text = (create?: boolean | string[]) =>
+      allText(buildBriefRequest({ ...common, files: [], ...(create === undefined ? {} : { create }) }).request(NONCE));
+    expect(text(false)).toBe(text());
+    expect(text()).toContain('paths of new files that the task wants beyond those listed, or "none".');
+    expect(text(['docs/$&/**'])).toContain('with its path in backquotes');
+    expect(text(['docs/$&/**'])).toContain('patterns: docs/$&/**.');
+  });
+
+  test.each([
+    [
+      'as it is asked for',
+      '- **New files**:\n  - `src/a.ts`: holds it\n  - `b.ts`\n- **Else**: `c.ts`',
+      'src/a.ts b.ts',
+    ],
+    ['beside the words', '- **New files**: `src/a.ts`', 'src/a.ts'],
+    ['bare', '**New files:**\n\n- src/a.ts - holds it\n* b.ts (why)\n1. c/Makefile', 'src/a.ts b.ts c/Makefile'],
+    ['under a heading', '## New files\n\n- `a.ts`\n\n## Files\n\n- `b.ts`', 'a.ts'],
+    ['none', '- **New files**: none', ''],
+    ['none in words', '- **New files**: none. Nothing is needed.', ''],
+    ['several in one line', '- **New files**: `a.ts`, `b.ts`\n- `c.ts` and `d.ts`', ''],
+    ['in prose', '**New files**\nThe file `a.ts` is made.', ''],
+    ['a word alone', '- **New files**\n- parser\n- `a b.ts`', ''],
+    ['elsewhere', '- **Files**: `a.ts`\n- no new files: `b.ts`', ''],
+    ['no heading', '- `a.ts`', ''],
+    ['nothing', '', ''],
+  ])('%s', (_, text, expected) => {
+    const found = newFilesIn(text);
+    expect(found.map(({ path }) => path).join(' ')).toBe(expected);
+    expect(found.every(({ isNew, why }) => isNew === true && why.startsWith('new file: '))).toBe(true);
+  });
+
+  test('a hostile one is read in no time', () => {
+    const begun = performance.now();
+    for (const text of ['\n- '.repeat(50_000), `- **New files**${'\n- `'.repeat(50_000)}`, '**'.repeat(100_000)])
+      expect(newFilesIn(text)).toEqual([]);
+    expect(performance.now() - begun).toBeLessThan(2000);
   });
 });

@@ -11,6 +11,8 @@ import {
   inspectTarget,
   listWorkspaceFiles,
   looksSecret,
+  newFileCheck,
+  newFilesRefused,
 } from '../../../src/workspace/files/index.js';
 import { isolateGit, Repo } from '../git-fixture.js';
 
@@ -315,5 +317,78 @@ describe('eolForNewFile', () => {
     expect(await eolForNewFile(plain, 'a/x.md', [])).toBe('\n');
     expect(await eolForNewFile(plain, 'a/x.txt', [])).toBe('\r\n');
     expect(await eolForNewFile(plain, 'b/x.txt', [])).toBe('\n');
+  });
+});
+
+describe('a new file that a model names', () => {
+  const anywhere = { create: true, protected: ['# it is listed', 'package.json'] } as const;
+
+  test.each([
+    ['../x', /leaves its folder/],
+    ['/etc/passwd', /absolute/],
+    ['~/x', /starts with/],
+    ['a\\b', /backslash/],
+    ['src/', /names a folder/],
+    ['a\nb', /control character/],
+    ['.git/hooks/pre-commit', /`\.git` folder/],
+    ['src/.GIT/config', /`\.git` folder/],
+    ['.g\u200cit/x', /`\.git` folder/],
+    ['src/NUL.txt', /device name/],
+    ['src/a\u202ets.exe', /another name/],
+    ['src/A.JS', /exists/],
+    ['package.json', /listed/],
+    ['.env', /keys or passwords/],
+  ])('%j is refused by its name', (path, why) => {
+    expect(newFileCheck(anywhere, ['src/a.js'])(path)).toEqual({ ok: false, why: expect.stringMatching(why) });
+  });
+
+  test.each([
+    [true, 'src/new.js', true],
+    [['docs/**', '!docs/x.md'], 'docs/a/b.md', true],
+    [['docs/**', '!docs/x.md'], 'docs/x.md', false],
+    [['docs/**'], 'src/docs.js', false],
+    [false, 'src/new.js', false],
+    [null, 'src/new.js', false],
+  ])('with `create: %j` %s may be made: %s', (create, path, ok) => {
+    expect(newFileCheck({ create, protected: [] }, [])(`./${path}`).ok).toBe(ok);
+  });
+
+  test.each(['git', 'plain'])('%s: on the disk nothing is in its way, and no rule ignores it', async (how) => {
+    const dir = how === 'git' ? repo.dir : plain;
+    const put = (path: string, content: string) => (how === 'git' ? repo.write(path, content) : write(path, content));
+    await put('.gitignore', 'build/\n*.log\n!keep.log\n');
+    await put('src/.gitignore', '/here.js\n');
+    await put('src/a.js', '');
+    await put('src/kept.log', 'tracked by nobody\n');
+    await symlink(tmpdir(), join(dir, 'out'));
+    await symlink('src', join(dir, 'in'));
+    await symlink('nowhere', join(dir, 'broken.js'));
+    const made = ['src/b.js', '*.txt', 'src/deep/er/here.js', 'keep.log'];
+    const unmade = {
+      'src/a.js': /exists/,
+      'src/A.js': /letter case alone/,
+      'Src/b.js': /letter case alone/,
+      src: /directory/,
+      'src/a.js/b.js': /not a directory/,
+      'build/out.js': /ignores it/,
+      'x.log': /ignores it/,
+      'src/here.js': /ignores it/,
+      'out/x.js': /outside/,
+      'in/b.js': /symbolic link/,
+      'broken.js': /broken symbolic link/,
+      'package.json': /listed/,
+    };
+    const refused = await newFilesRefused(dir, [...made, ...Object.keys(unmade)], anywhere);
+    expect(Object.fromEntries(refused)).toEqual(
+      Object.fromEntries(Object.entries(unmade).map(([path, why]) => [path, expect.stringMatching(why)])),
+    );
+  });
+
+  test('it is not made in a repository below the workspace', async () => {
+    await repo.write('lib/a.js', '');
+    execFileSync('git', ['init', '-q'], { cwd: join(repo.dir, 'lib') });
+    expect([...(await newFilesRefused(repo.dir, ['lib/b.js'], anywhere)).values()]).toEqual([
+      'it belongs to another repository',
+    ]);
   });
 });
