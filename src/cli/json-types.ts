@@ -11,7 +11,7 @@ import type { EndedWorktree } from '../client/ended/runs.js';
 import type { Removed, Unused } from '../client/gc/index.js';
 import type { EndedLock, ReleasedLock, StaleLock } from '../client/ended/locks.js';
 import type { StepKey } from '../shared/ids.js';
-import type { CallTexts, ShownCall } from '../client/runs/calls.js';
+import type { CallTexts, SentContext, ShownCall } from '../client/runs/calls.js';
 import type { RunList } from '../client/runs/list.js';
 import type { PhaseCost, RunStats } from '../client/archive/stats.js';
 import type { ReportFacts } from '../client/archive/report.js';
@@ -121,6 +121,7 @@ export interface JsonOutputs {
   readonly list: RunList & Recovered;
   readonly show: ShownRun;
   readonly 'show --tests': readonly TestRun[];
+  readonly 'show --context': readonly SentContext[];
   /** Null: the run has no proposal. */
   readonly diff: {
     readonly proposal: ProposalSummary;

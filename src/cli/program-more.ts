@@ -199,7 +199,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   list: ['emend list', 'emend list --json'],
   calls: ['emend calls 3f2a', 'emend calls 3f2a 2 --prompt', 'emend calls 3f2a 2 --answer | emend patch -'],
-  show: ['emend show 3f2a', 'emend show 3f2a --json'],
+  show: ['emend show 3f2a', 'emend show 3f2a --context', 'emend show 3f2a --json'],
   diff: ['emend diff 3f2a', 'emend diff 3f2a | git apply --check'],
   review: ['emend review', 'emend review 3f2a'],
   watch: ['emend watch', 'emend watch 3f2a --json'],

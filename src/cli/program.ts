@@ -82,6 +82,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
     .argument('<run>', RUN)
     .description('show the state, files and open decision of a run, and the commands to answer it')
     .option('--tests', 'show the failed tests and the last 200 lines of test output')
+    .option('--context', 'show which files the model was shown beside those to edit, and why')
     .addOption(new Option('--whole', 'with --tests: all test output').implies({ tests: true }))
     .action(runs(async () => (await import('./commands/show.js')).show));
 

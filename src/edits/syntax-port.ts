@@ -25,6 +25,8 @@ export interface SymbolPlace {
   readonly broken: boolean;
   /** Everything before its body, white space folded, behind that of what holds it: two definitions with the same one are doubles. */
   readonly header: string;
+  /** Of `header` what is the definition's own, up to its body. */
+  readonly signature: string;
 }
 
 /** A place that the grammar does not accept. Lines are 0-based, the last included. */

@@ -1,4 +1,6 @@
-/** Files that a step may be about where its job names none, and new files that a model names. */
+/**
+ * Files that a step may be about where its job names none, new files that a model names, and those that a call is told of beside its own.
+ */
 
 /** May a model name files to make? Patterns are gitignore-style: those that match. */
 export type Create = boolean | readonly string[];
@@ -27,3 +29,13 @@ export type Picked =
   | { readonly outcome: 'look_for'; readonly words: readonly string[] }
   /** `files`: those that the task's words lead to first. */
   | { readonly outcome: 'nothing_found'; readonly message: string; readonly files: readonly PickedFile[] };
+
+/** Of a file that is not to be edited the lines that a call is told, by their 0-based numbers. `rank`: the lowest come first. */
+export interface KnownFile extends PickedFile {
+  readonly rank: number;
+  readonly lines: readonly (readonly [at: number, text: string])[];
+}
+/** A file that a request shows beside those to edit; `tokens`: as estimated. */
+export interface ContextFile extends PickedFile {
+  readonly tokens: number;
+}

@@ -153,7 +153,8 @@ class Walk {
     const holder = bodyHolder(node);
     const body = holder.childForFieldName('body') ?? interfaceBody(node);
     const real = kindOf(node, kind, scope.holds === 'class' || scope.holds === 'interface');
-    const header = `${scope.header}${this.#text(extent.first, body ?? extent.last, body === null)} / `;
+    const signature = this.#text(extent.first, body ?? extent.last, body === null);
+    const header = `${scope.header}${signature} / `;
     for (const name of namesOf(node)) {
       if (this.symbols.length >= SYNTAX_SYMBOLS) this.full = true;
       const receiver = receiverOf(node);
@@ -163,6 +164,7 @@ class Walk {
         kind: real,
         ...this.#place(extent, body),
         header: body === null ? `${header}${qualified}` : header,
+        signature,
       });
       if (body !== null && HOLDERS.has(real)) {
         const inner = [scope.qualified, scopeName(node, name)].filter((part) => part !== '').join('.');
@@ -171,7 +173,7 @@ class Walk {
     }
   }
 
-  #place({ first, last, lead }: Extent, body: Node | null): Omit<SymbolPlace, 'qualified' | 'kind' | 'header'> {
+  #place({ first, last, lead }: Extent, body: Node | null) {
     const from = first.startPosition.row;
     const to = endRow(last) + 1;
     const before = (this.#lines[from] ?? '').slice(0, first.startPosition.column);

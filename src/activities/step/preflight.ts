@@ -12,7 +12,7 @@ import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { listWorkspaceFiles, newFilesRefused } from '../../workspace/files/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { findCandidates } from './find.js';
+import { findCandidates, findSignatures } from './find.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { approversOf } from './approvers.js';
 import { estimateEdits, overEstimate, refuseUnpriced, UNNAMED_bytes } from './estimate.js';
@@ -80,6 +80,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
       audit: job.audit ?? config.audit,
       sandbox: job.sandbox ?? config.sandbox,
       create,
+      context: job.context ?? config.context,
     },
     hints: [...config.hints, ...input.hints],
     finalNewline: job.finalNewline,
@@ -163,6 +164,10 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const called = input.given === true ? [] : asking;
   const split = jobs.splitDecision({ mode, complexity: level, formats: called.map((target) => target.format), limits });
   const named = await scriptFiles(root, await siblings());
+  const all = [...kept.filter((target) => !wanted.includes(target.path)), ...targets];
+  const look = { root, files: await siblings(), task: `${job.title}\n${job.instructions}` };
+  const isTold = base.config.context.signatures && called.length > 0;
+  const signatures = isTold ? await findSignatures(ports, look, all, signal) : null;
   const texts = (paths: readonly string[], jobPath: string | null) =>
     snapshots.textRefs({ ports, workspace: root, paths, limits, jobPath, signal });
   const snapshot: snapshots.Snapshot = {
@@ -174,7 +179,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     limits,
     context: await texts(job.contextFiles, input.jobPath),
     rules: await texts(['CLAUDE.md', 'AGENTS.md', ...config.rules], null),
-    targets: [...kept.filter((target) => !wanted.includes(target.path)), ...targets],
+    targets: all,
+    ...(signatures === null ? {} : { signatures: signatures.ref }),
     names: await snapshots.putText(blobs, (await siblings()).join('\n')),
   };
   const tests = await testsOf(ports, input, job, config);
@@ -200,13 +206,14 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     noSandbox === null &&
     typeof (await ports.repository.head(workspace))?.head === 'string';
   const { audit } = snapshot.config;
+  const besides = [...snapshot.context, ...snapshot.rules, ...(signatures === null ? [] : [signatures])];
   const estimate = estimateEdits(
     snapshot.config,
     model,
     called.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
     {
       ...{ ...told, split: split.shouldSplit, small },
-      text_bytes: [...snapshot.context, ...snapshot.rules].reduce((sum, { bytes = 0 }) => sum + bytes, told.text_bytes),
+      text_bytes: besides.reduce((sum, { bytes = 0 }) => sum + bytes, told.text_bytes),
     },
   );
   if (input.snapshotNumber === 1 || input.picked !== null) refuseUnpriced(limits, estimate, input.jobPath);

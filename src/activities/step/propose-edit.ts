@@ -14,6 +14,8 @@ import { acceptedResults, deletedByJob, keepAccepted, removal, shownDeleted } fr
 import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, keyOf, type Answered, type CallWanted } from '../frame/model-call.js';
 import { acceptedDiffs, diffsOf, bytesOf, loadTargets, references, type LoadedTarget } from './prompt-inputs.js';
+import type { Signatures } from './find.js';
+import { getJson } from '../../stores/ports.js';
 import * as regions from './regions.js';
 import { isRepeated, nextFallback, nextFormat, readRefusal, REFUSAL_CHARS, refused, repairOf } from './refusals.js';
 import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
@@ -54,7 +56,8 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
   const build = async () => {
     const built = await buildPrompt(ports, { snapshot, input, targets, wanted, region }, scope.signal);
     // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
-    await ports.records.putIfAbsent(shownKey, { shown: Object.fromEntries(built.seen) });
+    const { seen, files, omitted } = built;
+    await ports.records.putIfAbsent(shownKey, { shown: Object.fromEntries(seen), files, omitted });
     return built;
   };
   const call = await callModel(ports, snapshot, { ...wanted, build }, scope);
@@ -123,6 +126,8 @@ async function buildPrompt(
   const shown = await references(blobs, snapshot);
   const results = await acceptedResults(blobs, input.accepted, ACCEPTED_SHOWN_RESULTS);
   const paths = targets.map((target) => target.path);
+  const known = snapshot.signatures;
+  const around = known === undefined ? {} : await getJson<Signatures>(blobs, known, 'signatures');
   const { outputBudget_tokens, thinking } = wanted;
   const most_tokens = outputBudget_tokens + (thinking?.tokens ?? 0);
   const listed = {
@@ -132,6 +137,7 @@ async function buildPrompt(
     outputBudget_tokens,
     inputBudget_tokens: jobs.inputBudget(snapshot.limits, jobs.modelEntry(snapshot.config, wanted.model), most_tokens),
     files: targets.map(bytesOf),
+    signatures: paths.flatMap((path) => around[path] ?? []),
     brief: input.brief === null ? null : await getText(blobs, input.brief),
     accepted: [
       // What the files held that go, also where their turn has not come yet: what they defined may have to move.

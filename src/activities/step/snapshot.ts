@@ -53,6 +53,8 @@ export interface Snapshot {
   readonly hints: readonly string[];
   readonly context: readonly TextRef[];
   readonly rules: readonly TextRef[];
+  /** What calls are told of the files round the targets; absent: nothing. */
+  readonly signatures?: BlobRef;
   readonly finalNewline: boolean | null;
   readonly targets: readonly SnapshotTarget[];
   /** What the model may choose from; absent: the files are known. */

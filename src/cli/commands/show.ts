@@ -6,6 +6,7 @@ import { reading } from '../../client/open.js';
 import type { ProposalVersion } from '../../client/archive/run.js';
 import { proposalSince } from '../../client/runs/proposal.js';
 import type { Emend } from '../../client/types.js';
+import { sentContext } from '../../client/runs/calls.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { runDiff, showWithPhases, testRuns, versionsTo } from '../../client/runs/show.js';
 import { EXIT, fail, sentence, type ExitCode } from '../../shared/problems.js';
@@ -18,11 +19,12 @@ import { withEmend } from '../session.js';
 import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
 import { listRuns, type ListedRun } from '../../client/runs/list.js';
 import { createApplyEngine } from '../../workspace/apply/index.js';
-import { staleLockLines, releasedLines, testLines, transactionLines, viewLines } from '../render/run.js';
+import { contextLines, staleLockLines, releasedLines, testLines, transactionLines, viewLines } from '../render/run.js';
 
 export interface ShowFlags extends JsonFlag {
   readonly tests?: true;
   readonly whole?: true;
+  readonly context?: true;
 }
 
 export const show = (io: Io, run: string, options: ShowFlags): Promise<ExitCode> =>
@@ -32,6 +34,13 @@ export const show = (io: Io, run: string, options: ShowFlags): Promise<ExitCode>
       const tests = await testRuns(opened, resolved, options);
       if (options.json === true) printJson(io, 'show --tests', tests);
       else io.out(testLines(tests, shownKey(resolved.stepKey)).join('\n'));
+      return EXIT.done;
+    }
+    if (options.context === true) {
+      const { stepKey } = await reading(opened, (emend) => resolveRun(emend, run));
+      const sent = await sentContext(opened, stepKey);
+      if (options.json === true) printJson(io, 'show --context', sent);
+      else io.out(contextLines(sent, shownKey(stepKey)).join('\n'));
       return EXIT.done;
     }
     const view = await reading(opened, async (emend) => showWithPhases(emend, await resolveRun(emend, run)));

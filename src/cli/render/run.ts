@@ -5,6 +5,7 @@ import type { EndedWorktree } from '../../client/ended/runs.js';
 import { auditText } from '../../shared/audit.js';
 import { cell, count, plain, line, table } from './text.js';
 import type { PlanProgress } from '../../shared/plan.js';
+import type { SentContext } from '../../client/runs/calls.js';
 import type { PhaseWaiting, ShownRun, TestRun } from '../../client/runs/show.js';
 import type { RecoveredTransaction } from '../../workspace/ports.js';
 import { attemptsText, formatText, sizeText, soFarText, testsText } from '../../shared/event-text.js';
@@ -171,6 +172,17 @@ export const testLines = (runs: readonly TestRun[], shown: string): readonly str
           : [`  the first ${count(run.leftOut, 'line')} are left out: emend show ${shown} --tests --whole`]),
         plain(run.text ?? '  its output is not available'),
       ]);
+
+/** What each call showed beside the files to edit, a line a file. */
+export const contextLines = (calls: readonly SentContext[], shown: string): readonly string[] => {
+  const rows = calls.flatMap(({ n, files, omitted }) => [
+    ...(files ?? []).map(({ path, why, tokens }) => [`${n}`, plain(path), plain(why), `${tokens}`]),
+    ...(files === null ? [[`${n}`, '', 'not recorded: an older Emend made this call']] : []),
+    ...(omitted.length === 0 ? [] : [[`${n}`, '', `${count(omitted.length, 'file')} did not fit`]]),
+  ]);
+  if (rows.length === 0) return [`${shown}  no call showed anything beside the files to edit`];
+  return table([['call', 'file', 'why', 'tokens'], ...rows]);
+};
 
 // Workspaces that ended runs held or still hold. Pure.
 

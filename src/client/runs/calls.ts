@@ -1,8 +1,10 @@
 /** The model calls of a run, from the call journal of this machine's store: no server and no worker is needed. */
 import { callsOfStep, type CallTexts, type ShownCall } from '../../model/journal/calls.js';
+import type { ContextFile } from '../../shared/pick.js';
 import { count } from '../../shared/text.js';
 import { fail } from '../../shared/problems.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
+import { createRecordStore } from '../../stores/index.js';
 import { storePaths } from '../../stores/location.js';
 import type { Emend } from '../types.js';
 
@@ -22,4 +24,22 @@ export const readCall = async (
   const [found, key] = [calls[n - 1], shownKey(run)];
   if (found !== undefined) return { ...found.call, ...found.texts };
   return fail('usage', `Run ${key} has ${count(calls.length, 'model call')}, no ${n}.`, `See: emend calls ${key}`);
+};
+
+/** What a call for edits showed beside the files to edit (null: not recorded, an older Emend made it), and what did not fit. */
+export interface SentContext extends Pick<ShownCall, 'n' | 'file'> {
+  readonly files: readonly ContextFile[] | null;
+  readonly omitted: readonly string[];
+}
+
+/** In the order of `listCalls`. Throws ProblemError `disk`. */
+export const sentContext = async ({ store }: Pick<Emend, 'store'>, run: StepKey): Promise<readonly SentContext[]> => {
+  const { calls, records: dir } = storePaths(store);
+  const edits = (await callsOfStep(calls, run)).filter(({ call }) => call.role === 'edit');
+  const sent = edits.map(async ({ callKey, call: { n, file } }) => {
+    const recorded = await createRecordStore({ dir }).get(`shown/${callKey}`);
+    const { files = null, omitted = [] } = (recorded ?? {}) as Partial<SentContext>;
+    return { n, file, files, omitted };
+  });
+  return Promise.all(sent);
 };

@@ -149,6 +149,7 @@ const DEFAULTS = {
     audit: false,
     sandbox: schema.SANDBOX_ON,
     baseline: 'ask',
+    context: { signatures: true },
     verify: null,
     create: null,
   } as const),

@@ -23,6 +23,8 @@ export interface RunSettings {
   /** For a person's commands; `off`: they run on a model's bytes as they are. */
   readonly sandbox: SandboxSettings | 'off';
   readonly baseline: Baseline;
+  /** `signatures`: is each call told of the files that its own use, and that use those? */
+  readonly context: { readonly signatures: boolean };
   /** Null: before approval where that can be done in a prepared worktree, else after apply. */
   readonly verify: 'before_approval' | 'after_apply' | null;
   /** Null: not said; a plan takes that as true, a job file as false. */

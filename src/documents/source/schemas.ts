@@ -207,6 +207,7 @@ export const SHARED = {
   audit,
   sandbox,
   baseline: oneOf(BASELINES),
+  context: z.strictObject({ signatures: flag.default(true) }, { error: 'a map of signatures: true or false' }),
   verify: oneOf(['before_approval', 'after_apply']),
   create,
 };

@@ -68,13 +68,14 @@ export interface CallTexts {
 export const callsOfStep = async (
   dir: string,
   stepKey: string,
-): Promise<readonly { readonly call: ShownCall; readonly texts: CallTexts }[]> =>
-  (await seenAttempts(realSys, dir, stepKey)).map(({ call: { request, key }, recorded }, index) => {
+): Promise<readonly { readonly callKey: string; readonly call: ShownCall; readonly texts: CallTexts }[]> =>
+  (await seenAttempts(realSys, dir, stepKey)).map(({ callKey, call: { request, key }, recorded }, index) => {
     const { record, attempt, state, stream, usage, why } = recorded;
     const { text: answer, stopReason, model } = toAnswer(stream, request.model);
     const joined = (blocks: readonly { readonly text: string }[]): string =>
       blocks.map(({ text }) => text).join('\n\n');
     return {
+      callKey,
       call: {
         ...{ n: index + 1, at: record.at, role: key.role, file: key.file, format: key.format, model, attempt, state },
         ...{ why: state === 'answered' ? stopReason : why, usage },

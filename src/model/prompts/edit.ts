@@ -5,10 +5,10 @@
 import { Buffer } from 'node:buffer';
 import type { LineRange } from '../../edits/index.js';
 import type { Format } from '../../shared/formats.js';
-import type { Create } from '../../shared/pick.js';
 import * as blocks from './blocks.js';
 import { FORMS, type Allowed, type Form, withCreate } from './forms.js';
-import { rulesText, showReferences, type Reference, fileTokens, showFiles, type PromptFile } from './files.js';
+import * as shows from './files.js';
+import type { ContextFile, Create, KnownFile } from '../../shared/pick.js';
 import { estimateTokens } from '../tokens.js';
 
 const REFUSED_ANSWER_BYTES = 48 * 1024; // bound: Of a refused answer, or an edit whose tests failed, the next attempt is shown this much,
@@ -30,12 +30,14 @@ export interface EditPromptInput {
   readonly outputBudget_tokens: number;
   readonly inputBudget_tokens: number;
   /** The files offered to this call: these may be edited, and no other. */
-  readonly files: readonly PromptFile[];
+  readonly files: readonly shows.PromptFile[];
   readonly instructions: string;
   /** CLAUDE.md, AGENTS.md and what `rules:` names; always shown whole. */
-  readonly rules: readonly Reference[];
+  readonly rules: readonly shows.Reference[];
   readonly hints: readonly string[];
-  readonly context: readonly Reference[];
+  readonly context: readonly shows.Reference[];
+  /** Of files round those to edit. */
+  readonly signatures?: readonly KnownFile[];
   readonly brief: string | null;
   /** Diffs of other files accepted so far in this step, oldest first. */
   readonly accepted: readonly { readonly path: string; readonly diff: string }[];
@@ -83,8 +85,9 @@ export const NOTHING_ELSE = {
 interface Showed {
   /** Ranges shown of files that are not shown whole, for `OfferedFile.seen`. */
   readonly seen: ReadonlyMap<string, readonly LineRange[]>;
-  /** Context files left out because they do not fit the input budget. */
-  readonly omittedContext: readonly string[];
+  /** What is shown beside the files to edit, and the paths of what does not fit. */
+  readonly files: readonly ContextFile[];
+  readonly omitted: readonly string[];
 }
 export interface EditRequest extends blocks.BuiltRequest, Showed {}
 /** The same without its last block, as plain data. */
@@ -94,6 +97,8 @@ export interface EditPrompt extends Showed {
 
 /** Of what rules and task leave of the input budget, this part is the files' before context files get any. */
 const FILES_SHARE = 0.6;
+
+const SIGNATURES = 'Beside the files to edit (for reference, not to be edited)';
 
 export const buildEditRequest = (input: EditPromptInput): EditRequest =>
   closeEditPrompt(
@@ -116,22 +121,24 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
     notDone: input.instructions.includes(UNFINISHED_ASKED),
   };
   const system = withCreate(systemText(form, allowed), input.create ?? false);
-  const rules = rulesText(input.rules, input.hints);
+  const rules = shows.rulesText(input.rules, input.hints);
   const task = taskText(input);
   const paths = input.files.map((file) => file.path);
 
   const fixed = [system, rules, task, form.tail(blocks.SAMPLE_NONCE, paths)];
   const fixed_tokens = fixed.reduce((sum, text) => sum + estimateTokens(text), 0);
   const free_tokens = Math.max(EDIT_FILES_TOKENS, input.inputBudget_tokens - fixed_tokens);
-  const whole_tokens = input.files.reduce((sum, file) => sum + fileTokens(file, form), 0);
+  const whole_tokens = input.files.reduce((sum, file) => sum + shows.fileTokens(file, form), 0);
   const reserved_tokens = form.needsWholeFile ? whole_tokens : Math.min(whole_tokens, free_tokens * FILES_SHARE);
   const offered = new Set(paths);
   const context = input.context.filter((file) => !offered.has(file.path));
-  const references = showReferences(context, free_tokens - reserved_tokens);
+  const references = shows.showReferences(context, free_tokens - reserved_tokens, 'context_files');
+  const room_tokens = free_tokens - estimateTokens(references.text);
+  const signatures = shows.showSignatures(input.signatures ?? [], paths, room_tokens - reserved_tokens);
   const hints = [input.instructions, input.note ?? '', input.refusal?.reasons ?? '', ...input.hints].join('\n');
-  const shown = showFiles(input.files, form, {
+  const shown = shows.showFiles(input.files, form, {
     hints,
-    budget_tokens: free_tokens - estimateTokens(references.text),
+    budget_tokens: room_tokens - estimateTokens(signatures.text),
     ...(input.region === undefined ? {} : { region: input.region }),
     wanted: input.wantedLines ?? new Map<string, readonly LineRange[]>(),
   });
@@ -142,11 +149,16 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
     system,
     parts: [
       { text: rules + blocks.section('Files for reference (not to be edited)', references.text), cached: true },
-      { text: blocks.section('Files to edit', shown.text), cached: true },
+      { text: blocks.section(SIGNATURES, signatures.text) + blocks.section('Files to edit', shown.text), cached: true },
       { text: task },
     ],
   });
-  return { open, seen: shown.seen, omittedContext: references.omitted };
+  const files = [
+    ...shows.showReferences(input.rules, Infinity, 'rules').files,
+    ...references.files,
+    ...signatures.files,
+  ];
+  return { open, seen: shown.seen, files, omitted: [...references.omitted, ...signatures.omitted] };
 }
 
 const systemText = (

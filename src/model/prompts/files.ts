@@ -5,6 +5,7 @@ import { type Text, windowedListing, listing, type LineRange } from '../../edits
 import { indexOf, mergeRanges } from '../../edits/internal.js';
 import type { Form } from './forms.js';
 import { EDIT_BOUNDS } from '../../shared/bounds.js';
+import type { ContextFile, KnownFile } from '../../shared/pick.js';
 
 // bound: The same with a check in a small model's tokens, 7 a line at 4 characters each: digits and checks are tokens by themselves.
 const CHECKED_LINE_HEAD_CHARS = 28;
@@ -90,34 +91,48 @@ const plain = (text: Text, [from, to]: LineRange): string =>
     .map((line) => `${line}\n`)
     .join('');
 
-// Rules, hints and reference files, as every prompt of a step shows them.
+// Rules, hints, reference files and signatures of others, as every prompt of a step shows them.
 
 export interface Reference {
   readonly path: string;
   readonly content: string;
+  readonly why?: string;
 }
-
-/** Whole files, in order, as many as fit; `omitted` names the others. */
-export function showReferences(
-  files: readonly Reference[],
-  budget_tokens: number,
-): { readonly text: string; readonly omitted: readonly string[] } {
+/** Whole, in order, as many as fit; `omitted` names the others. `named`: why, of those that do not say it. */
+export function showReferences(files: readonly Reference[], budget_tokens: number, named: string) {
   const omitted: string[] = [];
   const texts: string[] = [];
+  const shown: ContextFile[] = [];
   let left_tokens = budget_tokens;
-  for (const { path, content } of files) {
-    const tokens = estimateTokens(content);
+  for (const { path, content, why } of files) {
+    const text = `## ${path}${why === undefined ? '' : ` (${why})`}\n${fenced(content)}\n`;
+    const tokens = estimateTokens(text);
     if (tokens > left_tokens) {
       omitted.push(path);
       continue;
     }
     left_tokens -= tokens;
-    texts.push(`## ${path}\n${fenced(content)}\n`);
+    texts.push(text);
+    shown.push({ path, why: why ?? named, tokens });
   }
-  return { text: texts.join('\n'), omitted };
+  return { text: texts.join('\n'), files: shown, omitted };
 }
 
 /** CLAUDE.md, AGENTS.md and what `rules:` names, always whole; and the hints. */
 export const rulesText = (rules: readonly Reference[], hints: readonly string[]): string =>
-  section('Project rules', showReferences(rules, Infinity).text) +
+  section('Project rules', showReferences(rules, Infinity, 'rules').text) +
   section('Hints', hints.map((hint) => `- ${hint}`).join('\n'));
+
+const SIGNATURES_TOKENS = 4_000; // bound: What a call is told of the files round its own.
+
+/** Each file once, none of `paths`, by what it is to them, as many as fit. */
+export function showSignatures(files: readonly KnownFile[], paths: readonly string[], room_tokens = SIGNATURES_TOKENS) {
+  const ranked = files.filter(({ path }) => !paths.includes(path)).sort((a, b) => a.rank - b.rank);
+  const all = [...new Set(ranked.map(({ path }) => path))].map((path): Reference => {
+    const parts = ranked.filter((file) => file.path === path);
+    const lines = [...new Map(parts.flatMap((part) => part.lines))].sort(([a], [b]) => a - b);
+    const why = [...new Set(parts.map((part) => part.why))].join('; ');
+    return { path, why, content: lines.map(([, line]) => line).join('\n') };
+  });
+  return showReferences(all, Math.min(room_tokens, SIGNATURES_TOKENS), '');
+}

@@ -2,6 +2,7 @@
 export { auditedFiles, auditSchema, type AuditPrompt, buildAuditRequest, changedPlaces } from './audit.js';
 export { type BriefPromptInput, briefPrompt, closeBriefPrompt, newFilesIn, readBrief } from './before-edit.js';
 export { buildPickRequest, candidateList, pickSchema } from './pick.js';
+export { showSignatures } from './files.js';
 export { bounded, type BuiltRequest, fenced, type OpenRequest } from './blocks.js';
 export {
   type EditPrompt,

@@ -42,15 +42,11 @@ async function grep(root: string, terms: readonly Term[], tries = 2): Promise<Ev
   if (terms.length === 0 || tries === 0) return uses;
   const by = [...terms].sort((a, b) => b.key.length - a.key.length).slice(0, tries === 2 ? undefined : RARE_TERMS);
   const pattern = `[a-z0-9_-]*(${by.map(({ key }) => key).join('|')})[a-z0-9_-]*`;
-  const shown = '-I -i -o --heading --break --no-color --no-line-number --no-column --no-full-name'.split(' ');
-  const call: GitCall = { cwd: root, reading: true, timeout_ms: GREP_MS, max_bytes: GREP_BYTES, accept: [0, 1] };
-  const search = (where: string) =>
-    git(['grep', where, '--exclude-standard', ...shown, '-E', '-e', pattern, '--', '.'], call);
-  let found = await search('--untracked');
-  if (!found.ok && found.problem.message.includes('not a git repository')) found = await search('--no-index');
-  if (!found.ok) return grep(root, terms, tries - 1);
+  const shown = '-i -o --heading --break --no-line-number --no-column'.split(' ');
+  const found = await search(root, [...shown, '-E', '-e', pattern]);
+  if (found === null) return grep(root, terms, tries - 1);
   const match = matcherOf(terms);
-  for (const block of found.value.text.split('\n\n')) {
+  for (const block of found.split('\n\n')) {
     const [path = '', ...names] = block.trimEnd().split('\n');
     const counts = new Map<number, number>();
     for (const name of names) for (const term of match(name)) counts.set(term, (counts.get(term) ?? 0) + 1);
@@ -58,6 +54,23 @@ async function grep(root: string, terms: readonly Term[], tries = 2): Promise<Ev
   }
   return uses;
 }
+
+/** What git finds in files that are not ignored; null: nothing within the bounds. */
+async function search(root: string, args: readonly string[]): Promise<string | null> {
+  const call: GitCall = { cwd: root, reading: true, timeout_ms: GREP_MS, max_bytes: GREP_BYTES, accept: [0, 1] };
+  const shown = ['--exclude-standard', '-I', '--no-color', '--no-full-name', ...args, '--', '.'];
+  let found = await git(['grep', '--untracked', ...shown], call);
+  if (!found.ok && found.problem.message.includes('not a git repository'))
+    found = await git(['grep', '--no-index', ...shown], call);
+  return found.ok ? found.value.text : null;
+}
+
+/** Files in which one of the names stands as a word; none where there are too many to tell. */
+export const filesWith = async (root: string, names: readonly string[]): Promise<readonly string[]> => {
+  if (names.length === 0) return [];
+  const found = await search(root, ['-l', '-z', '-w', '-F', ...names.flatMap((name) => ['-e', name])]);
+  return (found ?? '').split('\0').filter((path) => path !== '');
+};
 
 /** Commits by their subjects, then the files of those that are most like the task. None where there is no history. */
 async function pastOf(root: string, terms: readonly Term[]): Promise<Evidence['past']> {

@@ -5,6 +5,7 @@ import { isCode, Ranking, type FileOutline } from './rank.js';
 import { termsOf } from './words.js';
 
 export type { FileOutline } from './rank.js';
+export { cutLine, lookAround, type ReadFile, type Searched } from './signatures.js';
 
 const CANDIDATES = 60; // bound: Files that are ranked with what they define and import, and offered at most.
 

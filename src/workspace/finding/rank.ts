@@ -1,6 +1,7 @@
 /** Ranks files by what a workspace says about a task, with the reasons. Pure; the weights were tried on histories (docs/measures.md). */
 import type { Candidate } from '../../shared/pick.js';
 import { rarity, type Evidence } from './evidence.js';
+import { importsIn } from './imports.js';
 import { matcherOf, partsOf, type Matcher } from './words.js';
 
 const SATURATION = 1.2; // bound: Uses after which one more says half of what the first said (BM25's k1).
@@ -12,9 +13,10 @@ const NEIGHBOUR = 0.05; // bound: and a strong file that it imports, or that imp
 const STRONG_FILES = 10; // bound: Files whose neighbours count.
 const TOLD = 4; // bound: Words or names that a reason tells.
 
-/** What a file says of itself: qualified names, and lines that import something. */
+/** What a file says of itself: definitions, and lines that import something. */
 export interface FileOutline {
-  readonly symbols: readonly string[];
+  /** `signature`: up to the body; lines are 0-based, `to` is behind the last. */
+  readonly symbols: readonly (readonly [qualified: string, signature: string, from: number, to: number])[];
   readonly imports: readonly string[];
 }
 interface Scored {
@@ -22,7 +24,7 @@ interface Scored {
   readonly score: number;
 }
 
-const TEST =
+export const TEST =
   /(?:^|[/_.-])(?:tests?|specs?|testing|testdata|fixtures?|__tests__|__fixtures__|e2e|conftest)(?:[/_.-]|$)/i;
 const NO_CODE =
   /[.](?:mdx?|rst|adoc|txt|jsonc?|json5|ya?ml|toml|ini|cfg|lock|svg|csv|tsv|snap|po|map|xml|ipynb)$|(?:^|\/)[.]?[^./]*$/i;
@@ -87,21 +89,24 @@ export class Ranking {
   /** With what the files say of themselves, and why each is among them. */
   explained(scored: readonly Scored[], outlines: ReadonlyMap<string, FileOutline>): readonly Candidate[] {
     const defined = scored.map(({ path, score }) => {
-      const terms = new Set(outlines.get(path)?.symbols.flatMap((symbol) => this.#asked(symbol)));
+      const terms = new Set(outlines.get(path)?.symbols.flatMap(([symbol]) => this.#asked(symbol)));
       const added = this.#sum(terms, (term) => (this.#evidence.terms[term]?.isName ? DEFINED_NAME : DEFINED));
       return { path, score: score + (added * kindFactor(path)) / this.#total };
     });
     const code = defined.filter(({ path }) => isCode(path));
     const strong = code.sort(best).slice(0, STRONG_FILES);
+    const modules = importsIn(this.#evidence.files);
+    const imported = new Map([...outlines].map(([path, { imports }]) => [path, modules(imports, path)]));
+    const isImported = (path: string, by: string): boolean => imported.get(by)?.includes(path) === true;
     const isTest = (path: string, of: string): boolean => TEST.test(path) && testedName(path) === testedName(of);
     return defined
       .map(({ path, score }) => {
         const others = (is: (other: string) => boolean) =>
           strong.filter((other) => other.path !== path && is(other.path));
-        const imports = others((other) => isImported(other, outlines.get(path)));
-        const importers = others((other) => isImported(path, outlines.get(other)));
+        const imports = others((other) => isImported(other, path));
+        const importers = others((other) => isImported(path, other));
         const near = Math.max(0, ...[...imports, ...importers].map((other) => other.score));
-        const symbols = outlines.get(path)?.symbols ?? [];
+        const symbols = outlines.get(path)?.symbols.map(([symbol]) => symbol) ?? [];
         const told = symbols.filter((symbol) => this.#asked(symbol).length > 0);
         const pathsOf = (files: readonly Scored[]) => files.map((file) => file.path);
         const about = this.#evidence.past.filter(({ files }) => files.includes(path));
@@ -125,7 +130,7 @@ export class Ranking {
       .map(({ path, reasons, symbols }) => ({ path, reasons, symbols }));
   }
 
-  readonly #asked = (symbol: string): readonly number[] => this.#match(symbol.slice(symbol.lastIndexOf('.') + 1));
+  readonly #asked = (symbol: string): readonly number[] => this.#match(lastName(symbol));
 
   #words(terms: Iterable<number> = []): readonly string[] {
     const sorted = [...terms].sort((a, b) => (this.#inFiles[b] ?? 0) - (this.#inFiles[a] ?? 0));
@@ -133,14 +138,9 @@ export class Ranking {
   }
 }
 
-/** By its name or, where that says nothing, by its folder's. */
-function isImported(path: string, by: FileOutline | undefined): boolean {
-  const name = nameOf(path);
-  const word = /^(?:index|mod|__init__|lib|main)$/.test(name) ? (path.split('/').at(-2) ?? '') : name;
-  return word.length > 2 && by?.imports.some((line) => line.split(/[^\w-]+/).includes(word)) === true;
-}
+export const lastName = (symbol: string): string => symbol.slice(symbol.lastIndexOf('.') + 1);
 
-const testedName = (path: string): string =>
+export const testedName = (path: string): string =>
   partsOf(nameOf(path))
     .filter((part) => !/^(?:tests?|specs?)$/.test(part))
     .join('');

@@ -30,6 +30,7 @@ describe('emend.yaml', () => {
       approval: 'ask',
       baseline: 'ask',
       create: null,
+      context: { signatures: true },
       verify: null,
       approvers: null,
       evidenceKey: null,

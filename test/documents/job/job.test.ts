@@ -93,6 +93,7 @@ describe('good job files', () => {
       v: 1,
       baseline: null,
       create: null,
+      context: null,
       verify: null,
       path: 'jobs/a.md',
       title: 'Add the flag',

@@ -129,7 +129,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(request.messages.map((message) => message.role)).toEqual(['user']);
     expect(Math.abs(built.estimatedInput_tokens - estimateRequestTokens(request))).toBeLessThan(10);
     expect([...built.seen]).toEqual([]);
-    expect(built.omittedContext).toEqual([]);
+    expect(built.omitted).toEqual([]);
   });
 
   test('a bare input has no empty block', () => {
@@ -231,7 +231,7 @@ describe('files that do not fit', () => {
       { path: 'last.md', content: 'LAST' },
     ];
     const built = buildEditRequest(editInput({ inputBudget_tokens: 8000, context }));
-    expect(built.omittedContext).toEqual(['huge.md']);
+    expect(built.omitted).toEqual(['huge.md']);
     const text = allText(built.request(NONCE));
     expect(text).toContain('SMALL');
     expect(text).toContain('LAST');

@@ -21,7 +21,7 @@ const FILES: Record<string, string> = {
 const PATHS = Object.keys(FILES).filter((path) => path !== 'ignored.ts');
 const outline = (path: string) =>
   Promise.resolve({
-    symbols: [...FILES[path]!.matchAll(/(?:function|const) (\w+)/g)].map(([, name]) => name!),
+    symbols: [...FILES[path]!.matchAll(/(?:function|const) (\w+)/g)].map(([, name]) => [name!, name!, 0, 1] as const),
     imports: FILES[path]!.split('\n').filter((line) => line.startsWith('import')),
   });
 
