@@ -31,11 +31,11 @@ export type Picked =
   | { readonly outcome: 'nothing_found'; readonly message: string; readonly files: readonly PickedFile[] };
 
 /** Of a file that is not to be edited the lines that a call is told, by their 0-based numbers. `rank`: the lowest come first. */
-export interface KnownFile extends PickedFile {
+export interface KnownFile extends Omit<PickedFile, 'isNew'> {
   readonly rank: number;
   readonly lines: readonly (readonly [at: number, text: string])[];
 }
 /** A file that a request shows beside those to edit; `tokens`: as estimated. */
-export interface ContextFile extends PickedFile {
+export interface ContextFile extends Omit<PickedFile, 'isNew'> {
   readonly tokens: number;
 }
