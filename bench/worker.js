@@ -26,7 +26,7 @@ const watch = ({ info }) => ({
     },
   },
 });
-const product = await createWorker({ env, home, logger, interceptors: [watch] });
+const product = await createWorker({ env, home, logger, interceptors: { activity: [watch] } });
 const alone = env.BENCH_ALONE !== undefined;
 const connection = alone ? null : await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
 const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, log() {} };

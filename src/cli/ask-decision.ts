@@ -166,7 +166,8 @@ const answer = async (
   try {
     const details = await detailsFor(io, given.answer, decision, signal);
     if (details === null) return null;
-    const result = await decide(emend, run, { ...given, decision: decision.id, ...details });
+    const sign = decision.mustSign === true;
+    const result = await decide(emend, run, { ...given, decision: decision.id, sign, ...details });
     io.out(plain(result.message));
     return result.outcome === 'recorded' ? 'again' : 'answered';
   } catch (error) {

@@ -52,8 +52,6 @@ export const PROBLEMS = {
   half_done: spec(EXIT.refused, 'Run `emend recover` to finish or revert the interrupted change, then try again.'),
   target_binary: spec(EXIT.refused, 'Emend edits text; leave binary files out of `target_files`.'),
   target_too_large: spec(EXIT.refused, 'Raise `maxFile_bytes`, or leave the file out.'),
-  target_secret: spec(EXIT.refused, 'Files that look like secrets are never sent to a model.'),
-  target_ignored: spec(EXIT.refused, 'The file is ignored by git; name it in `target_files` to edit it anyway.'),
   target_dirty: spec(EXIT.refused, 'Commit or stash your changes to the file first, or set `commit: false`.'),
   target_submodule: spec(EXIT.refused, 'Run the job with `--workspace` in the submodule, or set `commit: false`.'),
   too_many_files: spec(EXIT.refused, 'Write a plan of several steps, or name fewer files.'),

@@ -172,7 +172,7 @@ const send = async (
   ];
   try {
     for (const request of requests) {
-      const result = await decide(emend, run, { ...request, decision: decision.id });
+      const result = await decide(emend, run, { ...request, decision: decision.id, sign: decision.mustSign === true });
       io.out(plain(result.message));
     }
     return true;

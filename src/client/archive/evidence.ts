@@ -66,16 +66,15 @@ const bytesOf = async (repository: string, object: string): Promise<Uint8Array |
 
 /** The commit and what it made of each file that it changed; `absent`: files that it removed. */
 const committed = async (repository: string, commit: string) => {
+  const how = ['-r', '-z', '--always', '--no-renames', '--format=%P', '--name-only', '--root'];
   // The name is whoever's who wrote the file: it must be no option of git.
-  const ask = async (...args: readonly string[]): Promise<string | null> => {
-    const said = /^[0-9a-f]{40,64}$/.test(commit)
-      ? await git([...BARE, ...args], { cwd: repository, reading: true })
-      : null;
-    return said?.ok === true ? said.value.text : null;
-  };
-  const base = (await ask('rev-parse', '--verify', `${commit}^`))?.trim() ?? null;
-  const changed = await ask('diff-tree', '-r', '-z', '--no-renames', '--no-commit-id', '--name-only', '--root', commit);
-  const paths = (changed ?? '').split('\0').filter((each) => each !== '');
+  const isId = /^[0-9a-f]{40,64}$/.test(commit);
+  const said = isId ? await git([...BARE, 'diff-tree', ...how, commit], { cwd: repository, reading: true }) : null;
+  const changed = said?.ok === true ? said.value.text : null;
+  // The parents, then a line end and the paths.
+  const [parents = '', first = '', ...others] = (changed ?? '').split('\0');
+  const base = /^\w+/.exec(parents)?.[0] ?? null;
+  const paths = [first.slice(1), ...others].filter((each) => each !== '');
   const read = await together(paths, async (name) => {
     const bytes = await bytesOf(repository, `${commit}:${name}`);
     return { name, digest: bytes === null ? null : { sha256: sha256(bytes) } };

@@ -3,8 +3,8 @@
  * token rises with every taking, a lock is never half there, and no late writer can bring an ended one back.
  */
 import { join } from 'node:path';
-import { ProblemError, fail } from '../../shared/problems.js';
-import { gitLine, headOf, placesWithOwnGit, type Head } from '../git/git.js';
+import { fail } from '../../shared/problems.js';
+import { repositoryIfGit, type Head } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { homePaths } from '../../stores/home.js';
 import type { StepKey } from '../../shared/ids.js';
@@ -18,36 +18,18 @@ const ENDED_LOCKS = 3; // bound: Ended locks kept for whoever looks into what ha
 
 // Where a workspace's lock lies, and what its git says at that moment.
 
-export interface LockPlace {
-  readonly dir: string;
-  /** Lies in a git directory, so that two homes exclude each other. */
-  readonly inGit: boolean;
-}
+type LockPlace = Head & { readonly dir: string };
 
 /**
- * The directory of a workspace's lock: in its git directory (each worktree has its own), in the home where there is no git.
- * `root` is the workspace's real path. Throws ProblemError `git_failed` where git cannot say which.
+ * The directory of a workspace's lock: in its git directory (each worktree has its own), so that two homes exclude each other; in the
+ * home where there is no git, or none installed. With HEAD's commit and branch; null where there is none (no commits yet, detached, outside
+ * git). `root` is the workspace's real path. Throws ProblemError `git_failed` where git cannot say which.
  */
 const lockPlace = async (root: string, home: string): Promise<LockPlace> => {
-  const own = join(root, '.git');
-  if (await ownGit.has(root)) return inGitDir(own);
-  const asked = await gitLine(['rev-parse', '--absolute-git-dir'], { cwd: root, reading: true });
-  if (asked.ok) {
-    if (asked.value === own) ownGit.add(root);
-    return inGitDir(asked.value);
-  }
-  if (!/not a git repository|spawn git ENOENT/.test(asked.problem.message)) throw new ProblemError(asked.problem);
-  return { dir: join(homePaths(home).locks, sha256(root)), inGit: false };
+  const repository = await repositoryIfGit(root);
+  if (repository === null) return { dir: join(homePaths(home).locks, sha256(root)), head: null, headRef: null };
+  return { ...repository, dir: join(repository.gitDir, 'emend', 'lock') };
 };
-
-const inGitDir = (dir: string): LockPlace => ({ dir: join(dir, 'emend', 'lock'), inGit: true });
-
-/** Workspaces whose git directory is the `.git` in them. */
-const ownGit = placesWithOwnGit();
-
-/** HEAD's commit and branch; null where there is none (no commits yet, detached, outside git). */
-const headAt = (root: string, place: LockPlace): Promise<Head> =>
-  place.inGit ? headOf(root) : Promise.resolve({ head: null, headRef: null });
 
 export type LockTaking = LockAttempt & {
   /** This call took it; it was not held by the step before. */
@@ -139,11 +121,11 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
               isCurrent: isCurrent(place, now_.token),
             };
           const token = now_.token + 1;
-          const head = await headAt(root, place);
+          const { head, headRef } = await lockPlace(root, home);
           const ours: WorkspaceLock = {
             ...{ token, stepKey, workflowId, namespace },
             takenAt: isoTime(clock),
-            ...head,
+            ...{ head, headRef },
             ...(continues === undefined ? {} : { continues }),
           };
           const put = await putJsonIfAbsent(sys, takenPath(place, token), ours, MODES);

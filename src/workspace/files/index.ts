@@ -10,7 +10,7 @@ import { orNull } from '../../system/durable.js';
 import { foreignPaths } from '../git/entries.js';
 import { inspectTarget, NOT_THERE, namesAround } from './targets.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { fieldsOf, git, NO_WORK_TREE, prefixOf, valueOf } from '../git/git.js';
+import { fieldsOf, git, NO_WORK_TREE, repositoryOf, valueOf } from '../git/git.js';
 
 const WALK_DEPTH = 64; // bound: Directories deeper than this are not walked.
 
@@ -116,8 +116,8 @@ export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Prom
 
 /** What differs from HEAD, or is new and not ignored (a new directory as one, with `/` at its end); none outside git. */
 export async function changedPaths(root: string, untracked: 'normal' | 'all' = 'normal'): Promise<readonly string[]> {
-  const prefix = await prefixOf(root);
-  if (prefix === null) return [];
+  const prefix = (await repositoryOf(root))?.prefix;
+  if (prefix === undefined) return [];
   const args = ['status', '--porcelain', '-z', '--no-renames', `--untracked-files=${untracked}`, '--', '.'];
   const listed = fieldsOf(valueOf(await git(args, { cwd: root, reading: true, noLiteral: true })));
   return listed.map((field) => field.slice('XY '.length + prefix.length));

@@ -1,7 +1,7 @@
 /** Moving the branch (or a detached HEAD) from the lock's commit to ours, or finding that it was moved already. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { git, gitLine, repositoryOf, type GitRepository, type Head, valueOf } from './git.js';
-import { indexEntries, indexInfo, sameEntry, type Entry, type TreeChanges } from './entries.js';
+import { git, gitLine, repositoryIfGit, repositoryOf, type GitRepository, type Head, valueOf } from './git.js';
+import { indexEntries, sameEntry, type Entry, type TreeChanges } from './entries.js';
 import { problem, type Problem, ProblemError } from '../../shared/problems.js';
 import { commitOfStep } from './commit-hooks.js';
 import type { WorkspaceLock } from '../ports.js';
@@ -35,12 +35,7 @@ async function revertedAmong(root: string, records: readonly string[]): Promise<
 
 /** From here on no commit is made of this application; nothing to do where there is no repository. Throws ProblemError `git_failed` where git cannot write it down. */
 export async function markReverted(root: string, name: string): Promise<void> {
-  const inGit = await gitLine(['rev-parse', '--git-dir'], { cwd: root, reading: true });
-  if (!inGit.ok) {
-    if (/not a git repository|spawn git ENOENT/.test(inGit.problem.message)) return;
-    throw new ProblemError(inGit.problem);
-  }
-  if (await isThere(root, name)) return;
+  if ((await repositoryIfGit(root)) === null || (await isThere(root, name))) return;
   const note = `Emend restored the files of ${name}: reject a late commit of it.\n`;
   const blob = valueOf(await gitLine(['hash-object', '-w', '--stdin'], { cwd: root, input: note }));
   const deadline = performance.now() + REVERTED_WAIT_MS;
@@ -203,10 +198,10 @@ export async function syncIndex(
     const { updates, staged } = await pending(input);
     const told = staged.length === 0 ? null : stagedNote(staged);
     if (updates.size === 0) return told;
-    // What is removed is what the parent holds.
-    const like = [...input.parent.values()][0]?.id ?? '';
-    const call = { cwd: input.root, input: indexInfo(updates, like) };
-    const done = await git(['update-index', '-z', '--index-info'], call);
+    // Removals first, so that a file may become a directory.
+    const sorted = [...updates].sort(([, a], [, b]) => Number(a.mode !== GONE) - Number(b.mode !== GONE));
+    const lines = sorted.map(([path, { mode, id }]) => `${mode} ${id}\t${path}\0`);
+    const done = await git(['update-index', '-z', '--index-info'], { cwd: input.root, input: lines.join('') });
     if (done.ok) return told;
     const locked = done.problem.message.includes('index.lock');
     if (!locked || performance.now() >= deadline) {
@@ -217,14 +212,16 @@ export async function syncIndex(
   }
 }
 
+const GONE = '0';
 async function pending({ root, paths, parent, commit }: TreeChanges & { readonly root: string }) {
   const { entries, unmerged } = await indexEntries(root, paths);
-  const updates = new Map<string, Entry | null>();
+  const updates = new Map<string, Entry>();
   const staged: string[] = [];
   for (const path of paths) {
     const [now, before, after] = [entries.get(path), parent.get(path), commit.get(path)];
     if (!unmerged.has(path) && sameEntry(now, after)) continue;
-    if (!unmerged.has(path) && sameEntry(now, before)) updates.set(path, after ?? null);
+    if (!unmerged.has(path) && sameEntry(now, before))
+      updates.set(path, after ?? { mode: GONE, id: '0'.repeat(before?.id.length ?? 0) });
     else staged.push(path);
   }
   return { updates, staged };

@@ -2,7 +2,16 @@
  * What the commit's tree holds for each file of the request. Only the proposal's own change goes in: where the parent does not
  * hold the bytes that the proposal started from (a person's uncommitted changes), base -> result is merged onto the parent's version.
  */
-import { blobBytes, blobId, plainId, treeEntries, type Entries, type Entry } from './entries.js';
+import {
+  blobBytes,
+  blobId,
+  entriesIn,
+  foldersOf,
+  plainId,
+  sameEntry,
+  type Entry,
+  type TreeChanges,
+} from './entries.js';
 import { rebase3 } from '../../edits/internal.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { CommitRequest } from '../ports.js';
@@ -10,15 +19,16 @@ import type { ProposalFile } from '../proposal.js';
 
 const COMMIT_CONCURRENCY = 4; // bound: Files planned at once: each runs up to four short git processes.
 
-export interface CommitEntries {
-  /** By repository-relative path; null: removed. Only what differs from the parent. */
-  readonly changes: ReadonlyMap<string, Entry | null>;
+/** What differs from the parent, by repository-relative path. */
+export interface CommitEntries extends TreeChanges {
+  /** What the parent holds beside. */
+  readonly folders: Awaited<ReturnType<typeof foldersOf>>;
   /** Why parts of the proposal cannot be committed. */
   readonly conflicts: readonly string[];
 }
 interface Context {
   readonly root: string;
-  readonly parent: Entries;
+  readonly parent: TreeChanges['parent'];
   readonly blobs: BlobStore;
 }
 /** A file with its paths in the repository; `from` differs from `to` where the proposal moved it. */
@@ -39,7 +49,9 @@ export async function planEntries(
 ): Promise<CommitEntries> {
   const sets = [...(request.marks ?? []), request].map((set) => changesOf(set, prefix));
   const paths = [...new Set(sets.flat().flatMap(({ from, to }) => [from, to]))];
-  const parent = new Map(await treeEntries(root, request.lock.head, paths));
+  const folders = await foldersOf(root, request.lock.head, paths);
+  const held = entriesIn(folders, paths);
+  const parent = new Map(held);
   const context: Context = { root, parent, blobs };
   const planned = new Map<string, Entry | null>();
   const conflicts: string[] = [];
@@ -62,7 +74,9 @@ export async function planEntries(
       if (entry === null) parent.delete(path);
       else parent.set(path, entry);
   }
-  return { changes: inPathOrder(planned), conflicts: conflicts.sort() };
+  const differ = [...planned].filter(([path, entry]) => !sameEntry(entry, held.get(path)));
+  const commit = new Map(differ.filter((each): each is [string, Entry] => each[1] !== null));
+  return { paths: differ.map(([path]) => path).sort(), parent: held, commit, folders, conflicts: conflicts.sort() };
 }
 
 /** A move is one change from the old path's base to the new path's result; the removal of the old path belongs to it. */
@@ -167,6 +181,3 @@ async function mergeOnto({ root, blobs }: Context, change: Change, held: Entry, 
 const LINK = '120000';
 const isFile = (entry: Entry): boolean => entry.mode.startsWith('100');
 const gitMode = (mode: number): string => ((mode & 0o170000) === 0o120000 ? LINK : mode & 0o100 ? '100755' : '100644');
-
-const inPathOrder = (changes: Map<string, Entry | null>): ReadonlyMap<string, Entry | null> =>
-  new Map([...changes].sort(([a], [b]) => (a < b ? -1 : 1)));

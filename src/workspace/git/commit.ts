@@ -1,5 +1,5 @@
 /**
- * Commits a step's files beside the person's index: own index, tree from the proposal's blobs, `commit-tree` with the
+ * Commits a step's files beside the person's index: the changed directories as trees of their own, `commit-tree` with the
  * lock's commit as parent and fixed dates, `update-ref` expecting that parent. The same request makes the same commit, so a retry
  * finds it done. Killed at any point it leaves loose objects and a scratch directory at worst.
  */
@@ -21,7 +21,7 @@ import {
 } from './commit-hooks.js';
 import { syncIndex, commitSince, moveRef, stateOfHolder } from './commit-branch.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from './git.js';
-import { treeChanges, treeEntries, treeWith, type Entry, type TreeChanges } from './entries.js';
+import { treeChanges, treeEntries, treeWith, type TreeChanges } from './entries.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { commandTurn, NoTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
@@ -102,10 +102,13 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
 
   const planned = await planEntries(root, repository.prefix, request, work.blobs);
   if (planned.conflicts.length > 0) return { outcome: 'conflict', why: planned.conflicts.join('; ') };
-  const built = await buildTree(work, planned.changes);
-  if ('outcome' in built) return built;
-  const added = [...planned.changes.values()].filter((entry) => entry !== null);
-  if ((built.changes?.paths ?? added).length === 0) return { outcome: 'nothing' };
+  if (planned.paths.length === 0) return { outcome: 'nothing' };
+  const { tree, lost } = await treeWith(root, planned.folders, planned);
+  // A new file under the name of a committed directory, or the reverse, would silently push that out of the tree.
+  if (lost.length > 0) {
+    const why = `committing would also remove ${lost.slice(0, 5).join(', ')} from the parent commit`;
+    return { outcome: 'conflict', why };
+  }
 
   let message = await withTrailer(root, request.message, request);
   const settings = await commitSettings(root);
@@ -116,22 +119,20 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
     if (why !== null) return { outcome: 'no_sandbox', why };
     const box = request.sandbox === 'off' ? null : await boxOf(work, request.sandbox, dir);
     const turn = { wait_ms: work.turn_ms, work_ms: 2 * timeout_s * 1000, signal };
-    const checked = await commandTurn(turn, () =>
-      runHooks({ ...work, hooks: { ...work.hooks, box } }, built.tree, message),
-    );
+    const checked = await commandTurn(turn, () => runHooks({ ...work, hooks: { ...work.hooks, box } }, tree, message));
     if ('outcome' in checked) return checked;
     if (checked.message !== message) message = await withTrailer(root, checked.message, request);
   }
   const parents = request.lock.head === null ? [] : [request.lock.head];
   const { date, sign } = request;
-  const commit = valueOf(await makeCommit(root, { tree: built.tree, parents, message, settings, date, sign }));
+  const commit = valueOf(await makeCommit(root, { tree, parents, message, settings, date, sign }));
   if (!(await mayMove(work))) return { outcome: 'conflict', why: 'the step no longer holds the lock of the workspace' };
   const subject = message.slice(0, message.indexOf('\n'));
   const { lock, records = [] } = request;
   const committed = await moveRef({ repository, lock, commit, subject, records, wait_ms: work.wait_ms });
   if (committed.at === 'failed') return { outcome: 'failed', problem: committed.problem };
   if (committed.at === 'elsewhere') return { outcome: 'conflict', why: committed.why };
-  return committed.at === 'committed' ? finish(work, committed.commit) : finish(work, commit, built.changes);
+  return committed.at === 'committed' ? finish(work, committed.commit) : finish(work, commit, planned);
 }
 
 async function boxOf(
@@ -146,37 +147,18 @@ async function boxOf(
   return { commands, settings, hooks, scratch, objects };
 }
 
-interface Built {
-  readonly tree: string;
-  /** In what it differs from the parent; null where there is none. */
-  readonly changes: TreeChanges | null;
-}
-
-/** Our own index over the parent's tree, with the planned entries, as a tree. */
-async function buildTree(work: Work, changes: ReadonlyMap<string, Entry | null>): Promise<Built | CommitOutcome> {
-  const { root } = work.repository;
-  const { head } = work.request.lock;
-  // Where there is no parent nothing is removed.
-  const tree = await treeWith(root, work.hooks.index, { tree: head, entries: changes, like: head ?? '' });
-  // A new file under the name of a committed directory, or the reverse, would silently push that out of the tree.
-  const made = head === null ? null : await treeChanges(root, head, tree);
-  const foreign = made?.paths.filter((path) => !changes.has(path)) ?? [];
-  if (foreign.length === 0) return { tree, changes: made };
-  return {
-    outcome: 'conflict',
-    why: `committing would also remove ${foreign.slice(0, 5).join(', ')} from the parent commit`,
-  };
-}
-
 async function runHooks(
   work: Work,
   tree: string,
   message: string,
 ): Promise<{ readonly message: string } | CommitOutcome> {
   const { root, prefix } = work.repository;
+  const index = { GIT_INDEX_FILE: work.hooks.index };
+  // A split index would leave a shared part of our temporary index in the person's git directory.
+  valueOf(await git(['-c', 'core.splitIndex=false', 'read-tree', tree], { cwd: root, env: index }));
   const refused = await runHook(work.hooks, 'pre-commit');
   if (refused !== null) return { outcome: 'failed', problem: refused };
-  const env = { GIT_INDEX_FILE: work.hooks.index, ...hookObjects(work.hooks) };
+  const env = { ...index, ...hookObjects(work.hooks) };
   const now = valueOf(await gitLine(['write-tree'], { cwd: root, env }));
   if (now !== tree) {
     const { paths: changed } = await treeChanges(root, tree, now);

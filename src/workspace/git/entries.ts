@@ -1,7 +1,7 @@
 /** Entries of trees and indexes: reading, hashing and setting them, by repository-relative path. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { fieldsOf, git, prefixOf, repositoryOf, valueOf, gitLine } from './git.js';
+import { fieldsOf, git, repositoryOf, valueOf, gitLine } from './git.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 
@@ -28,22 +28,6 @@ function* inChunks(paths: readonly string[]): Generator<string[]> {
     size += bytes;
   }
   if (chunk.length > 0) yield chunk;
-}
-
-/** What `tree` (a commit or tree; null: nothing) holds at `paths`. */
-export async function treeEntries(root: string, tree: string | null, paths: readonly string[]): Promise<Entries> {
-  const entries = new Map<string, Entry>();
-  if (tree === null) return entries;
-  for (const chunk of inChunks(paths)) {
-    const listed = valueOf(
-      await git(['ls-tree', '-z', '--full-tree', tree, '--', ...chunk], { cwd: root, reading: true }),
-    );
-    for (const field of fieldsOf(listed)) {
-      const [, mode, id, path] = /^(\d+) \w+ ([0-9a-f]+)\t([^]*)$/.exec(field) ?? [];
-      if (mode !== undefined && id !== undefined && path !== undefined) entries.set(path, { mode, id });
-    }
-  }
-  return entries;
 }
 
 export interface TreeChanges {
@@ -96,34 +80,106 @@ export async function indexEntries(
   return { entries, unmerged };
 }
 
-/**
- * Input of `update-index -z --index-info`; removals first, so that a file may become a directory. Null removes. `like`: any id of the
- * repository, as long as its all zeros must be (SHA-1 or SHA-256).
- */
-export function indexInfo(changes: ReadonlyMap<string, Entry | null>, like: string): string {
-  const lines = [...changes].map(([path, entry]) =>
-    entry === null
-      ? { first: 0, line: `0 ${'0'.repeat(like.length)}\t${path}\0` }
-      : { first: 1, line: `${entry.mode} ${entry.id}\t${path}\0` },
-  );
-  return lines
-    .sort((x, y) => x.first - y.first)
-    .map(({ line }) => line)
-    .join('');
-}
+/** Directories of a tree, each with all that lies in it. Git's names are bytes: here a character each, in paths too. `''` is the top. */
+type Folders = Map<string, Map<string, Entry>>;
 
-/** A tree with other entries at some paths (null: none), made in an index of our own: `index`. `tree` null: there is none yet. */
+const inBytes = (path: string): string => Buffer.from(path).toString('latin1');
+/** A path's directory and its name in it. */
+const split = (path: string): [dir: string, name: string] => {
+  const [, dir = '', name = path] = /^([^]*)\/([^]*)$/.exec(path) ?? [];
+  return [dir, name];
+};
+/** Outermost first. */
+const foldersAbove = (path: string): string[] => path.split('/').map((_, at, names) => names.slice(0, at).join('/'));
+
+/** What a tree or commit (null: nothing) holds in every directory above the paths. */
+export async function foldersOf(root: string, tree: string | null, paths: readonly string[]): Promise<Folders> {
+  const folders: Folders = new Map([['', new Map<string, Entry>()]]);
+  if (tree === null) return folders;
+  const asked = [...new Set(['', ...paths.flatMap(foldersAbove)])].map((dir) => (dir === '' ? './' : `${dir}/`));
+  for (const chunk of inChunks(asked)) {
+    const args = ['ls-tree', '-z', '--full-tree', tree, '--', ...chunk];
+    const { bytes } = valueOf(await git(args, { cwd: root, reading: true }));
+    for (const field of Buffer.from(bytes).toString('latin1').split('\0')) {
+      const [, mode, id, path] = /^(\d+) \w+ ([0-9a-f]+)\t([^]*)$/.exec(field) ?? [];
+      if (mode === undefined || id === undefined || path === undefined) continue;
+      const [dir, name] = split(path);
+      for (const above of foldersAbove(path)) if (!folders.has(above)) folders.set(above, new Map());
+      folders.get(dir)?.set(name, { mode, id });
+    }
+  }
+  // Of a directory that was asked for in another portion.
+  for (const [dir, name] of [...folders.keys()].map(split)) folders.get(dir)?.delete(name);
+  return folders;
+}
+/** Those of the paths that are there. */
+export const entriesIn = (folders: Folders, paths: readonly string[]): Entries =>
+  new Map(
+    paths.flatMap((path) => {
+      const [dir, name] = split(inBytes(path));
+      const entry = folders.get(dir)?.get(name);
+      return entry === undefined ? [] : [[path, entry] as const];
+    }),
+  );
+/** What `tree` (a commit or tree; null: nothing) holds at `paths`. */
+export const treeEntries = async (root: string, tree: string | null, paths: readonly string[]): Promise<Entries> =>
+  paths.length === 0 ? new Map() : entriesIn(await foldersOf(root, tree, paths), paths);
+
+/**
+ * Writes the tree of the folders with other entries at some paths, which must lie in them. `lost`: what else went, as a file
+ * took a directory's name or the reverse. Git is told each changed directory, innermost first, and not what lies beside it.
+ */
 export async function treeWith(
   root: string,
-  index: string,
-  { tree, entries, like }: { tree: string | null; entries: ReadonlyMap<string, Entry | null>; like: string },
-): Promise<string> {
-  const call = { cwd: root, env: { GIT_INDEX_FILE: index } };
-  // A split index would leave a shared part of our temporary index in the person's git directory.
-  const plain = ['-c', 'core.splitIndex=false'];
-  valueOf(await git([...plain, 'read-tree', tree ?? '--empty'], call));
-  valueOf(await git([...plain, 'update-index', '-z', '--index-info'], { ...call, input: indexInfo(entries, like) }));
-  return valueOf(await gitLine(['write-tree'], call));
+  folders: Folders,
+  { paths, commit }: Pick<TreeChanges, 'paths' | 'commit'>,
+): Promise<{ readonly tree: string; readonly lost: readonly string[] }> {
+  const lost: string[] = [];
+  const inside = (dir: string): string[] => [...folders.keys()].filter((each) => each.startsWith(`${dir}/`));
+  const isEmpty = (dir: string): boolean => [dir, ...inside(dir)].every((each) => (folders.get(each)?.size ?? 0) === 0);
+  // Removals first, so that a file may become a directory.
+  for (const [dir, name] of paths
+    .filter((path) => !commit.has(path))
+    .map(inBytes)
+    .map(split))
+    folders.get(dir)?.delete(name);
+  for (const [path, entry] of commit) {
+    const here = inBytes(path);
+    const [dir, name] = split(here);
+    for (const above of foldersAbove(here)) {
+      const [outer, own] = split(above);
+      if (above !== '' && folders.get(outer)?.delete(own) === true) lost.push(above);
+      if (!folders.has(above)) folders.set(above, new Map());
+    }
+    if (!isEmpty(here) || folders.get(dir)?.get(name)?.mode === FOLDER) lost.push(path);
+    for (const gone of [here, ...inside(here)]) folders.delete(gone);
+    folders.get(dir)?.set(name, entry);
+  }
+  const written: string[] = [];
+  const depth = (dir: string): number => (dir === '' ? 0 : dir.split('/').length);
+  for (const dir of [...folders.keys()].sort((a, b) => depth(b) - depth(a))) {
+    const own = [...(folders.get(dir) ?? [])].sort((a, b) => (sortedAs(a) < sortedAs(b) ? -1 : 1));
+    if (dir !== '' && own.length === 0) continue;
+    written.push(...own.map(([name, { mode, id }]) => `${mode} ${kindOf(mode)} ${id}\t${name}\0`), '\0');
+    const [outer, name] = split(dir);
+    if (dir !== '') folders.get(outer)?.set(name, { mode: FOLDER, id: treeId(own) });
+  }
+  // What lies beside may be left at a remote (a partial clone): it is not looked for.
+  const call = { cwd: root, input: Buffer.from(written.join(''), 'latin1') };
+  const made = valueOf(await gitLine(['mktree', '-z', '--missing', '--batch'], call));
+  return { tree: made.slice(made.lastIndexOf('\n') + 1), lost };
+}
+const [FOLDER, SUBMODULE] = ['040000', '160000'];
+const kindOf = (mode: string): string => (mode === FOLDER ? 'tree' : mode === SUBMODULE ? 'commit' : 'blob');
+
+type Named = readonly [name: string, entry: Entry];
+/** Git sorts a directory as if its name ended in `/`. */
+const sortedAs = ([name, { mode }]: Named): string => (mode === FOLDER ? `${name}/` : name);
+function treeId(sorted: readonly Named[]): string {
+  const lines = sorted.map(([name, { mode, id }]) =>
+    Buffer.concat([Buffer.from(`${mode.replace(/^0+/, '')} ${name}\0`, 'latin1'), Buffer.from(id, 'hex')]),
+  );
+  return plainId(Buffer.concat(lines), sorted[0]?.[1].id ?? '', 'tree');
 }
 
 /**
@@ -141,9 +197,9 @@ export async function blobId(root: string, bytes: Uint8Array, as: string | null,
 }
 
 /** Id of the blob of the bytes as they are, by the hash that made `like`: an id of SHA-1 has 40 digits. */
-export const plainId = (bytes: Uint8Array, like: string): string =>
+export const plainId = (bytes: Uint8Array, like: string, kind = 'blob'): string =>
   createHash(like.length === 40 ? 'sha1' : 'sha256')
-    .update(`blob ${bytes.length}\0`)
+    .update(`${kind} ${bytes.length}\0`)
     .update(bytes)
     .digest('hex');
 
@@ -168,8 +224,8 @@ export interface DirtyPath {
  * Throws ProblemError `git_failed`.
  */
 export async function dirtyPaths(root: string, paths: readonly string[]): Promise<DirtyPath[]> {
-  const prefix = paths.length === 0 ? null : await prefixOf(root);
-  if (prefix === null) return [];
+  const prefix = paths.length === 0 ? undefined : (await repositoryOf(root))?.prefix;
+  if (prefix === undefined) return [];
   const args = ['status', '--porcelain=v2', '-z', '--no-renames', '--untracked-files=all', '--ignored=traditional'];
   const wanted = new Map(paths.map((path) => [prefix + path, path]));
   const dirty: DirtyPath[] = [];
@@ -222,4 +278,3 @@ export async function foreignPaths(root: string, paths: readonly string[]): Prom
     return tree === undefined ? [] : [{ path, tree }];
   });
 }
-const SUBMODULE = '160000';

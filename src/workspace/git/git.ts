@@ -1,10 +1,11 @@
 /** Git as a child process: no shell, fixed environment, byte output, git's own words in a Problem. */
 import { lstat, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 import { problem, ProblemError } from '../../shared/problems.js';
 import { captureProcess } from '../../system/capture.js';
 import { childEnvironment, type Environment } from '../../system/environment.js';
+import { readGiven } from '../../system/given-file.js';
 import { runProcess, type ProcessOutcome, type ProcessRequest } from '../../system/process-group.js';
 import { timeFor } from '../../system/turns.js';
 import type { Result } from '../ports.js';
@@ -13,6 +14,7 @@ const GIT_OUTPUT_BYTES = 1024 ** 3; // bound: Largest output taken from one git 
 // bound: One git call: a listing, merge or commit in the largest repositories takes seconds. Longer is a prompt, a monitor, a dead mount.
 export const GIT_MS = 120_000;
 const GIT_MESSAGE_CHARS = 2_000; // bound: What git says on failing.
+const REF_BYTES = 4_096; // bound: A file of git's that names a commit or a branch.
 const REMEMBERED_PLACES = 1_000; // bound: Directories of which this process remembers what git said.
 
 export interface GitCall {
@@ -165,39 +167,71 @@ export interface GitRepository {
  */
 export async function repositoryOf(dir: string): Promise<GitRepository | null> {
   const call: GitCall = { cwd: dir, reading: true };
-  return (await bornRepository(call)) ?? repositoryInParts(call);
+  const place = await placeOf(call);
+  return place === null ? null : { ...place, ...((await headIn(place.gitDir)) ?? (await headInParts(call))) };
+}
+
+/** Where no git is installed either: none. */
+export const repositoryIfGit = (dir: string): ReturnType<typeof repositoryOf> =>
+  repositoryOf(dir).catch((error: unknown) => {
+    if (String(error).includes('spawn git ENOENT')) return null;
+    throw error;
+  });
+
+/** Git's message where a directory is in no working tree. */
+export const NO_WORK_TREE = /not a git repository|must be run in a work tree|cannot use bare repository/;
+const PLACES = ['--show-toplevel', '--absolute-git-dir', '--show-prefix'];
+
+async function placeOf(call: GitCall): Promise<Omit<GitRepository, keyof Head> | null> {
+  const { cwd } = call;
+  if (tops.has(cwd) && tops.get(cwd) === (await configOf(cwd))) {
+    const root = await realpath(cwd);
+    return { root, gitDir: join(root, '.git'), prefix: '' };
+  }
+  // Each child process costs more than what git does in it.
+  const asked = await gitLine(['rev-parse', ...PLACES], call);
+  if (!asked.ok && NO_WORK_TREE.test(asked.problem.message)) return null;
+  let said = valueOf(asked).split('\n');
+  // A name may hold a line end.
+  if (said.length !== PLACES.length)
+    said = (await Promise.all(PLACES.map((each) => gitLine(['rev-parse', each], call)))).map(valueOf);
+  const [top = '', gitDir = '', prefix = ''] = said;
+  const root = await realpath(top);
+  const config = await configOf(cwd);
+  if (tops.size >= REMEMBERED_PLACES) tops.clear();
+  if (config !== null && prefix === '' && gitDir === join(root, '.git')) tops.set(cwd, config);
+  return { root, gitDir, prefix };
 }
 
 /**
- * Each child process costs more than what git does in it, so the usual case takes one: a commit is checked out, and no name holds a
- * line end. Null: ask in parts.
+ * Tops of working trees, each with when its configuration was written. Git finds the `.git` of a directory before any other: while that is a
+ * directory and its configuration (`core.worktree`, `core.bare`) the same, its answer is. Below a top, or in a linked worktree, it is not.
  */
-async function bornRepository(call: GitCall): Promise<GitRepository | null> {
-  const places = ['--show-toplevel', '--absolute-git-dir', '--show-prefix'];
-  const asked = await gitLine(['rev-parse', ...places, ...HEAD_AND_BRANCH], call);
-  if (!asked.ok) return null;
-  const [top, gitDir, prefix, ...rest] = asked.value.split('\n');
-  const head = bornHead(rest);
-  if (top === undefined || gitDir === undefined || prefix === undefined || head === null) return null;
-  return { root: await realpath(top), gitDir, prefix, ...head };
-}
-
-const HEAD_AND_BRANCH = ['HEAD^{commit}', '--symbolic-full-name', 'HEAD'];
-
-/** From the lines that `rev-parse HEAD_AND_BRANCH` prints; null where they are others. */
-function bornHead([head, branch, ...more]: readonly string[]): Head | null {
-  if (head === undefined || branch === undefined || more.length > 0 || !/^[0-9a-f]{40,}$/.test(head)) return null;
-  if (branch === 'HEAD') return { head, headRef: null };
-  return branch.startsWith('refs/') ? { head, headRef: branch } : null;
-}
+const tops = new Map<string, bigint>();
+const configOf = async (dir: string): Promise<bigint | null> => {
+  const own = await lstat(join(dir, '.git')).catch(() => null);
+  const config = own?.isDirectory() === true ? lstat(join(dir, '.git', 'config'), { bigint: true }) : null;
+  return (await config?.catch(() => null))?.ctimeNs ?? null;
+};
 
 export type Head = Pick<GitRepository, 'head' | 'headRef'>;
 
-/** What HEAD names in the repository that holds `dir`. Throws ProblemError `git_failed`. */
-export async function headOf(dir: string): Promise<Head> {
-  const call: GitCall = { cwd: dir, reading: true };
-  const asked = await gitLine(['rev-parse', ...HEAD_AND_BRANCH], call);
-  return (asked.ok ? bornHead(asked.value.split('\n')) : null) ?? headInParts(call);
+/**
+ * What HEAD names, from git's own files, which no process costs. Null: git must be asked (a packed branch, one without commits, another
+ * store of refs, a link). A branch's own file comes before every other place of it, so git would say the same.
+ */
+async function headIn(gitDir: string): Promise<Head | null> {
+  const read = async (...names: readonly string[]): Promise<string> => {
+    const path = resolve(gitDir, ...names);
+    const isFile = (await lstat(path).catch(() => null))?.isFile() === true;
+    return isFile ? readGiven(path, REF_BYTES).then(String, () => '') : '';
+  };
+  const said = await read('HEAD');
+  const headRef = /^ref: (refs\/heads(?:\/\w[\w-]*(?:\.[\w-]+)*)+)\n$/.exec(said)?.[1] ?? null;
+  // A linked worktree shares its branches.
+  const id = headRef === null ? said : await read((await read('commondir')).trim(), headRef);
+  const [head] = /^(?:[0-9a-f]{40}|[0-9a-f]{64})(?=\n$)/.exec(id) ?? [];
+  return head === undefined ? null : { head, headRef };
 }
 
 /** Also for a branch without commits. */
@@ -209,54 +243,6 @@ async function headInParts(call: GitCall): Promise<Head> {
   const line = (output: GitOutput): string | null => (output.code === 0 ? output.text.trim() : null);
   return { head: line(valueOf(head)), headRef: line(valueOf(headRef)) };
 }
-
-/** Git's message where a directory is in no working tree. */
-export const NO_WORK_TREE = /not a git repository|must be run in a work tree|cannot use bare repository/;
-
-async function repositoryInParts(call: GitCall): Promise<GitRepository | null> {
-  const top = await gitLine(['rev-parse', '--show-toplevel'], call);
-  if (!top.ok) {
-    if (NO_WORK_TREE.test(top.problem.message)) return null;
-    throw new ProblemError(top.problem);
-  }
-  const [gitDir, prefix, head, root] = await Promise.all([
-    gitLine(['rev-parse', '--absolute-git-dir'], call),
-    gitLine(['rev-parse', '--show-prefix'], call),
-    headInParts(call),
-    realpath(top.value),
-  ]);
-  return { root, gitDir: valueOf(gitDir), prefix: valueOf(prefix), ...head };
-}
-
-/**
- * `dir` relative to the top of its working tree ('' or ending in `/`); null: it is in no working tree. Throws ProblemError
- * `git_failed` where git cannot tell (no git, another owner's repository).
- */
-export async function prefixOf(dir: string): Promise<string | null> {
-  if (await tops.has(dir)) return '';
-  const inside = await gitLine(['rev-parse', '--is-inside-work-tree', '--show-prefix'], { cwd: dir, reading: true });
-  if (!inside.ok && inside.problem.message.includes('not a git repository')) return null;
-  const said = valueOf(inside);
-  if (said === 'true\n') tops.add(dir);
-  return said.startsWith('true\n') ? said.slice('true\n'.length) : null;
-}
-
-/**
- * Directories of which git said something that goes for the `.git` in them. Git finds that one before any other, so while it is a directory
- * nothing need be asked again. Elsewhere (below a repository's top, in a linked worktree) the answer may change.
- */
-export const placesWithOwnGit = () => {
-  const places = new Set<string>();
-  const has = async (dir: string): Promise<boolean> =>
-    places.has(dir) && (await lstat(join(dir, '.git')).catch(() => null))?.isDirectory() === true;
-  const add = (dir: string): void => {
-    if (places.size >= REMEMBERED_PLACES) places.clear();
-    places.add(dir);
-  };
-  return { has, add };
-};
-/** Tops of working trees. */
-const tops = placesWithOwnGit();
 
 /** The value, or the problem thrown as a ProblemError: for sequences that one `catch` turns into an outcome. */
 export function valueOf<T>(result: Result<T>): T {

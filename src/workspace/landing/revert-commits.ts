@@ -4,12 +4,10 @@
  * is not committed, the branch moved last. A ref of this working tree names it until then: an attempt that died is gone on with.
  */
 
-import { join } from 'node:path';
-import { withScratch } from '../../system/scratch.js';
 import { fieldsOf, git, valueOf, gitLine, repositoryOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { commitSettings, makeCommit } from '../git/commit-hooks.js';
-import { blobId, sameEntry, treeEntries, treeWith, type Entry } from '../git/entries.js';
+import { blobId, foldersOf, sameEntry, treeEntries, treeWith, type Entries, type Entry } from '../git/entries.js';
 import { mergeInto, type MergeParts } from './merge.js';
 import { mergeTrees } from '../git/merge-tree.js';
 import type { WorkspaceLock, AssertCurrent } from '../ports.js';
@@ -52,12 +50,12 @@ export async function takeBack(
     if (later.length > 0) return { outcome: 'later', commits: later };
     const made = await treeWithout(root, head, { commits, isKept });
     if (typeof made !== 'string') return { ...made, ours: head };
-    const texts = new Map<string, Entry | null>();
+    const texts = new Map<string, Entry>();
     for (const [path, text] of await documents()) {
       const mode = (await treeEntries(root, head, [path])).get(path)?.mode ?? '100644';
       texts.set(path, { mode, id: await blobId(root, new TextEncoder().encode(text), path, true) });
     }
-    const tree = await treeBeside(root, { tree: made, entries: texts, like: head });
+    const tree = await treeBeside(root, made, [...texts.keys()], texts);
     theirs = await commitOf(root, tree, head, { message, dated: commits[0] ?? head });
     valueOf(await git(['update-ref', refOf(stepKey), theirs], { cwd: root }));
   }
@@ -108,9 +106,7 @@ async function treeWithout(
   let [onto, tree] = [head, `${head}^{tree}`];
   for (const commit of commits) {
     const kept = (await filesOf(root, commit)).filter(isKept);
-    const entries = await treeEntries(root, commit, kept);
-    const asNow = new Map(kept.map((path) => [path, entries.get(path) ?? null]));
-    const before = await treeBeside(root, { tree: `${commit}~1`, entries: asNow, like: commit });
+    const before = await treeBeside(root, `${commit}~1`, kept, await treeEntries(root, commit, kept));
     const opposite = await commitOf(root, before, commit, { message: 'opposite', dated: commit });
     const merged = await mergeTrees(root, onto, opposite);
     if (merged.outcome === 'conflict') return merged;
@@ -134,8 +130,8 @@ async function commitOf(
   return valueOf(await makeCommit(root, { tree: id, parents: [parent], message, settings, date: at, sign: false }));
 }
 
-const treeBeside = (root: string, changed: Parameters<typeof treeWith>[2]) =>
-  withScratch('commit', (scratch) => treeWith(root, join(scratch, 'index'), changed));
+const treeBeside = async (root: string, tree: string, paths: readonly string[], commit: Entries): Promise<string> =>
+  (await treeWith(root, await foldersOf(root, tree, paths), { paths, commit })).tree;
 
 // What the log of a branch says of a plan: the commits of its phases and of their marks, by their trailers.
 
