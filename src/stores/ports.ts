@@ -31,7 +31,8 @@ export interface RecordStore {
 
 /** What a run leaves behind: an append-only log by stepKey, readable with no server. A torn last line is ignored when read. */
 export interface Archive {
-  append(stepKey: StepKey, entries: readonly ArchiveEntry[]): Promise<void>;
+  /** Durably; `later`: others see it at once, and it becomes durable with what is appended next. */
+  append(stepKey: StepKey, entries: readonly ArchiveEntry[], later?: 'later'): Promise<void>;
   read(stepKey: StepKey): Promise<readonly ArchiveEntry[]>;
   /** stepKeys that start with the prefix, newest first. */
   find(prefix: string): Promise<readonly StepKey[]>;

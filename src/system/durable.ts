@@ -1,4 +1,4 @@
-/** Durable small writes of the stores: directories, files written once, and failures as problems. */
+/** Durable small writes of the stores: directories, files written once, failures as problems. What comes before what: docs/architecture.md. */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { ProblemError, problem, unversioned, versioned } from '../shared/problems.js';
@@ -52,35 +52,43 @@ export const ensureDir = async (sys: Sys, path: string, mode = 0o700): Promise<v
   await sys.fsyncDir(dirname(path));
 };
 
+// bound: Names that this process has seen durable, remembered so that their directory is not synced again.
+const REMEMBERED_NAMES = 10_000;
+const durable = new Set<string>();
+
+/** Makes a file's name durable, as whoever made it may have died before that; once a process, as whoever makes it anew does the same. */
+export const syncName = async (sys: Sys, path: string, isNew = false): Promise<void> => {
+  if (!isNew && durable.has(path)) return;
+  await sys.fsyncDir(dirname(path));
+  if (durable.size >= REMEMBERED_NAMES) durable.clear();
+  durable.add(path);
+};
+
 /** Ours among all writers of a directory; upper case, so that no key (lower case) can be taken for one. */
 const tempName = (path: string): string => `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
 
 export interface PutModes {
   readonly mode?: number;
   readonly dirMode?: number;
+  /** Its name becomes durable with the next one in its directory, which comes before anybody outside is told. */
+  readonly nameLater?: true;
 }
 
-const writeTemp = async (
-  sys: Sys,
-  path: string,
-  bytes: Uint8Array,
-  { mode = 0o600, dirMode = 0o700 }: PutModes,
-): Promise<string> => {
+/** Runs `write`; where the directory of its file is missing that is made first. */
+export const makingDir = async <T>(sys: Sys, path: string, write: () => Promise<T>, dirMode?: number): Promise<T> => {
+  const made = await orNull(write().then((value) => ({ value })));
+  if (made !== null) return made.value;
+  await ensureDir(sys, dirname(path), dirMode);
+  return write();
+};
+
+const writeTemp = async (sys: Sys, path: string, bytes: Uint8Array, { mode = 0o600, dirMode }: PutModes) => {
   const temp = tempName(path);
   try {
-    await sys.writeExclusive(temp, bytes, { mode });
+    await makingDir(sys, path, () => sys.writeExclusive(temp, bytes, { mode }), dirMode);
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') {
-      await dropQuietly(sys, temp);
-      throw error;
-    }
-    await ensureDir(sys, dirname(path), dirMode);
-    try {
-      await sys.writeExclusive(temp, bytes, { mode });
-    } catch (again) {
-      await dropQuietly(sys, temp);
-      throw again;
-    }
+    await dropQuietly(sys, temp);
+    throw error;
   }
   return temp;
 };
@@ -100,8 +108,7 @@ export const putFileIfAbsent = async (
 ): Promise<{ readonly bytes: Uint8Array; readonly created: boolean }> => {
   const earlier = await orNull(sys.readFile(path));
   if (earlier !== null) {
-    // Its writer may have died between link and fsync.
-    await sys.fsyncDir(dirname(path));
+    await syncName(sys, path);
     return { bytes: earlier, created: false };
   }
   const temp = await writeTemp(sys, path, bytes, modes);
@@ -113,7 +120,7 @@ export const putFileIfAbsent = async (
     throw error;
   }
   await unlinkIfThere(sys, temp);
-  await sys.fsyncDir(dirname(path));
+  if (modes.nameLater === undefined) await syncName(sys, path, true);
   return outcome;
 };
 

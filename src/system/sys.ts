@@ -38,8 +38,8 @@ export interface Sys {
   writeExclusive(path: string, bytes: Uint8Array, file: NewFile): Promise<void>;
   /** As writeExclusive, with the bytes of another file. Until it is whole the copy has the mode 0600. */
   copyExclusive(from: string, to: string, file: NewFile): Promise<void>;
-  /** One write with O_APPEND (creating the file 0600), then fsync. Returns the bytes written, which may be fewer on a full disk. */
-  append(path: string, bytes: Uint8Array): Promise<number>;
+  /** One write with O_APPEND (creating the file 0600), then fsync unless `later`. Returns the bytes written, which may be fewer on a full disk. */
+  append(path: string, bytes: Uint8Array, later?: 'later'): Promise<number>;
   rename(from: string, to: string): Promise<void>;
   /** A second name for a file; EEXIST where the path is taken. Never follows symbolic links. */
   link(existing: string, path: string): Promise<void>;
@@ -136,10 +136,10 @@ export const realSys: Sys = {
     const bytes = await withHandle(from, READ, 0, (handle) => handle.readFile());
     await realSys.writeExclusive(to, bytes, file);
   },
-  append: (path, bytes) =>
+  append: (path, bytes, later) =>
     withHandle(path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600, async (handle) => {
       const { bytesWritten } = await handle.write(bytes);
-      await handle.sync();
+      if (later === undefined) await handle.sync();
       return bytesWritten;
     }),
   rename: (from, to) => fs.rename(from, to),

@@ -181,7 +181,7 @@ export function activity<I extends ActivityBase, O extends object>(
       // Of an input newer than this worker nothing can be said; the person upgrades and retries.
       checkVersion(input, `The input of ${name}`);
       await ports.checkHome();
-      await ports.archive.append(input.stepKey, eventEntries(input.log, runId));
+      await ports.archive.append(input.stepKey, eventEntries(input.log, runId), 'later');
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it started`);
       const run = () =>

@@ -47,17 +47,13 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
   const recordCall = async (files: CallFiles, key: string, input: JournalAsk): Promise<CallRecord | null> => {
     const earlier = await files.get('call.json');
     if (earlier !== null) return earlier;
-    const made = await input.makeRequest((haystack) => nonceFor(key, haystack));
-    if (made === null) return null;
-    const { request, nonce } = made;
+    const asked = await input.makeRequest((haystack) => nonceFor(key, haystack));
+    if (asked === null) return null;
+    const { request, nonce } = asked;
     const prices = pricesOf(input.price, request.model);
-    const { record } = await files.put('call.json', {
-      at: at(),
-      key: keyParts(input.key),
-      request,
-      nonce,
-      prices,
-    });
+    const made = { at: at(), key: keyParts(input.key), request, nonce, prices };
+    // Its name and the claim's are durable with the log's, before the call is sent.
+    const { record } = await files.put('call.json', made, { nameLater: true });
     return record;
   };
 
@@ -81,7 +77,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
   ): Promise<boolean> => {
     const owner = await takeOwnership(sys);
     try {
-      const { created } = await files.put(`attempt-${attempt}.json`, { at: at(), owner });
+      const { created } = await files.put(`attempt-${attempt}.json`, { at: at(), owner }, { nameLater: true });
       if (!created) return false;
       const onText = (text: string): void => input.onProgress?.(text);
       await makeAttempt({

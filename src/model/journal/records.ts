@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { randomUUID, createHash } from 'node:crypto';
 import { fail } from '../../shared/problems.js';
 import { type StepKey, isStepKey } from '../../shared/ids.js';
-import { onDisk, orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
+import { onDisk, orNull, putJsonIfAbsent, readJson, type PutModes } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';
 import type { PriceTable } from '../tokens.js';
 import type { ModelAnswer, ModelRequest, CallKeyParts } from '../ports.js';
@@ -69,10 +69,11 @@ export class CallFiles {
   }
 
   /** What stands there durably afterwards: ours, or an earlier writer's. */
-  async put<N extends keyof Records>(name: N, record: Records[N]): Promise<{ record: Records[N]; created: boolean }> {
+  async put<N extends keyof Records>(name: N, record: Records[N], modes: PutModes = {}) {
     const path = join(this.dir, name);
-    const put = await onDisk(`Writing the call journal at ${path}`, () => putJsonIfAbsent(this.sys, path, record));
-    return { record: put.value, created: put.created };
+    const write = () => putJsonIfAbsent(this.sys, path, record, modes);
+    const { value, created } = await onDisk(`Writing the call journal at ${path}`, write);
+    return { record: value, created };
   }
 
   logPath(attempt: number): string {

@@ -1,6 +1,6 @@
 /**
  * One attempt's stream on disk, a JSON line each: first `{v, attempt, at}`, then `{t, e}` (milliseconds since then, event) and `{t}` (a sign
- * of life). Lines gather while a write is under way, and every write is fsynced; `message_start` and `message_stop` wait for theirs.
+ * of life). Lines gather while a write is under way; each is fsynced, `message_start`'s with the next. It and `message_stop` wait for theirs.
  */
 import { onDisk, orNull } from '../../system/durable.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
@@ -54,8 +54,8 @@ export class StreamLog {
    */
   async append(event: StreamEvent): Promise<void> {
     this.line({ t: this.elapsed_ms(), e: event }, this.max_bytes);
-    if (event.type === 'message_start' || event.type === 'message_stop' || this.waiting_bytes > maxWaiting_bytes)
-      await this.flush();
+    if (event.type === 'message_start') await this.flush('later');
+    else if (event.type === 'message_stop' || this.waiting_bytes > maxWaiting_bytes) await this.flush();
     else if (this.failure !== null) throw this.failure.error;
     else this.flushSoon();
   }
@@ -67,10 +67,10 @@ export class StreamLog {
   }
 
   /** Everything handed over is on disk afterwards. */
-  flush(): Promise<void> {
+  flush(later?: 'later'): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
-    const written = this.writing.then(() => this.write());
+    const written = this.writing.then(() => this.write(later));
     // The failure is kept and thrown to whoever waits; the chain itself must not end in an unhandled rejection.
     this.writing = written.catch(() => undefined);
     return written;
@@ -104,7 +104,7 @@ export class StreamLog {
     }, flushEvery_ms);
   }
 
-  private async write(): Promise<void> {
+  private async write(later?: 'later'): Promise<void> {
     // After a failed write the file may end in half a line: nothing may follow it.
     if (this.failure !== null) throw this.failure.error;
     if (this.waiting.length === 0) return;
@@ -112,7 +112,7 @@ export class StreamLog {
     this.waiting = [];
     this.waiting_bytes = 0;
     try {
-      await onDisk(`Writing the call journal at ${this.path}`, () => appendAll(this.sys, this.path, bytes));
+      await onDisk(`Writing the call journal at ${this.path}`, () => appendAll(this.sys, this.path, bytes, later));
     } catch (error) {
       this.failure = { error };
       throw error;
@@ -121,9 +121,9 @@ export class StreamLog {
 }
 
 /** A short write means a full disk: the next one says so. */
-const appendAll = async (sys: Sys, path: string, bytes: Uint8Array): Promise<void> => {
+const appendAll = async (sys: Sys, path: string, bytes: Uint8Array, later?: 'later'): Promise<void> => {
   for (let rest = bytes; rest.byteLength > 0;) {
-    const written = await sys.append(path, rest);
+    const written = await sys.append(path, rest, later);
     if (written === 0)
       throw Object.assign(new Error('the disk accepted no bytes'), { code: 'ENOSPC', syscall: 'write', path });
     rest = rest.subarray(written);

@@ -2,47 +2,35 @@
  * The archive on disk: `<dir>/<stepKey>/log.jsonl`, or `log-<writer>.jsonl` where several hosts write: appending is atomic among the
  * processes of one host only (on NFS the client works out where the file ends). Readers merge the logs.
  */
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { ArchiveEntry, Archive, NewerEntries } from '../ports.js';
 import { fail, isKnown, ProblemError, versionOf, versioned } from '../../shared/problems.js';
-import { ensureDir, orNull, onDisk, putJsonIfAbsent, readJson } from '../../system/durable.js';
-import { errnoOf, type Sys, realSys } from '../../system/sys.js';
+import { makingDir, orNull, onDisk, putJsonIfAbsent, readJson, syncName } from '../../system/durable.js';
+import { type Sys, realSys } from '../../system/sys.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import type { DiskStoreOptions } from './blobs.js';
 import { together } from '../../system/turns.js';
 
 const SHORT_WRITES = 3; // bound: A write cut short (a disk that fills up) is written anew this often before it is given up.
-// bound: Archives whose name this process has seen durable, remembered so that their directory is not synced again.
-const REMEMBERED_ARCHIVES = 1_000;
 
 // Append-only files of JSON lines that survive torn writes: a line counts once its line end is on disk.
 
 const LF = 0x0a;
 
-/** Files whose name this process has seen durable: as long as they are there, their directory need not be synced again. */
-const durable = new Set<string>();
-const remember = (path: string): void => {
-  if (durable.size >= REMEMBERED_ARCHIVES) durable.clear();
-  durable.add(path);
-};
-
 /**
- * Appends the values as lines with one write, then fsyncs. A torn line that a dead writer left is closed first. Values may be
- * there twice after a retry or a short write: readers drop what they know by its id.
+ * Appends the values as lines with one write, then fsyncs (`later`: the next append does). A torn line that a dead writer left is closed
+ * first. Values may be there twice after a retry or a short write: readers drop what they know by its id.
  */
-const appendLines = async (sys: Sys, path: string, values: readonly object[]): Promise<void> => {
+const appendLines = async (sys: Sys, path: string, values: readonly object[], later?: 'later'): Promise<void> => {
   if (values.length === 0) return;
   const text = values.map((value) => `${JSON.stringify(versioned(value))}\n`).join('');
   const last = await orNull(sys.lastByte(path));
   let torn = last !== null && last !== LF;
   for (let append = 0; append < SHORT_WRITES; append++) {
     const bytes = new TextEncoder().encode(torn ? `\n${text}` : text);
-    const written = await appendIn(sys, path, bytes);
+    const written = await makingDir(sys, path, () => sys.append(path, bytes, later));
     if (written === bytes.length) {
-      // Whoever made the file, we or another process, may have died before its name was durable.
-      if (last === null || !durable.has(path)) await sys.fsyncDir(dirname(path));
-      remember(path);
-      return;
+      return later === undefined ? syncName(sys, path, last === null) : undefined;
     }
     torn = true;
   }
@@ -50,16 +38,6 @@ const appendLines = async (sys: Sys, path: string, values: readonly object[]): P
     'disk',
     `Appending to ${path} failed: the disk accepted only part of ${text.length} characters (ENOSPC).`,
   );
-};
-
-const appendIn = async (sys: Sys, path: string, bytes: Uint8Array): Promise<number> => {
-  try {
-    return await sys.append(path, bytes);
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
-    await ensureDir(sys, dirname(path));
-    return sys.append(path, bytes);
-  }
 };
 
 /** The whole lines of the file that are JSON, in order; torn ones are left out. Empty where there is no file. */
@@ -162,9 +140,9 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
     });
 
   return {
-    append: (stepKey, entries) => {
+    append: (stepKey, entries, later) => {
       const path = join(placeOf(stepKey), ownLog);
-      return onDisk(`Appending to the archive at ${path}`, () => appendLines(sys, path, entries));
+      return onDisk(`Appending to the archive at ${path}`, () => appendLines(sys, path, entries, later));
     },
     putFile: (stepKey, name, value) => {
       const path = join(placeOf(stepKey), `${name}.json`);

@@ -1,7 +1,7 @@
 /** Blobs on disk: `<dir>/<first 2 digits>/<sha-256>`, written once, checked on every read. */
 import { rename, stat, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { orNull, onDisk, putFileIfAbsent, unlinkIfThere } from '../../system/durable.js';
+import { join } from 'node:path';
+import { orNull, onDisk, putFileIfAbsent, syncName, unlinkIfThere } from '../../system/durable.js';
 import { fail } from '../../shared/problems.js';
 import { isBlobRef, type BlobRef } from '../../shared/ids.js';
 import { refOf } from '../../system/hash.js';
@@ -85,7 +85,7 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
       const path = pathOf(ref);
       if (!(await onDisk(`Looking for the blob at ${path}`, () => touched(path)))) return false;
       // Somebody else may just have linked it; a ref that we vouch for must survive a power cut.
-      await onDisk(`Looking for the blob at ${path}`, () => sys.fsyncDir(dirname(path)));
+      await onDisk(`Looking for the blob at ${path}`, () => syncName(sys, path));
       return true;
     },
   };

@@ -15,7 +15,7 @@
 import { join } from 'node:path';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { refOf, sha256 } from '../../system/hash.js';
-import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
+import { orNull, putJsonIfAbsent, readJson, type PutModes } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
 import type { ProcessIdentity } from '../../system/process.js';
 import type { ConflictFile, WorkspaceLock } from '../ports.js';
@@ -109,7 +109,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
   const at = (file: string): string => join(dir, name, `${file}.json`);
 
   const read = async <T extends object>(file: string): Promise<T | null> => (await readJson<T>(sys, at(file))) ?? null;
-  const put = <T extends object>(file: string, value: T) => putJsonIfAbsent(sys, at(file), value);
+  const put = <T extends object>(file: string, value: T, how?: PutModes) => putJsonIfAbsent(sys, at(file), value, how);
   const note = async (file: string, value: object = {}): Promise<void> => {
     await put(file, value);
   };
@@ -152,7 +152,8 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
       return names.includes('swept.json') || !names.some((n) => /^(?:driver-|plan-(?!1\.json$))/.test(n));
     },
     readPlan: (generation: number) => read<TransactionPlan>(`plan-${generation}`),
-    putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan),
+    /** Its name is durable with the verdict's, before a file of the workspace is touched. */
+    putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan, { nameLater: true }),
     /** The verdict that stands: ours, or that of whoever was first. */
     putVerdict: async (generation: number, verdict: Verdict): Promise<{ verdict: Verdict; created: boolean }> => {
       const { value, created } = await put(`verdict-${generation}`, { verdict });
