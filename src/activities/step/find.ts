@@ -16,6 +16,7 @@ const OUTLINED_BYTES = 512 * 1024; // bound: A longer file is offered without it
 const SYMBOLS = 200; // bound: Definitions of a file that are kept,
 const IMPORTS = 100; // bound: and its imports,
 const LINE_CHARS = 200; // bound: each so long.
+const SECRETS = 100; // bound: Secrets of a file; one with more is a list of them, and nothing of it is shown.
 const SIGNATURES_MS = 5_000; // bound: Looking round all files of a step: what is not read by then is left out.
 const IMPORT =
   /^\s*(?:import|from|use|using|pub(?:\([^)]*\))? +(?:use|mod)|mod|#include)\b|\b(?:require|import)\(|^(?:export\b.*|\} *)\bfrom +['"]|^\t(?:[\w.]+ )?"[\w./-]+"$/;
@@ -49,6 +50,7 @@ const fileReader = ({ edits, records }: Ports, root: string, signal: AbortSignal
     const known = (await records.get(key)) as Kept | null;
     if (known !== null) return { lines: without(known.hidden), outline: known };
     const [secrets = []] = await edits.run('secrets', [lines.join('\n')], signal);
+    if (secrets.length > SECRETS) return null;
     const isHidden = (line: string) => hidesSecret(line) || secrets.flat().some((secret) => line.includes(secret));
     const hidden = lines.flatMap((line, at) => (isHidden(line) ? [at] : []));
     const shown = without(hidden);

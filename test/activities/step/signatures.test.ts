@@ -261,11 +261,15 @@ describe('what no call may see', () => {
     const root = tree({
       '.gitignore': 'ignored.ts\n',
       'src/a.ts':
-        ['keys', 'link', 'secrets', 'binary', 'huge', '../ignored']
+        ['keys', 'link', 'secrets', 'binary', 'many', 'huge', '../ignored']
           .map((name) => `import {} from './${name}.js';\n`)
-          .join('') + '// token pem plain outside ignored inBinary\nexport const tea = 1;\n',
+          .join('') + '// token pem plain plain7 outside ignored inBinary\nexport const tea = 1;\n',
       'src/keys.ts': `export const plain = 1;\nexport const token = "${TOKEN}";\nexport const pem = \`${KEY.join('\n')}\`;\n`,
       'ignored.ts': 'export const ignored = 1;\n',
+      'src/many.ts': Array.from(
+        { length: 101 },
+        (_, at) => `export const plain${at} = "${TOKEN.slice(0, 36)}${1000 + at}";\n`,
+      ).join(''),
       'src/binary.ts': 'export const inBinary = "\0";\n',
       'src/huge.ts': `export const plain = 1;\n${'// x\n'.repeat(200_000)}`,
       'src/.env.ts': '',
