@@ -72,6 +72,7 @@ describe('the job', () => {
     expect(await create()).toBe(true);
     expect(await create('--create=false')).toBe(false);
     expect(await create('--create', 'src/**', '--create', 'docs/**')).toEqual(['src/**', 'docs/**']);
+    expect(await create('--create', 'docs/**')).toEqual(['docs/**']);
     await writeFile(join(repo.dir, 'emend.yaml'), 'create: ["docs/**"]\n');
     expect(await create()).toBeNull();
   });

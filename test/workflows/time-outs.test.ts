@@ -134,7 +134,7 @@ const OTHERS: Record<string, readonly string[]> = {
   'once a process, and known from then on': ['pip_ms', 'tried_ms', 'noneKnown_ms'],
   'ages of files': ['foreignScratch_ms', 'checkpointFresh_ms', 'day_ms'],
   'compared with their own wholes': ['countWait_ms', 'countTotal_ms', 'syntaxParse_ms'],
-  'calls of git that get a part of what one may take, and are done without': ['grep_ms', 'log_ms'],
+  'a part of what an activity may take, and done without': ['grep_ms', 'log_ms', 'signatures_ms'],
   'the end of another process, asked for on the command line': ['endPoll_ms', 'killed_ms'],
 };
 /** Those of several files stand in shared, those of one at its head, in capitals. The page and talks with a server hold up no activity. */

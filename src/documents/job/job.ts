@@ -61,7 +61,7 @@ export const keyValue = (key: JobKey, texts: readonly string[]): unknown => {
   const yaml = readYaml(text, 0);
   const value = !yaml.ok || yaml.value === null || typeof yaml.value === 'string' ? text : yaml.value;
   const fits = (each: unknown): boolean => KEYS[key].safeParse(each).success;
-  return fits(value) || !fits(text) ? value : text;
+  return [value, text, [text]].find(fits) ?? value;
 };
 
 const TITLE_chars = 72; // bound: Of a job without a file and without a heading, whose first line is its title.
