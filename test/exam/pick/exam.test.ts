@@ -39,7 +39,7 @@ test('commits of modified code, tests and prose beside; found and not found', as
     ['Lorem', ['zzz.js']],
     ['Boil longer in kettle.js', ['kettle.js']],
   ]);
-  const all = await exam(repo, tasks, () => undefined);
+  const all = await exam(repo, tasks, null, () => undefined);
   expect(all.map(({ rank }) => rank)).toEqual([Infinity, 1]);
   expect(share(all, ({ rank }) => rank, 10)).toBe(50);
   expect(all[1]).toMatchObject({ plainRank: 1 });

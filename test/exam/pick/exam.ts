@@ -33,6 +33,8 @@ export interface Found {
   readonly cold_s: number;
   readonly warm_s: number;
   readonly plain_s: number;
+  /** Of aider's repository map; absent: it was not asked. */
+  readonly peer?: { readonly rank: number; readonly s: number };
 }
 
 /** No settings of the person who runs it. */
@@ -96,13 +98,39 @@ function plainRanking(root: string, files: readonly string[], task: string): rea
   return [...score].sort((a, b) => b[1] - a[1]).map(([path]) => path);
 }
 
+/** As aider's own `get_repo_map` ranks the files of its map: the words of the task, and files whose names are among them, are what a person mentions. */
+const PEER = `
+import json, os, re, sys
+from aider.repomap import RepoMap
+from aider.io import InputOutput
+asked = json.load(sys.stdin)
+class Words:
+    def token_count(self, text): return len(text) // 4
+ranking = RepoMap(map_tokens=4000, root=asked['root'], main_model=Words(), io=InputOutput(pretty=False, yes=True))
+others = [os.path.join(asked['root'], path) for path in asked['files']]
+words = set(re.split(r'\\W+', asked['task']))
+stems = {word.lower() for word in words if len(word) >= 5}
+mentioned = {path for path in asked['files'] if os.path.splitext(os.path.basename(path))[0].lower() in stems}
+named = ranking.get_ranked_tags([], others, mentioned, words)
+print('FILES ' + json.dumps(list(dict.fromkeys(tag[0] for tag in named))))
+`;
+/** `python`: of the environment that aider is installed in. Throws where it is not. */
+function peerRanking(python: string, root: string, files: readonly string[], task: string): readonly string[] {
+  const said = execFileSync(python, ['-c', PEER], {
+    ...{ input: JSON.stringify({ root, files, task }), env, maxBuffer: 2 ** 30, encoding: 'utf8' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  return JSON.parse(/^FILES (.*)$/m.exec(said)?.[1] ?? '[]') as string[];
+}
+
 const rankOf = (changed: readonly string[], list: readonly string[]): number =>
   Math.max(...changed.map((path) => (list.includes(path) ? list.indexOf(path) + 1 : Infinity)));
 
-/** `tell` is called after each. */
+/** `peer`: the Python of aider's environment; null: it is not asked. `tell` is called after each. */
 export async function exam(
   repo: string,
   tasks: readonly PickTask[],
+  peer: string | null,
   tell: (found: Found) => void,
 ): Promise<readonly Found[]> {
   const scratch = mkdtempSync(join(tmpdir(), 'exam-pick-'));
@@ -128,10 +156,13 @@ export async function exam(
       const started = performance.now();
       const plain = plainRanking(root, cold.files, cold.words);
       const plain_s = (performance.now() - started) / 1000;
+      const asked = performance.now();
+      const theirs = peer === null ? null : rankOf(task.changed, peerRanking(peer, root, cold.files, cold.words));
+      const beside = theirs !== null && { peer: { rank: theirs, s: (performance.now() - asked) / 1000 } };
       const list = warm.candidates.map(({ path }) => path);
       const tokens = estimateTokens(candidateList(warm.candidates, cold.files.length).text);
       const ranks = { rank: rankOf(task.changed, list), plainRank: rankOf(task.changed, plain) };
-      const found = { task, ...ranks, tokens, cold_s: cold.s, warm_s: warm.s, plain_s };
+      const found = { task, ...ranks, ...beside, tokens, cold_s: cold.s, warm_s: warm.s, plain_s };
       all.push(found);
       tell(found);
     }

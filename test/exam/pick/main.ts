@@ -7,6 +7,7 @@ const USAGE = `npm run exam:pick -- REPO --count N [options]
   REPO         a git repository: a working tree, a bare repository or a mirror's git directory
   --count N    commits: the newest that modify 1 to 3 code files (100)
   --ref REF    whose history (HEAD)
+  --peer PY    aider's repository map beside it: the Python of an environment with aider-chat
   --misses     show the commits of which a file is not among the first 30`;
 const GOAL = { 10: 70, 30: 80, warm_s: 3, cold_s: 15 };
 
@@ -14,6 +15,7 @@ const readOptions = () => {
   const options = {
     count: { type: 'string', default: '100' },
     ref: { type: 'string', default: 'HEAD' },
+    peer: { type: 'string' },
     misses: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   } as const;
@@ -32,13 +34,13 @@ const seconds = (all: readonly Found[], of: (found: Found) => number): string =>
   return `${middle(values).toFixed(2)} s (most ${Math.max(...values).toFixed(2)})`;
 };
 
-async function main({ repo, ref, count, misses }: NonNullable<ReturnType<typeof readOptions>>): Promise<number> {
+async function main({ repo, ref, count, peer, misses }: NonNullable<ReturnType<typeof readOptions>>): Promise<number> {
   const tasks = tasksOf(repo, ref, count);
   if (tasks.length === 0) {
     process.stderr.write(`${repo}: no commit of ${ref} modifies 1 to 3 code files\n`);
     return 2;
   }
-  const all = await exam(repo, tasks, ({ rank, task }) => {
+  const all = await exam(repo, tasks, peer ?? null, ({ rank, task }) => {
     if (misses && rank > 30)
       process.stdout.write(
         `${task.commit.slice(0, 10)} ${task.changed.join(' ')}: ${task.message.split('\n')[0] ?? ''}\n`,
@@ -57,6 +59,14 @@ async function main({ repo, ref, count, misses }: NonNullable<ReturnType<typeof 
       seconds(all, (found) => found.plain_s),
     ),
   );
+  if (peer !== undefined)
+    process.stdout.write(
+      row(
+        'aider',
+        (found) => found.peer?.rank ?? Infinity,
+        seconds(all, (found) => found.peer?.s ?? 0),
+      ),
+    );
   const isMet =
     share(all, ({ rank }) => rank, 10) >= GOAL[10] &&
     share(all, ({ rank }) => rank, 30) >= GOAL[30] &&
