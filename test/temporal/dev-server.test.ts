@@ -348,7 +348,7 @@ describe('what needs a server', () => {
       name: 'EMEND_HOME',
       ok: true,
       found: `${place.home}: no runs yet`,
-      fix: 'Start one with: emend run JOB.md',
+      fix: 'Start one with: emend run -m "what to change"',
     });
     expect(sick.get('Temporal CLI')?.found).toContain('/nonexistent/temporal does not exist');
 
