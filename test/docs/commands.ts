@@ -104,6 +104,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'ollama pull qwen3-coder': NO_OLLAMA,
   'export TEMPORAL_PROFILE=cloud ANTHROPIC_API_KEY=sk-ant-…': NO_CLOUD,
 
+  'EMEND_LONG=1 npm run test:cluster': MEASURE,
   'npm run bench:step -- --only time --only rate --rounds 12 --rate-rounds 4 --steps 30': MEASURE,
   'npm run bench:step -- --only actions': MEASURE,
   'npm run bench:step -- --only budget --rounds 10': MEASURE,
