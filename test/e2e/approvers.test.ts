@@ -147,7 +147,7 @@ test('an approver signs with the key of git: it counts, and is kept under the na
   await check(w.s, w.workflowId, 'edit-step-applied-signed');
 });
 
-test.each(['verifyDecision:before:1', 'verifyDecision:after:1'])(
+long.each(['verifyDecision:before:1', 'verifyDecision:after:1'])(
   'SIGKILL at %s: it counts, once',
   async (crash) => {
     const w = await waiting(crash);

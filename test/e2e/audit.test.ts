@@ -88,18 +88,21 @@ test('an audit that fails hard is a failed verification: taken back, asked for f
   expect(s.read(FILE)).toBe(one(7));
 });
 
-test('doubts raise a decision, under approval: auto too, and keep commits with the findings as a trailer', async () => {
-  const s = await begin([edit(2), audit('fail_soft')]);
-  const run = await s.start('job.md', job(AFTER));
-  const view = await s.settle(run);
-  expect(view.status.decision).toMatchObject({ reason: 'audit', accepts: ['keep', 'revise', 'skip', 'abort'] });
-  expect(view.status.decision?.message).toContain(`a.js:1: ${SENTENCE}`);
-  await s.answer(run, 'keep');
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', audit: { verdict: 'fail_soft' } });
-  expect(message(s)).toMatch(
-    new RegExp(`\\n\\nEmend-Audit: fail_soft\\nEmend-Audit: a\\.js:1: ${SENTENCE}\\nEmend-Step: [0-9a-f]{32}\\n+$`),
-  );
-});
+longOnly(
+  'doubts raise a decision, under approval: auto too, and keep commits with the findings as a trailer',
+  async () => {
+    const s = await begin([edit(2), audit('fail_soft')]);
+    const run = await s.start('job.md', job(AFTER));
+    const view = await s.settle(run);
+    expect(view.status.decision).toMatchObject({ reason: 'audit', accepts: ['keep', 'revise', 'skip', 'abort'] });
+    expect(view.status.decision?.message).toContain(`a.js:1: ${SENTENCE}`);
+    await s.answer(run, 'keep');
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', audit: { verdict: 'fail_soft' } });
+    expect(message(s)).toMatch(
+      new RegExp(`\\n\\nEmend-Audit: fail_soft\\nEmend-Audit: a\\.js:1: ${SENTENCE}\\nEmend-Step: [0-9a-f]{32}\\n+$`),
+    );
+  },
+);
 
 describe('after the tests', () => {
   longOnly('a hostile warning is one line wherever it is shown', async () => {

@@ -116,7 +116,7 @@ describe('with `worktree.setup`', () => {
   const CONFIG = { 'emend.yaml': "sandbox: off\nworktree: { setup: 'touch prepared' }\n", '.gitignore': 'prepared\n' };
   const TEST = `test: ${JSON.stringify(counted('test -f prepared || exit 1'))}`;
 
-  test('a proposal is tested before it is approved, in a worktree of its own, and not again after', async () => {
+  long('a proposal is tested before it is approved, in a worktree of its own, and not again after', async () => {
     const { s, run } = await begin(`approval: ask\n${TEST}`, CONFIG);
     const { status } = await s.settle(run);
     expect(status.decision).toMatchObject({ reason: 'approval' });

@@ -197,7 +197,7 @@ describe('in a terminal', () => {
     expect(s.read('greet.js')).toContain('hello');
   });
 
-  test('Ctrl-C leaves the run alive: 130', async () => {
+  long('Ctrl-C leaves the run alive: 130', async () => {
     const s = await greeting();
     await s.worker();
     const io = ioOf(s, { isTty: true });

@@ -68,7 +68,7 @@ const archived = async (s: Scene, stepKey: string): Promise<string[]> =>
     .map((entry) => (entry.data as { type: string }).type);
 
 describe('decisions', () => {
-  test('verdicts are kept per file; revise asks again for one; the first verdict on a file stands', async () => {
+  long('verdicts are kept per file; revise asks again for one; the first verdict on a file stands', async () => {
     const s = (open = await scene(FILES, RULES));
     await s.worker();
     const run = await s.start('job.md', JOB);

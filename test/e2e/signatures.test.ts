@@ -7,6 +7,9 @@ import { shownKey } from '../../src/shared/ids.js';
 import { faultsOf } from '../support/json-schema.js';
 import { fakeIo } from '../cli/io.js';
 import { requestsIn, scene, whole, type Scene } from './support.js';
+import { longOnly } from '../support/skipped.js';
+
+const long = longOnly('each starts a run of its own; the tests that stay show the promise');
 
 const TEAPOT = "import { boil } from './kettle.js';\nexport const pour = () => boil(90);\n";
 const FILES = {
@@ -96,23 +99,26 @@ describe('a job that names its file', () => {
   });
 });
 
-test('a worker that dies between preflight and call: the prompt is that of the snapshot, whatever the files say by then', async () => {
-  const s = await scene(FILES, RULES);
-  try {
-    const dying = await s.worker('preflight:after:1');
-    const run = await s.start('job.md', job());
-    await dying.exited;
-    expect(dying.fired()).toBe(true);
-    s.write('src/kettle.js', 'export function boil(fahrenheit) {}\n');
-    s.write('src/table.js', '');
-    await s.worker();
-    expect(await s.end(run, 90)).toMatchObject({ outcome: 'applied' });
-    const [text = '', ...others] = textsOf(s);
-    expect(others).toEqual([]);
-    expect(text).toContain('export function boil(degrees)');
-    expect(text).toContain('return pour();');
-    expect(text).not.toContain('fahrenheit');
-  } finally {
-    await s.close();
-  }
-});
+long(
+  'a worker that dies between preflight and call: the prompt is that of the snapshot, whatever the files say by then',
+  async () => {
+    const s = await scene(FILES, RULES);
+    try {
+      const dying = await s.worker('preflight:after:1');
+      const run = await s.start('job.md', job());
+      await dying.exited;
+      expect(dying.fired()).toBe(true);
+      s.write('src/kettle.js', 'export function boil(fahrenheit) {}\n');
+      s.write('src/table.js', '');
+      await s.worker();
+      expect(await s.end(run, 90)).toMatchObject({ outcome: 'applied' });
+      const [text = '', ...others] = textsOf(s);
+      expect(others).toEqual([]);
+      expect(text).toContain('export function boil(degrees)');
+      expect(text).toContain('return pour();');
+      expect(text).not.toContain('fahrenheit');
+    } finally {
+      await s.close();
+    }
+  },
+);
