@@ -26,11 +26,13 @@ const optionOf = (key: jobs.JobKey): Option => {
 export const jobFlags = (): readonly Option[] => jobs.JOB_KEYS.map(optionOf);
 
 /** As commander has read them: texts, by the flag's name. */
-const given = (flags: object): readonly (readonly [jobs.JobKey, readonly string[]])[] =>
-  jobs.JOB_KEYS.flatMap((key) => {
-    const texts = new Map<string, readonly string[]>(Object.entries(flags)).get(optionOf(key).attributeName());
+const given = (flags: object): readonly (readonly [jobs.JobKey, readonly string[]])[] => {
+  const written = new Map<string, readonly string[]>(Object.entries(flags));
+  return jobs.JOB_KEYS.flatMap((key) => {
+    const texts = written.get(new Option(flagOf(key)).attributeName());
     return texts === undefined ? [] : [[key, texts] as const];
   });
+};
 
 /** A job file says itself what its keys are. Throws ProblemError `usage`. */
 export const refuseJobFlags = (flags: object): void => {

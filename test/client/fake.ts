@@ -20,6 +20,7 @@ import type {
   StartRequest,
   UpdateOutcome,
 } from '../../src/client/types.js';
+import type { Unused } from '../../src/client/gc/index.js';
 
 export interface FakeRun {
   described: DescribedRun;
@@ -182,3 +183,6 @@ export const problemOf = async (work: () => Promise<unknown>): Promise<ProblemEr
   }
   throw new Error('expected a problem, nothing was thrown');
 };
+
+/** What `findUnused` says where nothing may go. */
+export const NOTHING_UNUSED: Unused = { steps: [], blobs: [], temps: [], caches: [], notes: [] };

@@ -35,9 +35,10 @@ export interface SentContext extends Pick<ShownCall, 'n' | 'file'> {
 /** In the order of `listCalls`. Throws ProblemError `disk`. */
 export const sentContext = async ({ store }: Pick<Emend, 'store'>, run: StepKey): Promise<readonly SentContext[]> => {
   const { calls, records: dir } = storePaths(store);
+  const records = createRecordStore({ dir });
   const edits = (await callsOfStep(calls, run)).filter(({ call }) => call.role === 'edit');
   const sent = edits.map(async ({ callKey, call: { n, file } }) => {
-    const recorded = await createRecordStore({ dir }).get(`shown/${callKey}`);
+    const recorded = await records.get(`shown/${callKey}`);
     const { files = null, omitted = [] } = (recorded ?? {}) as Partial<SentContext>;
     return { n, file, files, omitted };
   });

@@ -5,7 +5,7 @@ import { findUnused, removeUnused } from '../../../src/client/gc/index.js';
 import type { Emend } from '../../../src/client/types.js';
 import { storePaths } from '../../../src/stores/location.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
-import { fakeEmend, FakeServer, problemOf, tempDir } from '../fake.js';
+import { fakeEmend, FakeServer, problemOf, tempDir, NOTHING_UNUSED } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const put = (emend: Emend, text: string): Promise<BlobRef> => emend.blobs.put(new TextEncoder().encode(text));
@@ -60,13 +60,7 @@ describe('what may be removed', () => {
   test('what is young stays, also when it only became young after it was found', async () => {
     const emend = await fakeEmend(new FakeServer());
     const ref = await put(emend, 'young');
-    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({
-      steps: [],
-      blobs: [],
-      temps: [],
-      caches: [],
-      notes: [],
-    });
+    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual(NOTHING_UNUSED);
     const found = await findUnused(emend, { olderThan_ms: -1000 });
     expect(found.blobs).toHaveLength(1);
     const soon = new Date(Date.now() + 60_000);

@@ -11,7 +11,7 @@ import type { BlobRef } from '../../../src/shared/ids.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
 import { createBlobStore, removeBlob } from '../../../src/stores/directory/blobs.js';
 import { makeScene, requestOf } from '../../workspace/apply-scene.js';
-import { fakeEmend, FakeServer, problemOf } from '../fake.js';
+import { fakeEmend, FakeServer, problemOf, NOTHING_UNUSED } from '../fake.js';
 
 const keyOf = (n: number): string => `${n}`.repeat(8).padEnd(32, '0');
 const CALL_KEY = 'f'.repeat(64);
@@ -108,7 +108,7 @@ describe('steps that have ended', () => {
     expect(await emend.blobs.has(old.answer)).toBe(false);
     for (const ref of [old.shown, open.answer, known.answer, writing.answer])
       expect(await emend.blobs.has(ref)).toBe(true);
-    expect(await findUnused(emend, ALL)).toEqual({ steps: [], blobs: [], temps: [], caches: [], notes: [] });
+    expect(await findUnused(emend, ALL)).toEqual(NOTHING_UNUSED);
   });
 
   test('lose their archive, with what it names, where an age is given for archives', async () => {
@@ -141,22 +141,10 @@ describe('steps that have ended', () => {
     const server = new FakeServer();
     const emend = await fakeEmend(server);
     await step(emend, 1, true);
-    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({
-      steps: [],
-      blobs: [],
-      temps: [],
-      caches: [],
-      notes: [],
-    });
+    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual(NOTHING_UNUSED);
     const known = server.add('a', 'b').described;
     server.list = async () => Array.from({ length: 20_000 }, () => known);
-    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual({
-      steps: [],
-      blobs: [],
-      temps: [],
-      caches: [],
-      notes: [],
-    });
+    expect(await findUnused(emend, { olderThan_ms: 60_000 })).toEqual(NOTHING_UNUSED);
     server.list = async () => new Array<typeof known>(GC_RUNS).fill(known);
     expect(await problemOf(() => findUnused(emend, ALL))).toMatchObject({ code: 'limit_reached' });
   });
