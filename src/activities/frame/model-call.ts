@@ -208,7 +208,9 @@ export const checkedBy =
   (value) => {
     const checked = schema.safeParse(value);
     if (checked.success) return { ok: true, value: checked.data };
-    const [issue] = checked.error.issues;
+    const [first] = checked.error.issues;
+    // Of alternatives the last stands for them all.
+    const issue = first?.code === 'invalid_union' ? first.errors.at(-1)?.[0] : first;
     return { ok: false, why: `${issue?.path.join('.') ?? ''}: expected ${issue?.message ?? what}` };
   };
 

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { modelAt, rule, withRehearsal } from '../../model/support.js';
 import { exam, share, tasksOf, withoutNames } from './exam.js';
 
 let repo: string;
@@ -39,11 +40,30 @@ test('commits of modified code, tests and prose beside; found and not found', as
     ['Lorem', ['zzz.js']],
     ['Boil longer in kettle.js', ['kettle.js']],
   ]);
-  const all = await exam(repo, tasks, null, () => undefined);
+  const all = await exam(repo, tasks, {}, () => undefined);
   expect(all.map(({ rank }) => rank)).toEqual([Infinity, 1]);
   expect(share(all, ({ rank }) => rank, 10)).toBe(50);
   expect(all[1]).toMatchObject({ plainRank: 1 });
   expect(all[1]?.tokens).toBeGreaterThan(100);
+});
+
+test('a model picks from the list, asks for other words once, and is no good where it names what is not there', async () => {
+  const picks = (body: string): string => `${body}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
+  const rules = [
+    rule(picks('{"files": [{"path": "zzz.js", "why": "q"}]}'), {
+      name: 'again',
+      match: { contains: 'What was looked for' },
+    }),
+    rule(picks('{"look_for": ["zzz"]}'), { name: 'look', match: { contains: '\nLorem' } }),
+    rule(picks('{"files": [{"path": "lid.js", "why": "?"}]}')),
+  ];
+  const all = await withRehearsal(rules, ({ url }) =>
+    exam(repo, tasksOf(repo, 'HEAD', 10), { model: { name: 'm', port: modelAt(url) } }, () => undefined),
+  );
+  expect(all.map(({ model }) => model)).toMatchObject([
+    { files: ['zzz.js'], calls: 2 },
+    { files: null, why: expect.stringContaining('lid.js'), calls: 1 },
+  ]);
 });
 
 test('names of files are taken out, other words stay', () => {

@@ -1,6 +1,6 @@
 /**
  * Are the files that a commit changed among those that its message leads to? For real commits of any repository, at the commit before, by
- * the step's own finding; a plain count of words stands beside it. No model is asked.
+ * the step's own finding; a plain count of words stands beside it. A model is asked only where one is named.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,6 +13,7 @@ import { estimateTokens } from '../../../src/model/tokens.js';
 import { createRecordStore } from '../../../src/stores/index.js';
 import { languageOf } from '../../../src/syntax/index.js';
 import { listWorkspaceFiles, looksSecret } from '../../../src/workspace/files/index.js';
+import { pickedBy, type Asked, type PickedBy } from './model.js';
 
 const FILES = 3; // A commit that changes more is no task of one sentence.
 const PLAIN_WORDS = 40;
@@ -35,6 +36,13 @@ export interface Found {
   readonly plain_s: number;
   /** Of aider's repository map; absent: it was not asked. */
   readonly peer?: { readonly rank: number; readonly s: number };
+  /** What a model names; absent: none was asked. */
+  readonly model?: PickedBy;
+}
+/** Who is asked beside. `peer`: the Python of aider's environment. */
+export interface Beside {
+  readonly peer?: string;
+  readonly model?: Pick<Asked, 'port' | 'name'>;
 }
 
 /** No settings of the person who runs it. */
@@ -126,11 +134,11 @@ function peerRanking(python: string, root: string, files: readonly string[], tas
 const rankOf = (changed: readonly string[], list: readonly string[]): number =>
   Math.max(...changed.map((path) => (list.includes(path) ? list.indexOf(path) + 1 : Infinity)));
 
-/** `peer`: the Python of aider's environment; null: it is not asked. `tell` is called after each. */
+/** `tell` is called after each. */
 export async function exam(
   repo: string,
   tasks: readonly PickTask[],
-  peer: string | null,
+  { peer, model }: Beside,
   tell: (found: Found) => void,
 ): Promise<readonly Found[]> {
   const scratch = mkdtempSync(join(tmpdir(), 'exam-pick-'));
@@ -143,12 +151,12 @@ export async function exam(
       git(root, 'checkout', '-q', '--detach', '--force', task.parent);
       // Nothing of an earlier commit's outlines is known.
       const ports = { edits, records: createRecordStore({ dir: join(scratch, `records-${at}`) }) };
-      const look = async () => {
+      const look = async (more: readonly string[] = []) => {
         const started = performance.now();
         const files = (await listWorkspaceFiles(root)).files.filter((path) => !looksSecret(path));
         const words = withoutNames(task.message, files);
         const { signal } = new AbortController();
-        const candidates = await findCandidates(ports, { root, files, task: words }, signal);
+        const candidates = await findCandidates(ports, { root, files, task: [...more, words].join('\n') }, signal);
         return { files, words, candidates, s: (performance.now() - started) / 1000 };
       };
       const cold = await look();
@@ -157,12 +165,14 @@ export async function exam(
       const plain = plainRanking(root, cold.files, cold.words);
       const plain_s = (performance.now() - started) / 1000;
       const asked = performance.now();
-      const theirs = peer === null ? null : rankOf(task.changed, peerRanking(peer, root, cold.files, cold.words));
+      const theirs = peer === undefined ? null : rankOf(task.changed, peerRanking(peer, root, cold.files, cold.words));
       const beside = theirs !== null && { peer: { rank: theirs, s: (performance.now() - asked) / 1000 } };
+      const rank = async (more: readonly string[]) => (more.length === 0 ? warm : await look(more)).candidates;
+      const named = model && { model: await pickedBy({ ...model, task: cold.words, files: cold.files, rank }) };
       const list = warm.candidates.map(({ path }) => path);
       const tokens = estimateTokens(candidateList(warm.candidates, cold.files.length).text);
       const ranks = { rank: rankOf(task.changed, list), plainRank: rankOf(task.changed, plain) };
-      const found = { task, ...ranks, ...beside, tokens, cold_s: cold.s, warm_s: warm.s, plain_s };
+      const found = { task, ...ranks, ...beside, ...named, tokens, cold_s: cold.s, warm_s: warm.s, plain_s };
       all.push(found);
       tell(found);
     }

@@ -1,6 +1,8 @@
 /** `npm run exam:pick -- REPO --count N`: see docs/measures.md. Exit codes: 0 the goal is met, 1 it is not, 2 usage or no such repository. */
 import { parseArgs } from 'node:util';
 import { asCommand } from '../command.js';
+import { createAnthropicModel } from '../../../src/model/anthropic/client.js';
+import { STREAM_IDLE_MS } from '../model/services.js';
 import { exam, share, tasksOf, type Found } from './exam.js';
 
 const USAGE = `npm run exam:pick -- REPO --count N [options]
@@ -8,6 +10,7 @@ const USAGE = `npm run exam:pick -- REPO --count N [options]
   --count N    commits: the newest that modify 1 to 3 code files (100)
   --ref REF    whose history (HEAD)
   --peer PY    aider's repository map beside it: the Python of an environment with aider-chat
+  --model NAME what a model picks from the list (ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY say which server)
   --misses     show the commits of which a file is not among the first 30`;
 const GOAL = { 10: 70, 30: 80, warm_s: 3, cold_s: 15 };
 
@@ -16,6 +19,7 @@ const readOptions = () => {
     count: { type: 'string', default: '100' },
     ref: { type: 'string', default: 'HEAD' },
     peer: { type: 'string' },
+    model: { type: 'string' },
     misses: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   } as const;
@@ -34,13 +38,26 @@ const seconds = (all: readonly Found[], of: (found: Found) => number): string =>
   return `${middle(values).toFixed(2)} s (most ${Math.max(...values).toFixed(2)})`;
 };
 
-async function main({ repo, ref, count, peer, misses }: NonNullable<ReturnType<typeof readOptions>>): Promise<number> {
+async function main({
+  repo,
+  ref,
+  count,
+  peer,
+  model: name,
+  misses,
+}: NonNullable<ReturnType<typeof readOptions>>): Promise<number> {
   const tasks = tasksOf(repo, ref, count);
   if (tasks.length === 0) {
     process.stderr.write(`${repo}: no commit of ${ref} modifies 1 to 3 code files\n`);
     return 2;
   }
-  const all = await exam(repo, tasks, peer ?? null, ({ rank, task }) => {
+  const port = () => createAnthropicModel({ env: process.env, streamIdle_ms: Number(STREAM_IDLE_MS) });
+  const beside = { ...(peer !== undefined && { peer }), ...(name !== undefined && { model: { name, port: port() } }) };
+  const all = await exam(repo, tasks, beside, ({ rank, task, model }) => {
+    if (model !== undefined)
+      process.stderr.write(
+        `${task.commit.slice(0, 10)} ${task.changed.join(' ')}: ${model.files?.join(' ') ?? model.why}, ${model.calls} calls, ${model.s.toFixed(0)} s\n`,
+      );
     if (misses && rank > 30)
       process.stdout.write(
         `${task.commit.slice(0, 10)} ${task.changed.join(' ')}: ${task.message.split('\n')[0] ?? ''}\n`,
@@ -67,6 +84,17 @@ async function main({ repo, ref, count, peer, misses }: NonNullable<ReturnType<t
         seconds(all, (found) => found.peer?.s ?? 0),
       ),
     );
+  const picks = all.flatMap(({ task, rank, model }) => (model === undefined ? [] : [{ task, rank, ...model }]));
+  if (picks.length > 0) {
+    const used = picks.filter(({ files }) => files !== null);
+    const held = used.filter(({ task, files }) => task.changed.every((path) => files?.includes(path) === true));
+    const some = used.filter(({ task, files }) => task.changed.some((path) => files?.includes(path) === true));
+    const named = used.reduce((sum, { files }) => sum + (files?.length ?? 0), 0);
+    const calls = picks.reduce((sum, { calls: own }) => sum + own, 0);
+    process.stdout.write(
+      `model    of ${picks.length}: ${used.length} answers used, ${held.length} name all files, ${some.length} at least one; ${named} files named in ${calls} calls, ${middle(picks.map(({ s }) => s)).toFixed(0)} s each (median)\n`,
+    );
+  }
   const isMet =
     share(all, ({ rank }) => rank, 10) >= GOAL[10] &&
     share(all, ({ rank }) => rank, 30) >= GOAL[30] &&
