@@ -116,7 +116,7 @@ const syntaxOf = async (diff: string): Promise<ReadonlyMap<number, Words>> => {
       for (const line of hunk.lines) {
         do at += 1;
         while (rows[at]?.startsWith('\\') === true);
-        const behindSign = tokens?.get(line)?.map((token) => ({ ...token, from: token.from + 1, to: token.to + 1 }));
+        const behindSign = tokens?.(line)?.map((token) => ({ ...token, from: token.from + 1, to: token.to + 1 }));
         found.set(at, coloured([{ text: `${line.sign}${line.text}`, changed: false }], behindSign ?? null));
       }
     }

@@ -8,7 +8,8 @@ export type Tokens = (file: DiffFile, hunk: number, line: DiffLine) => readonly 
 
 export const useTokens = (files: readonly DiffFile[]): Tokens => {
   const [parsers, setParsers] = useState<ReadonlyMap<string, Parser>>(new Map());
-  const [done] = useState(() => new WeakMap<Hunk, Lines>());
+  const [done] = useState(() => new WeakMap<Hunk, Lines | null>());
+  const [parsed, setParsed] = useState(0);
   useEffect(() => {
     const wanted = new Map(
       files
@@ -29,10 +30,16 @@ export const useTokens = (files: readonly DiffFile[]): Tokens => {
       const hunk = file.hunks[index];
       const parser = parsers.get(grammarOf(file.path)?.name ?? '');
       if (hunk === undefined || parser === undefined) return null;
-      const lines = done.get(hunk) ?? hunkTokens(parser, hunk);
-      done.set(hunk, lines);
-      return lines.get(line) ?? null;
+      if (!done.has(hunk)) {
+        // Plain until then: what is drawn after a jump does not wait for a parser.
+        done.set(hunk, null);
+        setTimeout(() => {
+          done.set(hunk, hunkTokens(parser, hunk));
+          setParsed((before) => before + 1);
+        });
+      }
+      return done.get(hunk)?.(line) ?? null;
     },
-    [parsers],
+    [parsers, parsed],
   );
 };

@@ -19,11 +19,14 @@ export const LineText = ({ line, other, tokens, search }: LineTextProps) => {
   const [all, setAll] = useState(false);
   const most = all ? PART_chars : LINE_chars;
   // Words are compared, and their elements made, once, not each time that the list around it moves.
-  const parts = useMemo(() => {
+  const stretches = useMemo(() => {
     const whole = other === null ? null : stretchesOf(line.text, other.text, line.sign === '+');
-    const stretches = cut(whole ?? [{ text: line.text, changed: false }], most);
-    return coloured(stretches, line.text.length > LINE_chars ? null : tokens).flatMap(partOf(search));
-  }, [line, other, tokens, most, search]);
+    return cut(whole ?? [{ text: line.text, changed: false }], most);
+  }, [line, other, most]);
+  const parts = useMemo(
+    () => coloured(stretches, line.text.length > LINE_chars ? null : tokens).flatMap(partOf(search)),
+    [stretches, tokens, search],
+  );
   return (
     <span class="text">
       {parts}

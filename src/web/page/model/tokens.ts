@@ -49,39 +49,36 @@ const COLOURS = tagHighlighter([
   },
 ]);
 
-export type Lines = ReadonlyMap<DiffLine, readonly Token[]>;
+/** What is coloured of a line; undefined: nothing, or it is no line of the hunk. */
+export type Lines = (line: DiffLine) => readonly Token[] | undefined;
 
-const sideTokens = (parser: Parser, lines: readonly DiffLine[], into: Map<DiffLine, Token[]>): void => {
-  const text = lines.map((line) => line.text).join('\n');
-  let at = 0;
-  let start = 0;
-  highlightTree(parser.parse(text), COLOURS, (from, to, colour) => {
-    // Tokens come in order; one that goes over line ends is cut at them.
-    while (at < lines.length && start + (lines[at]?.text.length ?? 0) < from)
-      start += (lines[at++]?.text.length ?? 0) + 1;
-    for (let i = at, begin = start; i < lines.length && begin < to; i++) {
-      const line = lines[i];
-      if (line === undefined) return;
-      const end = begin + line.text.length;
-      const token = { from: Math.max(0, from - begin), to: Math.min(to, end) - begin, colour };
-      if (token.to > token.from) into.set(line, [...(into.get(line) ?? []), token]);
-      begin = end + 1;
-    }
-  });
+const sideTokens = (parser: Parser, lines: readonly DiffLine[]): Lines => {
+  const starts = new Map<DiffLine, number>();
+  let next = 0;
+  for (const line of lines) {
+    starts.set(line, next);
+    next += line.text.length + 1;
+  }
+  const tree = parser.parse(lines.map(({ text }) => text).join('\n'));
+  return (line) => {
+    const start = starts.get(line);
+    if (start === undefined) return undefined;
+    const found: Token[] = [];
+    // Kept is the tree, which is small: tokens of every line that was drawn once would be most of what a page holds.
+    const put = (from: number, to: number, colour: string): void => {
+      const token = { from: Math.max(from - start, 0), to: Math.min(to - start, line.text.length), colour };
+      if (token.to > token.from) found.push(token);
+    };
+    highlightTree(tree, COLOURS, put, start, start + line.text.length);
+    return found;
+  };
 };
 
-export const hunkTokens = (parser: Parser, hunk: Hunk): Lines => {
-  const found = new Map<DiffLine, Token[]>();
-  const chars = hunk.lines.reduce((sum, line) => sum + line.text.length, 0);
-  if (chars > HUNK_chars) return found;
-  sideTokens(
-    parser,
-    hunk.lines.filter((line) => line.sign === '-'),
-    found,
-  );
-  const after = hunk.lines.filter((line) => line.sign !== '-');
-  sideTokens(parser, after, found);
-  return found;
+export const hunkTokens = (parser: Parser, { lines }: Hunk): Lines => {
+  if (lines.reduce((sum, line) => sum + line.text.length, 0) > HUNK_chars) return () => undefined;
+  const sides = [lines.filter(({ sign }) => sign === '-'), lines.filter(({ sign }) => sign !== '-')];
+  const [before, after] = sides.map((side) => sideTokens(parser, side));
+  return (line) => (line.sign === '-' ? before : after)?.(line);
 };
 
 // Syntax colours laid over the stretches of a line. Pure.
