@@ -31,7 +31,7 @@ const atColumns = (columns: number) => async (): Promise<void> => {
     s,
     ['run', 'job.md'],
     [
-      ['reading the files', 'x'],
+      ['Greet politely', 'x'],
       ['', 'a\r'],
       ['\n> ', 'q'],
     ],
