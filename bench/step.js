@@ -11,20 +11,23 @@ import { actions } from './sections/actions.js';
 import { budget } from './sections/budget.js';
 import { history } from './sections/history.js';
 import { junk } from './sections/junk.js';
+import { peer } from './sections/peer.js';
 import { plan } from './sections/plan.js';
 import { rate } from './sections/rate.js';
+import { start } from './sections/start.js';
 import { time } from './sections/time.js';
 import { openStage } from './stage.js';
 
-const SECTIONS = { time, budget, rate, actions, history, plan, junk };
+const SECTIONS = { time, budget, rate, actions, history, plan, junk, start, peer };
 
 const USAGE = `npm run bench:step -- [options]
   --only NAME     a section (again and again): ${Object.keys(SECTIONS).join(', ')}; default: all
-  --rounds N      rounds of the time and budget sections (30)
+  --rounds N      rounds of the sections time, budget, start and peer (30)
   --steps N       steps at once in the rate section (50), --rate-rounds N (8)
   --files N       files of the largest step in the history section (500)
   --phases N      phases of the plan in the plan section (200)
-  --signals N     signals of the junk section (5000)`;
+  --signals N     signals of the junk section (5000)
+  --peer COMMAND  the command of the peer section (aider)`;
 
 const numbers = { rounds: '30', steps: '50', 'rate-rounds': '8', files: '500', phases: '200', signals: '5000' };
 
@@ -33,7 +36,12 @@ const readOptions = () => {
     Object.entries(numbers).map(([name, value]) => [name, { type: 'string', default: value }]),
   );
   const { values } = parseArgs({
-    options: { ...options, only: { type: 'string', multiple: true }, help: { type: 'boolean' } },
+    options: {
+      ...options,
+      only: { type: 'string', multiple: true },
+      help: { type: 'boolean' },
+      peer: { type: 'string', default: 'aider' },
+    },
   });
   for (const name of Object.keys(numbers))
     if (!/^[1-9][0-9]*$/.test(values[name]))
@@ -50,6 +58,7 @@ const readOptions = () => {
       files: of('files'),
       phases: of('phases'),
       signals: of('signals'),
+      peer: values.peer,
     },
   };
 };

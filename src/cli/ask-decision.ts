@@ -207,7 +207,7 @@ const detailsFor = async (
     const typed = await io.ask('LIMIT=VALUE, or a hint for the model (Enter: neither): ', signal);
     if (typed === null) return null;
     if (typed.trim() === '') return {};
-    return /^[A-Za-z_]+=\S+$/.test(typed.trim()) ? { set: decisionSettings([typed.trim()]) } : { note: typed };
+    return /^[A-Za-z_]+=\S+$/.test(typed.trim()) ? { set: await decisionSettings([typed.trim()]) } : { note: typed };
   }
   return {};
 };

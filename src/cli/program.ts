@@ -3,10 +3,10 @@
  * Temporal); docs/cli.md describes them all, and a test holds it to this file.
  */
 import { Command, Option } from 'commander';
-import { nearestWord } from '../documents/source/check.js';
 import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
 import type { Io, JsonFlag, QuietFlag } from './io.js';
 import { LISTED_STATES } from '../shared/run.js';
+import { nearestWord } from '../shared/text.js';
 import { EVENT_KINDS } from '../shared/event-text.js';
 import { RUN, type Runs, addAids, EXAMPLES, addPlan, collect, json, live, prints, quiet } from './program-more.js';
 import { version } from '../system/version.js';

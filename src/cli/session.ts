@@ -1,5 +1,4 @@
 /** Opens the stores and the server for a command and closes them after it, whatever happens. */
-import { parseLimitSetting } from '../documents/job/index.js';
 import type { DecisionRequest } from '../shared/decisions.js';
 import type { Overrides } from '../shared/limits.js';
 import { fail, ProblemError, problem, EXIT } from '../shared/problems.js';
@@ -39,27 +38,30 @@ export const withEmend = async <T>(io: Io, use: (emend: Emend) => Promise<T>): P
 
 // `--set NAME=VALUE`, as often as wanted.
 
-/** Throws ProblemError `usage`. */
-const settingsOf = (written: readonly string[]) =>
-  written.map((each) => {
+/** The schemas are loaded where there is something to read by them. Throws ProblemError `usage`. */
+const settingsOf = async (written: readonly string[]) => {
+  if (written.length === 0) return [];
+  const { parseLimitSetting } = await import('../documents/job/index.js');
+  return written.map((each) => {
     const parsed = parseLimitSetting(each);
     if (!parsed.ok) throw new ProblemError(parsed.problems[0] ?? problem('usage', `--set ${each} cannot be read.`));
     return parsed.value;
   });
+};
 
 /** For a decision: limits, `model`, `command`, and parts of `plan_start`. Throws ProblemError `usage`. */
-export const decisionSettings = (written: readonly string[]): NonNullable<DecisionRequest['set']> =>
+export const decisionSettings = async (written: readonly string[]): Promise<NonNullable<DecisionRequest['set']>> =>
   Object.fromEntries(
-    settingsOf(written).map((setting) => {
+    (await settingsOf(written)).map((setting) => {
       if (setting.kind === 'flag') fail('usage', `--set ${setting.name}=… applies to runs.`, 'Pass it to `emend run`.');
       return [setting.name, setting.value];
     }),
   );
 
 /** For a run: limits and `requireCompleteSentinel`. Throws ProblemError `usage`. */
-export const runOverrides = (written: readonly string[]): Overrides =>
+export const runOverrides = async (written: readonly string[]): Promise<Overrides> =>
   Object.fromEntries(
-    settingsOf(written).map((setting) => {
+    (await settingsOf(written)).map((setting) => {
       const { kind, name, value } = setting;
       if (kind === 'text')
         fail('usage', `--set ${name}=… applies to decisions.`, 'Set `model:` or `test:` in the job or emend.yaml.');

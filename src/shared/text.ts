@@ -1,6 +1,7 @@
 /** Words on their way into messages, details and records: those of others bounded, and never a reason to throw. Pure. */
 
 const SLUG_chars = 40; // bound: Of a job's or plan's name, in its workflow id.
+const WORD_chars = 60; // bound: Of a word that may be one of a list, misspelt.
 
 /** A value as text; what cannot be written down (nested too deep, a circle) is said instead of thrown. */
 export function asText(value: unknown): string {
@@ -100,3 +101,31 @@ export const visible = (text: string): string =>
   visiblePieces(text)
     .map((piece) => piece.text)
     .join('');
+
+/** The known word nearest to what was written, or null where none is near: at most a third of its letters differ. */
+export function nearestWord(written: string, known: readonly string[]): string | null {
+  const plain = letters(written);
+  let best: { word: string; distance: number } | null = null;
+  for (const word of known) {
+    const distance = editDistance(plain, letters(word));
+    if (best === null || distance < best.distance) best = { word, distance };
+  }
+  return best !== null && best.distance <= Math.max(1, Math.floor(letters(best.word).length / 3)) ? best.word : null;
+}
+
+/** `targetFiles`, `target-files` and `target_files` are the same word to a person. */
+const letters = (word: string): string => word.slice(0, WORD_chars).toLowerCase().replace(/[-_ ]/g, '');
+
+/** Levenshtein, with two rows. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

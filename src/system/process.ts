@@ -1,11 +1,12 @@
 /** Which process did something, and whether it still lives: pids are used again, boots and start times are not. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { execa } from 'execa';
+import { captureProcess } from './capture.js';
 import { childEnvironment } from './environment.js';
 import { realSys, type Sys } from './sys.js';
 import { orNull } from './durable.js';
 
 const END_POLL_MS = 25; // bound: The end of a process is looked for this often.
+const PS_MS = 10_000; // bound: `ps` says when one process started.
 const KILLED_MS = 5_000; // bound: After SIGKILL the system only has to clear up, within this time.
 
 export interface ProcessIdentity {
@@ -27,12 +28,10 @@ const bootId = async (sys: Sys): Promise<string> =>
 /** Null where no such process runs (a dead one that nobody has waited for counts as gone). */
 const startedAt = async (sys: Sys, pid: number): Promise<string | null> => {
   if ((await bootId(sys)) === '-') {
-    const ps = await execa('ps', ['-o', 'lstart=', '-p', String(pid)], {
-      reject: false,
-      extendEnv: false,
-      env: childEnvironment({ ...process.env, LC_ALL: 'C' }),
-    });
-    return ps.exitCode === 0 && ps.stdout.trim() !== '' ? ps.stdout.trim() : null;
+    const env = childEnvironment({ ...process.env, LC_ALL: 'C' });
+    const call = { cwd: '/', env, timeout_ms: PS_MS, max_bytes: 1024 };
+    const { code, stdout } = await captureProcess('ps', ['-o', 'lstart=', '-p', String(pid)], call);
+    return code === 0 && text(stdout)?.trim() ? stdout.toString().trim() : null;
   }
   const stat = text(await orNull(sys.readFile(`/proc/${pid}/stat`), ['ENOENT', 'ESRCH', 'EACCES']));
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -134,19 +134,19 @@ describe('the command line', () => {
 
 describe('--set', () => {
   test('reads limits, model and command; a run takes limits and requireCompleteSentinel', async () => {
-    expect(decisionSettings(['budget_tokens=1_000', 'model=x', 'command=npm test -- a=b'])).toEqual({
+    expect(await decisionSettings(['budget_tokens=1_000', 'model=x', 'command=npm test -- a=b'])).toEqual({
       budget_tokens: 1000,
       model: 'x',
       command: 'npm test -- a=b',
     });
-    expect(runOverrides(['maxAttemptsPerFile=3', 'requireCompleteSentinel=false'])).toEqual({
+    expect(await runOverrides(['maxAttemptsPerFile=3', 'requireCompleteSentinel=false'])).toEqual({
       ...{ maxAttemptsPerFile: 3, requireCompleteSentinel: false },
     });
-    expect(await problemOf(async () => decisionSettings(['requireCompleteSentinel=false']))).toMatchObject({
+    expect(await problemOf(() => decisionSettings(['requireCompleteSentinel=false']))).toMatchObject({
       ...{ code: 'usage', message: expect.stringContaining('applies to runs') },
     });
     for (const bad of ['model=x', 'command=ls', 'nothing', 'concurrency=0', 'concurrency=x'])
-      expect(await problemOf(async () => runOverrides([bad]))).toMatchObject({ code: 'usage' });
+      expect(await problemOf(() => runOverrides([bad]))).toMatchObject({ code: 'usage' });
   });
 });
 

@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { longOnly } from '../support/skipped.js';
 
@@ -91,6 +92,32 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
      process.exit();\n`,
   );
   expect(node(['use.js'], copy)).toMatchObject({ status: 0, stdout: 'no_server job_invalid true\n', stderr: '' });
+});
+
+/** What the module loader is asked for; the client of Temporal comes by `require`. */
+const loadedBy = (words: readonly string[]): readonly string[] => {
+  const hook = `import { writeSync } from 'node:fs'; export const resolve = async (name, context, next) => {
+    const found = await next(name, context); writeSync(2, '\\nLOADED ' + found.url + '\\n'); return found; };`;
+  const of = (text: string) => `data:text/javascript,${encodeURIComponent(text)}`;
+  const register = `import { register } from 'node:module'; register(${JSON.stringify(of(hook))});`;
+  const { stderr } = node(['--import', of(register), join(root, 'dist/client.js'), ...words], dir);
+  return [...new Set([...stderr.matchAll(/^LOADED (file:.*)$/gm)].map(([, url = '']) => fileURLToPath(url)))];
+};
+
+// bench:peer shows what it takes; how many files there are decides that, and is the same on a loaded machine.
+test.each([
+  [['--help'], { files: 20, engine: false, zod: false }],
+  [['list'], { files: 65, engine: false, zod: false }],
+  [['show', '1234'], { files: 65, engine: false, zod: false }],
+  [['patch', 'answer.txt'], { files: 60, engine: true, zod: true }],
+])('%j loads few files, none of a package by import, and no more than it needs', (words, most) => {
+  writeFileSync(join(dir, 'answer.txt'), '--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n');
+  const loaded = loadedBy(words);
+  const holds = (text: string) => loaded.some((path) => readFileSync(path, 'utf8').includes(text));
+  expect(loaded).toContain(join(root, 'dist/client.js'));
+  expect(loaded.filter((path) => path.includes('node_modules'))).toEqual([]);
+  expect({ engine: holds('applyAnswer = '), zod: holds('ZodString') }).toEqual({ engine: most.engine, zod: most.zod });
+  expect(loaded.length).toBeLessThanOrEqual(most.files);
 });
 
 longOnly('npm installs the packed files with all they need')(

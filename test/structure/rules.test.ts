@@ -229,7 +229,9 @@ describe('sources', () => {
     const found = all.filter((path) => starts.test(read(path)) || named.test(read(path)));
     expect(found).toEqual(['src/workspace/git/git.ts']);
     expect(all.filter((path) => /\bcaptureProcess\b/.test(read(path))).sort()).toEqual([
+      'src/cli/headless/approve.ts', // gh
       'src/system/capture.ts',
+      'src/system/process.ts', // ps
       'src/system/ssh-signature.ts',
       'src/workspace/git/git.ts',
     ]);

@@ -1,9 +1,10 @@
 /** Real repositories and a blob store in memory for the tests of git, commit and files. */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { execa } from 'execa';
+import { promisify } from 'node:util';
 import type { BlobRef } from '../../src/shared/ids.js';
 import type { BlobStore } from '../../src/stores/ports.js';
 import type { CommitRequest } from '../../src/workspace/ports.js';
@@ -33,8 +34,8 @@ export class Repo {
   }
   /** Standard output, byte for byte as latin1 where `-z` outputs matter little; here as UTF-8. */
   async git(...args: string[]): Promise<string> {
-    const run = await execa('git', ['-c', 'core.quotepath=off', ...args], { cwd: this.dir, stripFinalNewline: false });
-    return run.stdout;
+    const options = { cwd: this.dir, maxBuffer: 64 * 1024 * 1024 };
+    return (await promisify(execFile)('git', ['-c', 'core.quotepath=off', ...args], options)).stdout;
   }
   async line(...args: string[]): Promise<string> {
     return (await this.git(...args)).trim();

@@ -8,8 +8,8 @@ import { shownKey } from '../../shared/ids.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { diffText, showRun } from '../../client/runs/show.js';
 import { ANSWER_MEANS, type Answer } from '../../shared/decisions.js';
-import { nearestWord } from '../../documents/source/check.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { nearestWord } from '../../shared/text.js';
 import type { Io, JsonFlag } from '../io.js';
 import { jsonText } from '../json.js';
 import { commandFor, decisionHead } from '../render/decision.js';
@@ -26,9 +26,9 @@ export interface DecideFlags extends JsonFlag {
   readonly hunk?: readonly string[];
 }
 
-export const decide = (io: Io, run: string, written: string, flags: DecideFlags): Promise<ExitCode> => {
+export const decide = async (io: Io, run: string, written: string, flags: DecideFlags): Promise<ExitCode> => {
   const answer = answerOf(written);
-  const set = decisionSettings(flags.set);
+  const set = await decisionSettings(flags.set);
   return withEmend(io, async (emend) => {
     const resolved = await resolveRun(emend, run);
     const files = flags.file.map((path) => path.replace(/^\.\//, ''));

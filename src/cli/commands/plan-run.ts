@@ -38,7 +38,7 @@ export interface PlanRunFlags extends BeginFlags {
 }
 
 export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promise<ExitCode> => {
-  const overrides = runOverrides(flags.set);
+  const overrides = await runOverrides(flags.set);
   const phase = flags.phase === undefined ? null : phaseNumber(flags.phase, '--phase');
   await refuseHalfDone(io, path);
   const plan = await planOfPath(io.cwd, path);

@@ -86,7 +86,7 @@ const refusePick = ({ targetFiles, newFiles, outputFiles }: Job): void => {
 };
 
 const started = async (io: Io, args: readonly string[], flags: RunFlags, annotated: boolean): Promise<ExitCode> => {
-  const overrides = runOverrides(flags.set);
+  const overrides = await runOverrides(flags.set);
   const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd);
   const publishing = await publishingOf(io, flags);
   const command = await notifyCommand(io);

@@ -4,7 +4,6 @@ import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
-import { execa } from 'execa';
 import { readYaml } from '../../documents/source/yaml.js';
 import { foldedName, isRecord } from '../../shared/text.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
@@ -15,6 +14,7 @@ import { createLocalRunner } from '../../workspace/commands/index.js';
 import type { Io } from '../io.js';
 import type { Session } from '../session.js';
 import { plain } from '../render/text.js';
+import { captureProcess } from '../../system/capture.js';
 import { childEnvironment } from '../../system/environment.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { decide } from '../../client/runs/decide.js';
@@ -26,6 +26,7 @@ import { git, gitLine } from '../../workspace/git/index.js';
 const NOTIFY_S = 30; // bound: A person's notify command.
 const NOTIFY_OUTPUT_BYTES = 4_096; // bound: Of its output this much is kept.
 const PUBLISH_MS = 120_000; // bound: git push and gh.
+const GH_OUTPUT_BYTES = 64 * 1024; // bound: What gh says of a pull request.
 
 /** Throws ProblemError `usage` (no such file) or ProblemsError `config_invalid` with everything that is wrong. */
 export const readPolicy = async (path: string, cwd: string): Promise<Policy> => {
@@ -175,22 +176,16 @@ export const publish = async (
   const body = `Created by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
   const create = ['pr', 'create', '--draft', '--head', branch, '--title', title, '--body', body];
   const env = { ...childEnvironment(io.env, ['gh', 'git', 'remote']), GH_PROMPT_DISABLED: '1' };
-  const options = {
-    cwd: workspace,
-    env,
-    extendEnv: false,
-    timeout: PUBLISH_MS,
-    reject: false,
-    stdin: 'ignore',
-  } as const;
-  const opened = await execa('gh', create, options);
-  const output = `${opened.stdout}${opened.stderr}`.trim();
-  if (opened.code === 'ENOENT')
+  const call = { cwd: workspace, env, timeout_ms: PUBLISH_MS, max_bytes: GH_OUTPUT_BYTES };
+  const { code, failure, stdout, stderr } = await captureProcess('gh', create, call);
+  const output = `${stdout.toString()}${stderr.toString()}`.trim();
+  if (failure?.includes('ENOENT') === true)
     fail(
       'git_failed',
       'Cannot open a pull request: `gh` is not installed.',
       `The branch ${branch} is pushed; open it from there.`,
     );
-  if (opened.failed) fail('git_failed', `gh pr create: ${output}`, `The branch ${branch} is pushed.`);
+  if (code !== 0)
+    fail('git_failed', `gh pr create: ${output || (failure ?? 'it was killed')}`, `The branch ${branch} is pushed.`);
   io.err(plain(output));
 };

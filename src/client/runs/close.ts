@@ -12,7 +12,6 @@ import { homePaths } from '../../stores/home.js';
 import { realSys } from '../../system/sys.js';
 import { eventEntries, type ArchiveEntry } from '../../stores/ports.js';
 import type { WorkspaceLock } from '../../workspace/ports.js';
-import { evidenceKey, writeEvidence } from '../archive/evidence.js';
 import { archivedRun, closedId, type ArchivedRun, type RecoveryData } from '../archive/run.js';
 import type { ResolvedRun } from './resolve.js';
 import type { ClosedRun, DescribedRun, Emend, RunGateway } from '../types.js';
@@ -38,10 +37,11 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
   return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
 };
 
-/** Unsigned where nobody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. */
+/** Unsigned where nobody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. Loaded for a run that has just ended. */
 const leaveEvidence = async ({ store }: Emend, { stepKey, archived, live }: ResolvedRun): Promise<void> => {
   const workspace = archived.started?.workspace ?? live?.memo?.workspace;
   if (workspace === undefined) return;
+  const { evidenceKey, writeEvidence } = await import('../archive/evidence.js');
   await writeEvidence(store, stepKey, workspace, await evidenceKey(workspace)).catch(() => undefined);
 };
 

@@ -2,9 +2,10 @@
 import { PART_NAMES } from '../../shared/decisions.js';
 import { LIMITS, type LimitName, type Limits, type Overrides } from '../../shared/limits.js';
 import { problem } from '../../shared/problems.js';
+import { nearestWord } from '../../shared/text.js';
 import { expectedOfLimit, isLimitValue, LIMIT_NAMES } from '../source/schemas.js';
 import type { Checked, Job, ProjectConfig } from './types.js';
-import { described, nearestWord } from '../source/check.js';
+import { described } from '../source/check.js';
 
 type Set = Partial<Record<LimitName, number>>;
 

@@ -1,7 +1,7 @@
 /** Checks a YAML map key by key and collects EVERY problem, each naming file, line, key, what was expected and what was received. */
 import type { z } from 'zod';
 import { problem, type Problem } from '../../shared/problems.js';
-import { cut, isRecord } from '../../shared/text.js';
+import { cut, isRecord, nearestWord } from '../../shared/text.js';
 import { readYaml } from './yaml.js';
 
 const JOB_VALUE_CHARS = 60; // bound: A value of a job file or `emend.yaml` in a message.
@@ -15,34 +15,6 @@ export function described(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
   if (typeof value === 'object') return 'a map';
   return cut(typeof value === 'number' ? String(value) : JSON.stringify(value), JOB_VALUE_CHARS);
-}
-
-/** The known word nearest to what was written, or null where none is near: at most a third of its letters differ. */
-export function nearestWord(written: string, known: readonly string[]): string | null {
-  const plain = letters(written);
-  let best: { word: string; distance: number } | null = null;
-  for (const word of known) {
-    const distance = editDistance(plain, letters(word));
-    if (best === null || distance < best.distance) best = { word, distance };
-  }
-  return best !== null && best.distance <= Math.max(1, Math.floor(letters(best.word).length / 3)) ? best.word : null;
-}
-
-/** `targetFiles`, `target-files` and `target_files` are the same word to a person. */
-const letters = (word: string): string => word.slice(0, JOB_VALUE_CHARS).toLowerCase().replace(/[-_ ]/g, '');
-
-/** Levenshtein, with two rows. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
 
 export const MARKDOWN = /\.(md|markdown)$/i;

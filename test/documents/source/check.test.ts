@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { described, nearestWord } from '../../../src/documents/source/check.js';
+import { described } from '../../../src/documents/source/check.js';
+import { nearestWord } from '../../../src/shared/text.js';
 
 test.each([
   ['a', '"a"'],

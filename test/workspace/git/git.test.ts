@@ -1,10 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { execa } from 'execa';
 
 import { ProblemError } from '../../../src/shared/problems.js';
 import { withTrailer } from '../../../src/workspace/git/commit-hooks.js';
@@ -154,7 +154,7 @@ describe("no program of a repository's configuration is run", () => {
     const message = 'Change\n\nFixes: 12';
     expect(await withTrailer(repo.dir, message, { stepKey: step })).toBe(`${message}\nEmend-Step: ${step}\n`);
     expect(await ran()).toBe(false);
-    await execa('git', ['interpret-trailers'], { cwd: repo.dir, input: 'Change\n' });
+    execFileSync('git', ['interpret-trailers'], { cwd: repo.dir, input: 'Change\n' });
     expect(await ran()).toBe(true);
   });
 
@@ -189,7 +189,7 @@ describe("no program of a repository's configuration is run", () => {
     const args = ['hash-object', '--path=f', '--stdin'];
     await git(args, { cwd: below, input: 'x' });
     expect(await ran()).toBe(false);
-    await execa('git', args, { cwd: below, input: 'x' });
+    execFileSync('git', args, { cwd: below, input: 'x' });
     expect(await ran()).toBe(true);
   });
 });
