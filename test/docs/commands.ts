@@ -115,6 +115,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'node bench/profile.js DIR': MEASURE,
   'npm run bench:page': MEASURE,
   'npm run bench:step -- --only history': MEASURE,
+  'npm run bench:step -- --only start --rounds 11': MEASURE,
   'npm run bench:edits -- --rounds 3': MEASURE,
   'npm run first-commit': MEASURE,
   'ANTHROPIC_BASE_URL=http://127.0.0.1:11434 npm run exam:model -- --model qwen2.5-coder --small --format auto,search-replace':
