@@ -52,6 +52,8 @@ export const startServer = async (
     );
   const cli = await findTemporalCli({ env, log });
   const { server } = homePaths(home);
+  // A worker follows: its libraries are loaded while the server is not ready yet.
+  void import('../worker/index.js').catch(() => undefined);
   return startDevServer({
     ...{ home, cli, ui, log },
     dbFile: join(server, 'db', 'temporal.sqlite'),
@@ -93,15 +95,12 @@ export const stopServices = async (io: Io, worker: RunningWorker | null, server:
 interface OwnServices {
   /** A server was started: connect again. */
   readonly server: boolean;
-  /** A worker was started: the server takes a moment to know it. */
-  readonly worker: boolean;
   stop(): Promise<void>;
 }
 
-/** Throws ProblemError `no_api_key` before anything is started, or why server or worker did not start. */
-const startMissing = async (io: Io, emend: Emend, flags: QuietFlag): Promise<OwnServices> => {
-  if (emend.runs !== null && (await emend.runs.polled(emend.queues.workflow)))
-    return { server: false, worker: false, stop: () => Promise.resolve() };
+/** Null: all is there. Throws ProblemError `no_api_key` before anything is started, or why server or worker did not start. */
+const startMissing = async (io: Io, emend: Emend, flags: QuietFlag): Promise<OwnServices | null> => {
+  if (emend.runs !== null && (await emend.runs.polled(emend.queues.workflow))) return null;
   checkModelSettings(io.env);
   const server = emend.runs === null ? await startServer(io.env, emend.home, asides(io, flags).err) : null;
   let worker: RunningWorker;
@@ -117,8 +116,8 @@ const startMissing = async (io: Io, emend: Emend, flags: QuietFlag): Promise<Own
   });
   return {
     server: server !== null,
-    worker: true,
-    stop: () => stopServices(io, worker, server),
+    // What it has accepted is on disk, and nobody is left to answer: to end by itself takes it more than a second.
+    stop: () => stopServices(io, worker, server && { ...server, stop: () => server.stop(0) }),
   };
 };
 
@@ -146,7 +145,8 @@ export const withRunning = <Flags extends { readonly dev?: true } & QuietFlag, T
         emend = await openEmend({ env: io.env });
       }
       const runs = needRuns(emend);
-      if (services?.worker === true) await untilPolled(runs, emend.queues.workflow);
+      // The server takes a moment to know a worker that was just started.
+      if (services !== null) await untilPolled(runs, emend.queues.workflow);
       return await use({ io, emend, flags }, signal);
     } finally {
       await services?.stop();

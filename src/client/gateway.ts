@@ -24,7 +24,7 @@ import { followHistory, eventsIn, hasCode } from './history.js';
 import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
 
 const LIST_PAGE_RUNS = 1_000; // bound: Runs of one page of the server's list; it gives no more.
-const WORKERS_AGAIN_MS = 500; // bound: Whoever looks at many runs asks for each of them who serves its queue: the server, no more often than this.
+const SERVED_AGAIN_MS = 2_000; // bound: Of a queue that is served this is asked no more often, as a worker beats no more often.
 // bound: Every call that does not wait on purpose is answered within this time, or the server counts as gone.
 export const CALL_MS = 10_000;
 const LAST_EVENTS = 20; // bound: Events of a history's end among which the failed task stands: nothing but attempts comes after it.
@@ -98,11 +98,11 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     polled: (queue, doubted = false) => {
       const name = `${queue} ${doubted}`;
-      const look =
-        looks.get(name) ??
-        within(async () => (await liveWorkers({ connection, namespace, queue, last }, doubted)).length > 0).finally(
-          () => setTimeout(() => looks.delete(name), WORKERS_AGAIN_MS).unref(),
-        );
+      const asked = async () => (await liveWorkers({ connection, namespace, queue, last }, doubted)).length > 0;
+      const forget = (served: unknown) =>
+        setTimeout(() => looks.delete(name), served === true ? SERVED_AGAIN_MS : 0).unref();
+      const look = looks.get(name) ?? within(asked);
+      if (!looks.has(name)) look.then(forget, forget);
       looks.set(name, look);
       return look;
     },

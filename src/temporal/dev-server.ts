@@ -271,8 +271,9 @@ const serverArguments = (options: DevServerOptions, port: number, ui: UiPlace): 
 /** True once the default namespace answers; false when the process ended or the time is over. */
 const ready = async (address: string, child: ChildProcess): Promise<boolean> => {
   const ended = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  // On this machine whatever `http_proxy` says.
-  const connection = Connection.lazy({ address, channelArgs: { 'grpc.enable_http_proxy': 0 } });
+  // On this machine whatever `http_proxy` says; asked again by this loop alone, as the SDK waits longer from time to time.
+  const channelArgs = { 'grpc.enable_http_proxy': 0, 'grpc.initial_reconnect_backoff_ms': 50 };
+  const connection = Connection.lazy({ address, interceptors: [], channelArgs });
   try {
     const end = performance.now() + DEV_READY_MS;
     while (performance.now() < end && !ended()) {

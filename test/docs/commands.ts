@@ -116,6 +116,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'npm run bench:page': MEASURE,
   'npm run bench:step -- --only history': MEASURE,
   'npm run bench:step -- --only start --rounds 11': MEASURE,
+  'npm run bench:peer -- --peer /tmp/aider/bin/aider --rounds 4': MEASURE,
   'npm run bench:edits -- --rounds 3': MEASURE,
   'npm run first-commit': MEASURE,
   'ANTHROPIC_BASE_URL=http://127.0.0.1:11434 npm run exam:model -- --model qwen2.5-coder --small --format auto,search-replace':
