@@ -6,8 +6,7 @@ if (major < 20 || (major === 20 && minor < 3)) {
   process.stderr.write(`emend needs Node.js 20.3 or newer; this is ${process.version}. See https://nodejs.org\n`);
   process.exitCode = 2;
 } else {
-  // A stack then names the files that the build made few of.
-  if (process.env.EMEND_DEBUG) process.setSourceMapsEnabled(true);
+  if (process.env.EMEND_DEBUG) process.setSourceMapsEnabled(true); // the bundle's, so that a stack names the sources
   const { main } = await import('./src/cli/main.js');
   process.exitCode = await main(process.argv.slice(2));
 }
