@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { fail } from '../shared/problems.js';
 import { freshId, homePaths, hostId, idIn, ownDirectory } from './home.js';
 import { orNull, onDisk, putFileIfAbsent, putJsonIfAbsent, readJson } from '../system/durable.js';
+import { replayRedo } from '../system/redo.js';
 import { errnoOf, type Sys, realSys } from '../system/sys.js';
 import { createArchive } from './directory/archive.js';
 import { createBlobStore } from './directory/blobs.js';
@@ -41,15 +42,20 @@ const unusable = (path: string, why: string, next: string): never =>
 
 /**
  * The store of a home: `EMEND_STORE`, else the one that the home worked with before, else the home. Throws ProblemError
- * `version_unknown` where another version of Emend made it, `store_unusable` where it cannot be written, is another one than before (a disk that is not mounted), or where the home holds a
- * store of its own that would be passed over.
+ * `version_unknown` where another version of Emend made it, `store_unusable` where it cannot be written, is another one than before (a disk
+ * that is not mounted) or another home, or where the home holds a store of its own that would be passed over. What a power cut took of the
+ * home is brought back first.
  */
 export const resolveStore = async (env: Environment, home: string, sys: Sys = realSys): Promise<Store> => {
+  await replayRedo(sys, home);
   const note = await readNote(home, sys);
   const set = env.EMEND_STORE ?? '';
   const wanted = set === '' ? (note?.path ?? home) : resolve(set);
   const dir = await ownDirectory(sys, wanted, 'Set EMEND_STORE to a writable directory.', unusable);
   if (note === null && (wanted === home || dir === home)) return { dir, id: await storeId(dir, sys), apart: false };
+  // Its workers write what a power cut takes back until they start again, which other homes would not know of.
+  if ((await orNull(sys.stat(homePaths(dir).hostId))) !== null)
+    return unusable(dir, 'it is another home', 'Set EMEND_STORE of both homes to a directory that is none.');
   if (note === null) await refuseOwnStore(home, dir, sys);
   else await refuseOther(home, note, dir, sys);
   const id = await storeId(dir, sys);

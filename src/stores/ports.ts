@@ -3,17 +3,20 @@ import type { StepEvent } from '../shared/events.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
 import { unversioned, versioned } from '../shared/problems.js';
 
-/** Content-addressed bytes. A ref is returned only when the bytes are on disk (fsynced) under their hash. */
+/** Of what an activity writes: durable with what comes next before anything outside is told (docs/architecture.md), at the latest its result. */
+type Later = 'later';
+
+/** Content-addressed bytes. A ref is returned only when the bytes are durable under their hash, unless `later`. */
 export interface BlobStore {
-  put(bytes: Uint8Array): Promise<BlobRef>;
+  put(bytes: Uint8Array, later?: Later): Promise<BlobRef>;
   /** Throws ProblemError `blob_lost` when absent or when the bytes no longer have their hash. */
   get(ref: BlobRef): Promise<Uint8Array>;
   has(ref: BlobRef): Promise<boolean>;
 }
 
-/** JSON that is kept as a blob carries the version of what is stored. */
+/** JSON that is kept as a blob carries the version of what is stored. For activities: `later`. */
 export const putJson = (blobs: BlobStore, value: object): Promise<BlobRef> =>
-  blobs.put(new TextEncoder().encode(JSON.stringify(versioned(value))));
+  blobs.put(new TextEncoder().encode(JSON.stringify(versioned(value))), 'later');
 /** Throws ProblemError `blob_lost`, `version_unknown`; `what` names it there. */
 export const getJson = async <T extends object>(
   blobs: Pick<BlobStore, 'get'>,
@@ -23,8 +26,8 @@ export const getJson = async <T extends object>(
 
 /** Small JSON objects under a key, written once: the first writer's value is what every later caller gets. */
 export interface RecordStore {
-  /** `key` is a relative path of [a-z0-9-_.] segments. Returns the stored value (ours, or the earlier one) durably on disk. */
-  putIfAbsent<T extends object>(key: string, value: T): Promise<{ value: T; created: boolean }>;
+  /** `key` is a relative path of [a-z0-9-_.] segments. Returns the stored value (ours, or the earlier one) durably on disk, unless `later`. */
+  putIfAbsent<T extends object>(key: string, value: T, later?: Later): Promise<{ value: T; created: boolean }>;
   /** Null: there is none. */
   get(key: string): Promise<object | null>;
 }
@@ -32,7 +35,7 @@ export interface RecordStore {
 /** What a run leaves behind: an append-only log by stepKey, readable with no server. A torn last line is ignored when read. */
 export interface Archive {
   /** Durably; `later`: others see it at once, and it becomes durable with what is appended next. */
-  append(stepKey: StepKey, entries: readonly ArchiveEntry[], later?: 'later'): Promise<void>;
+  append(stepKey: StepKey, entries: readonly ArchiveEntry[], later?: Later): Promise<void>;
   read(stepKey: StepKey): Promise<readonly ArchiveEntry[]>;
   /** stepKeys that start with the prefix, newest first. */
   find(prefix: string): Promise<readonly StepKey[]>;

@@ -48,30 +48,82 @@ export const ensureDir = async (sys: Sys, path: string, mode = 0o700): Promise<v
       await orNull(sys.mkdir(path, mode), ['EEXIST']);
     } else if (code !== 'EEXIST' || (await sys.stat(path)).kind !== 'directory') throw error;
   }
-  // Also where another process made it this moment: it may not have come that far.
+  // Also where another process made it this moment: it may not have come that far. A redo log brings it back with what lies in it.
+  if (sys.redo?.covers(path) === true) return;
   await sys.fsyncDir(dirname(path));
+  remember(path);
 };
 
 // bound: Names that this process has seen durable, remembered so that their directory is not synced again.
 const REMEMBERED_NAMES = 10_000;
+const NAME_LEVELS = 6; // bound: Directories above a file that are synced for it: nothing lies deeper in a home or store.
+const LOGGED_BYTES = 65_536; // bound: A larger file is synced where it lies.
 const durable = new Set<string>();
 
-/** Makes a file's name durable, as whoever made it may have died before that; once a process, as whoever makes it anew does the same. */
-export const syncName = async (sys: Sys, path: string, isNew = false): Promise<void> => {
-  if (!isNew && durable.has(path)) return;
-  await sys.fsyncDir(dirname(path));
+const remember = (path: string): void => {
   if (durable.size >= REMEMBERED_NAMES) durable.clear();
   durable.add(path);
 };
 
+/**
+ * Makes a file's name durable, and what leads to it; where it was found its bytes, too, as whoever made it may have died before that, or
+ * only logged it. Once a process, as whoever makes it anew (`made`) does the same.
+ */
+export const syncName = async (sys: Sys, path: string, made = false): Promise<void> => {
+  if (durable.has(path) && !(made && sys.redo?.covers(path) !== true)) return;
+  if (made) durable.delete(path);
+  else await orNull(sys.fsyncFile(path));
+  let name = path;
+  for (let level = 0; level < NAME_LEVELS && !durable.has(name); level++, name = dirname(name)) {
+    if (
+      (await orNull(
+        sys.fsyncDir(dirname(name)).then(() => true),
+        ['ENOENT', 'EACCES'],
+      )) === null
+    )
+      return;
+    remember(name);
+  }
+};
+
+/** Appends; where a redo log covers the file, by it. Returns the bytes written, which may be fewer on a full disk. */
+export const append = async (sys: Sys, path: string, bytes: Uint8Array, later?: 'later'): Promise<number> => {
+  if (sys.redo?.covers(path) !== true) return sys.append(path, bytes, later);
+  const written = await sys.append(path, bytes, 'later');
+  // The caller says all of it again, or gives up.
+  if (written === bytes.length) await logged(sys, path, bytes, { later });
+  return written;
+};
+
+export const appendAll = async (sys: Sys, path: string, bytes: Uint8Array, later?: 'later'): Promise<void> => {
+  if ((await append(sys, path, bytes, later)) < bytes.length)
+    throw Object.assign(new Error('the disk accepted only a part'), { code: 'ENOSPC', syscall: 'write', path });
+};
+
+const logged = async ({ redo }: Sys, path: string, bytes: Uint8Array, { mode, later }: PutModes): Promise<void> => {
+  redo?.add(path, bytes, mode);
+  remember(path);
+  if (later === undefined) await redo?.flush();
+};
+
+/** The object of a JSON line; null: it is none, or not whole. */
+export const jsonOf = (line: string): object | null => {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+};
+
 /** Ours among all writers of a directory; upper case, so that no key (lower case) can be taken for one. */
-const tempName = (path: string): string => `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
+export const tempName = (path: string): string => `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
 
 export interface PutModes {
-  readonly mode?: number;
+  readonly mode?: number | undefined;
   readonly dirMode?: number;
-  /** Its name becomes durable with the next one in its directory, which comes before anybody outside is told. */
-  readonly nameLater?: true;
+  /** It becomes durable with what comes before anybody outside is told: in the redo log, where one covers it; `name`: in its directory, too. */
+  readonly later?: 'later' | 'name' | undefined;
 }
 
 /** Runs `write`; where the directory of its file is missing that is made first. */
@@ -82,10 +134,14 @@ export const makingDir = async <T>(sys: Sys, path: string, write: () => Promise<
   return write();
 };
 
-const writeTemp = async (sys: Sys, path: string, bytes: Uint8Array, { mode = 0o600, dirMode }: PutModes) => {
+const isLogged = (sys: Sys, path: string, bytes: Uint8Array): boolean =>
+  sys.redo?.covers(path) === true && bytes.length <= LOGGED_BYTES;
+
+export const writeTemp = async (sys: Sys, path: string, bytes: Uint8Array, { mode = 0o600, dirMode }: PutModes) => {
   const temp = tempName(path);
+  const later = isLogged(sys, path, bytes) ? 'later' : undefined;
   try {
-    await makingDir(sys, path, () => sys.writeExclusive(temp, bytes, { mode }), dirMode);
+    await makingDir(sys, path, () => sys.writeExclusive(temp, bytes, { mode }, later), dirMode);
   } catch (error) {
     await dropQuietly(sys, temp);
     throw error;
@@ -97,7 +153,8 @@ const writeTemp = async (sys: Sys, path: string, bytes: Uint8Array, { mode = 0o6
 const dropQuietly = (sys: Sys, path: string): Promise<void> => sys.unlink(path).catch(() => undefined);
 
 /**
- * Writes a file that did not exist, whole or not at all, whatever dies when: temp file, fsync, link, fsync of the directory.
+ * Writes a file that did not exist, whole or not at all, whatever dies when: temp file, fsync, link, fsync of the directory; or with one
+ * sync of the redo log.
  * Returns the bytes that stand under the path durably: ours, or those of an earlier writer.
  */
 export const putFileIfAbsent = async (
@@ -109,6 +166,7 @@ export const putFileIfAbsent = async (
   const earlier = await orNull(sys.readFile(path));
   if (earlier !== null) {
     await syncName(sys, path);
+    if (modes.later === undefined) await sys.redo?.flush();
     return { bytes: earlier, created: false };
   }
   const temp = await writeTemp(sys, path, bytes, modes);
@@ -120,7 +178,10 @@ export const putFileIfAbsent = async (
     throw error;
   }
   await unlinkIfThere(sys, temp);
-  if (modes.nameLater === undefined) await syncName(sys, path, true);
+  if (outcome.created) durable.delete(path);
+  if (outcome.created && isLogged(sys, path, bytes)) {
+    await logged(sys, path, bytes, { ...modes, mode: modes.mode ?? 0o600 });
+  } else if (!outcome.created || modes.later !== 'name') await syncName(sys, path, outcome.created);
   return outcome;
 };
 

@@ -26,6 +26,14 @@ interface FileRead {
   readonly bytes: Uint8Array | null;
 }
 
+/** A log that makes durable what was written without a sync where it lies (redo.ts): with the next flush, in the order of the calls. */
+export interface Redo {
+  covers(path: string): boolean;
+  /** All of a file written once, with its mode; else whole lines that were appended. */
+  add(path: string, bytes: Uint8Array, mode?: number): void;
+  flush(): Promise<void>;
+}
+
 interface NewFile {
   /** Exact permission and special bits, whatever the umask. */
   readonly mode: number;
@@ -34,8 +42,10 @@ interface NewFile {
 }
 
 export interface Sys {
-  /** Creates the file (EEXIST where the path is taken), writes all bytes, sets its mode last, fsyncs it. */
-  writeExclusive(path: string, bytes: Uint8Array, file: NewFile): Promise<void>;
+  /** What makes small files durable; absent: they are synced where they lie. */
+  readonly redo?: Redo;
+  /** Creates the file (EEXIST where the path is taken), writes all bytes, sets its mode last, fsyncs it unless `later`. */
+  writeExclusive(path: string, bytes: Uint8Array, file: NewFile, later?: 'later'): Promise<void>;
   /** As writeExclusive, with the bytes of another file. Until it is whole the copy has the mode 0600. */
   copyExclusive(from: string, to: string, file: NewFile): Promise<void>;
   /** One write with O_APPEND (creating the file 0600), then fsync unless `later`. Returns the bytes written, which may be fewer on a full disk. */
@@ -68,6 +78,8 @@ export interface Sys {
   openToWrite(path: string): Promise<void>;
   /** Succeeds where we may write to the path (EACCES, EROFS otherwise). */
   accessWrite(path: string): Promise<void>;
+  /** Makes the bytes of a file of ours durable. */
+  fsyncFile(path: string): Promise<void>;
   /** Makes creations, renames and removals in the directory durable. */
   fsyncDir(path: string): Promise<void>;
 }
@@ -107,7 +119,7 @@ const withHandle = async <T>(path: string, flags: number, mode: number, use: (ha
   }
 };
 
-const finishNew = async (handle: fs.FileHandle, file: NewFile): Promise<void> => {
+const finishNew = async (handle: fs.FileHandle, file: NewFile, later?: 'later'): Promise<void> => {
   let { mode } = file;
   if (file.owner !== undefined) {
     const { uid, gid } = file.owner;
@@ -120,17 +132,17 @@ const finishNew = async (handle: fs.FileHandle, file: NewFile): Promise<void> =>
   }
   // After the owner: changing it clears the special bits.
   await handle.chmod(mode);
-  await handle.sync();
+  if (later === undefined) await handle.sync();
 };
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export const realSys: Sys = {
-  writeExclusive: (path, bytes, file) =>
+  writeExclusive: (path, bytes, file, later) =>
     withHandle(path, CREATE, 0o600, async (handle) => {
       await handle.writeFile(bytes);
-      await finishNew(handle, file);
+      await finishNew(handle, file, later);
     }),
   copyExclusive: async (from, to, file) => {
     const bytes = await withHandle(from, READ, 0, (handle) => handle.readFile());
@@ -189,5 +201,6 @@ export const realSys: Sys = {
   openToWrite: (path) =>
     withHandle(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0, () => Promise.resolve()),
   accessWrite: (path) => fs.access(path, constants.W_OK | constants.X_OK),
+  fsyncFile: (path) => withHandle(path, READ, 0, (handle) => handle.sync()),
   fsyncDir: (path) => withHandle(path, constants.O_RDONLY | constants.O_DIRECTORY, 0, (handle) => handle.sync()),
 };

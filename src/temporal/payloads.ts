@@ -23,6 +23,7 @@ import { ProblemError, problem, type Problem, unknownVersion, VERSION, type Vers
 import { QUERY_ANSWER } from '../shared/names.js';
 import { isBlobRef, type BlobRef } from '../shared/ids.js';
 import type { BlobStore } from '../stores/ports.js';
+import { jsonOf } from '../system/durable.js';
 
 export const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024; // bound: A larger payload fails without a retry.
 // bound: An answer to a query is sent as it is up to here, else compressed: the server takes 2 MiB.
@@ -133,12 +134,7 @@ export class BlobPayloadCodec implements PayloadCodec {
   }
 
   #readEnvelope(data: Uint8Array): Envelope {
-    let value: unknown;
-    try {
-      value = JSON.parse(text(data));
-    } catch {
-      value = null;
-    }
+    const value = jsonOf(text(data));
     const v = field(value, 'v');
     if (typeof v === 'number' && v !== VERSION) throw this.#raise(unknownVersion('A stored value', value));
     const ref = field(value, 'ref');

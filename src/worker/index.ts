@@ -24,6 +24,7 @@ import { resolveStore } from '../stores/location.js';
 import { orNull } from '../system/durable.js';
 import { sha256 } from '../system/hash.js';
 import { clearScratch } from '../system/scratch.js';
+import { openRedo } from '../system/redo.js';
 import { realSys } from '../system/sys.js';
 import { version } from '../system/version.js';
 import { boundFailures } from '../temporal/failures.js';
@@ -126,7 +127,9 @@ async function prepare({
   await sayNewHome(home, logger);
   const queues = queueNames(queuePrefix(env), await hostId(home));
   const endedRuns = askEndedRuns({ env, ...(dataConverter === undefined ? {} : { dataConverter }) });
-  const ports = await createPorts({ env, home, logger, ...more }, store, endedRuns);
+  const { sys = realSys } = more;
+  const redo = await openRedo(sys, home);
+  const ports = await createPorts({ env, home, logger, ...more, sys: { ...sys, redo } }, store, endedRuns);
   const { timings } = ports;
   const recovered = await ports.workspace.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
@@ -160,7 +163,10 @@ async function prepare({
     },
     // A cancelled test run must hear of it soon: beats are passed on at least this often.
     host: { ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' },
-    close: () => endedRuns.close(),
+    close: async () => {
+      await redo.close();
+      await endedRuns.close();
+    },
   };
   return { activities, store, report: () => reportStaleLocks(endedRuns, logger) };
 }

@@ -1,25 +1,52 @@
 /** What is durable before what (docs/architecture.md): names and bytes that a power cut could still take back, at the moments that count. */
-import { dirname, join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { withPlanLog } from '../../src/activities/plan/plan-log.js';
 import { createDiskJournal } from '../../src/model/journal/index.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { createRecordStore } from '../../src/stores/directory/records.js';
+import { openRedo, replayRedo } from '../../src/system/redo.js';
 import { errnoOf, realSys, type Sys } from '../../src/system/sys.js';
 import { askFor, modelAt, rule, withDir, withRehearsal } from '../model/support.js';
+import { recordsOf } from '../../src/workspace/apply/record.js';
+import type { BlobRef } from '../../src/shared/ids.js';
 import { makeScene } from '../workspace/apply-scene.js';
+import { drawn, randomFrom } from '../support/seeded.js';
+import { shimSys } from '../support/sys-shim.js';
 
-/** `open`: what was made, renamed or written below `dir` and not synced since, by its path there. */
-const watched = (dir: string, seen: (call: keyof Sys, path: string) => void = () => undefined) => {
+/**
+ * `open`: what was made, renamed or written below `dir` and not synced since, by its path there. `cut`: a power cut, which takes back each
+ * of that or not, and bytes from somewhere on, as `random` says; of a copy of `dir` where there is one. The process is of another boot.
+ */
+const watched = (dir: string, seen: (call: keyof Sys, path: string) => void | Promise<void> = () => undefined) => {
   const names = new Set<string>();
-  const bytes = new Set<string>();
+  /** How much of a file is durable. */
+  const bytes = new Map<string, number>();
+  const lengthOf = (path: string): Promise<number> =>
+    realSys.lstat(path).then(
+      ({ size }) => size,
+      () => 0,
+    );
   const made = async (path: string, work: Promise<void>): Promise<void> => {
     await work;
     names.add(path);
   };
+  const moved = async (from: string, to: string, work: Promise<void>): Promise<void> => {
+    await made(to, work);
+    const durable = bytes.get(from);
+    if (durable !== undefined) bytes.set(to, durable);
+  };
   const sys: Sys = {
     ...realSys,
-    writeExclusive: (path, content, file) => made(path, realSys.writeExclusive(path, content, file)),
+    writeExclusive: async (path, content, file, later) => {
+      await made(path, realSys.writeExclusive(path, content, file, later));
+      if (later !== undefined) bytes.set(path, 0);
+    },
     append: async (path, content, later) => {
+      const before = await lengthOf(path);
       const isNew = await realSys.lstat(path).then(
         () => false,
         (error: unknown) => errnoOf(error) === 'ENOENT',
@@ -27,28 +54,49 @@ const watched = (dir: string, seen: (call: keyof Sys, path: string) => void = ()
       const written = await realSys.append(path, content, later);
       if (isNew) names.add(path);
       if (later === undefined) bytes.delete(path);
-      else bytes.add(path);
+      else if (!bytes.has(path)) bytes.set(path, before);
       return written;
     },
-    link: (from, to) => made(to, realSys.link(from, to)),
+    link: (from, to) => moved(from, to, realSys.link(from, to)),
     mkdir: (path, mode) => made(path, realSys.mkdir(path, mode)),
     rename: async (from, to) => {
-      seen('rename', from);
-      await made(to, realSys.rename(from, to));
+      await seen('rename', from);
+      await moved(from, to, realSys.rename(from, to));
       names.delete(from);
+      bytes.delete(from);
     },
     unlink: async (path) => {
       await realSys.unlink(path);
       names.delete(path);
+      bytes.delete(path);
+    },
+    fsyncFile: async (path) => {
+      await realSys.fsyncFile(path);
+      bytes.delete(path);
     },
     fsyncDir: async (path) => {
       await realSys.fsyncDir(path);
       for (const name of names) if (dirname(name) === path) names.delete(name);
     },
+    readFile: (path) =>
+      path.endsWith('/boot_id') ? Promise.resolve(new TextEncoder().encode('before')) : realSys.readFile(path),
   };
   const open = (): string[] =>
-    [...names, ...bytes].filter((path) => path.startsWith(`${dir}/`)).map((path) => path.slice(dir.length + 1));
-  return { sys, open };
+    [...names, ...bytes.keys()].filter((path) => path.startsWith(`${dir}/`)).map((path) => path.slice(dir.length + 1));
+  const cut = (random: () => number, copy = dir): void => {
+    const at = (path: string): string => join(copy, relative(dir, path));
+    for (const [path, durable] of bytes) {
+      if (!path.startsWith(`${dir}/`) || random() < 0.3) continue;
+      const whole = readFileSync(at(path));
+      const from = durable + Math.floor(random() * (whole.length - durable));
+      const lost = random() < 0.5 ? whole.subarray(0, from) : Buffer.from(whole).fill(0, from);
+      rmSync(at(path));
+      writeFileSync(at(path), lost, { mode: 0o600 });
+    }
+    for (const path of names)
+      if (path.startsWith(`${dir}/`) && random() < 0.7) rmSync(at(path), { recursive: true, force: true });
+  };
+  return { sys, open, cut };
 };
 
 test('a call and the claim of it are durable before it is sent, its answer before it is told', async () => {
@@ -87,7 +135,8 @@ test('plan and verdict are durable before a file is touched, the outcome before 
 test('what an activity begins with is seen at once, and durable with what it ends with', async () => {
   await withDir(async (dir) => {
     const { sys, open } = watched(dir);
-    const archive = createArchive({ dir, sys });
+    // As a worker has it.
+    const archive = withPlanLog(createArchive({ dir, sys }), join(dir, 'plan.log'));
     const stepKey = '0123456789abcdef0123456789abcdef';
     const entry = (id: string) => ({ id, at: '2026-01-01T00:00:00Z', kind: 'event', data: {} }) as const;
     await archive.append(stepKey, [entry('first')], 'later');
@@ -110,5 +159,158 @@ test('a blob that is there is durable once it is named, whoever made it', async 
     const store = createBlobStore({ dir, sys });
     await store.has(await store.put(bytes));
     expect(other.open().filter((path) => path.includes('/'))).toEqual([]);
+  });
+});
+
+describe('a power cut takes back what was not synced; the next start brings back what was reported', () => {
+  const SEEDS = drawn(15, 100);
+  const ALL_LOST = () => 0.5;
+  const text = (words: string) => new TextEncoder().encode(words);
+  const stepKey = '0123456789abcdef0123456789abcdef';
+  const entry = (id: string) => ({ id, at: '2026-01-01T00:00:00Z', kind: 'event', data: { id } }) as const;
+  const storesOf = (home: string, sys: Sys = realSys) => ({
+    blobs: createBlobStore({ dir: join(home, 'blobs'), sys }),
+    records: createRecordStore({ dir: join(home, 'records'), sys }),
+    archive: createArchive({ dir: join(home, 'archive'), sys }),
+  });
+
+  test('blobs, records and archives, in any subset; what nobody was told of is whole or gone', async () => {
+    for (let seed = 1; seed <= SEEDS; seed++)
+      await withDir(async (home) => {
+        const random = randomFrom(seed);
+        const { sys: plain, cut } = watched(home);
+        const redo = await openRedo(plain, home);
+        const { blobs, records, archive } = storesOf(home, { ...plain, redo });
+        const told: string[] = [];
+        const write = async (n: number) => {
+          await archive.append(stepKey, [entry(`begin-${n}`)], 'later');
+          const ref = await blobs.put(text(`blob ${n} ${'x'.repeat(Math.floor(random() * 9000))}`), 'later');
+          const large = await blobs.put(text(`large ${n}`.padEnd(70_000)), 'later');
+          await records.putIfAbsent(`steps/${stepKey}/r-${n}`, { ref, large }, 'later');
+          return archive.append(stepKey, [entry(`end-${n}`)]);
+        };
+        for (let n = 0; n < 6; n++) {
+          if (random() < 0.3) await redo.cut();
+          await write(n);
+          told.push(String(n));
+        }
+        await archive.append(stepKey, [entry('begin-7')], 'later');
+        await records.putIfAbsent(`steps/${stepKey}/untold`, { value: 'x'.repeat(5000) }, 'later');
+        const untold = await blobs.put(text('untold'), 'later');
+        cut(random);
+
+        await replayRedo(realSys, home);
+        const after = storesOf(home);
+        const ids = (await after.archive.read(stepKey)).map(({ id }) => id);
+        for (const n of told) {
+          expect(ids).toEqual(expect.arrayContaining([`begin-${n}`, `end-${n}`]));
+          const record = (await after.records.get(`steps/${stepKey}/r-${n}`)) as { ref: BlobRef; large: BlobRef };
+          expect([seed, new TextDecoder().decode(await after.blobs.get(record.ref)).slice(0, 6)]).toEqual([
+            seed,
+            `blob ${n}`,
+          ]);
+          expect((await after.blobs.get(record.large)).length).toBe(70_000);
+        }
+        const value = { value: 'anew' };
+        const put = await after.records.putIfAbsent(`steps/${stepKey}/untold`, value);
+        expect(put.created ? put.value : { value: 'x'.repeat(5000) }).toEqual(put.value);
+        expect(await after.blobs.put(text('untold'))).toBe(untold);
+        expect(await after.blobs.get(untold)).toEqual(text('untold'));
+        // Nothing is left to replay.
+        expect(await realSys.readdir(join(home, 'redo'))).toEqual([]);
+      });
+  });
+
+  test('a log that the disk cut short; a replay that fails at any of its calls', async () => {
+    await withDir(async (home) => {
+      const { sys: plain, cut } = watched(home);
+      const isLog = (path: unknown) => String(path).includes('/redo/');
+      let full = false;
+      const append: Sys['append'] = (path, content, later) =>
+        plain.append(path, full && isLog(path) ? content.subarray(0, 40) : content, later);
+      const redo = await openRedo({ ...plain, append }, home);
+      const { records } = storesOf(home, { ...plain, redo });
+      await records.putIfAbsent('a', { value: 1 });
+      full = true;
+      await expect(records.putIfAbsent('b', { value: 2 })).rejects.toThrow(/ENOSPC/);
+      full = false;
+      expect(await records.putIfAbsent('b', { value: 3 })).toEqual({ value: { value: 2 }, created: false });
+      // What the first log named is synced where it lies by now; the second one names the rest.
+      while ((await realSys.readdir(join(home, 'redo'))).length > 1) await sleep(5);
+      cut(ALL_LOST);
+      for (let at = 1; ; at++) {
+        const copy = `${home}-${at}`;
+        cpSync(home, copy, { recursive: true, preserveTimestamps: true });
+        const shim = shimSys(realSys, { at, when: 'before', fault: { errno: 'EIO' } });
+        const failed = await replayRedo(shim.sys, copy).catch((error: unknown) => error);
+        expect(String(failed)).toMatch(shim.fired() ? /EIO/ : /undefined/);
+        await replayRedo(realSys, copy);
+        const after = storesOf(copy).records;
+        expect(await Promise.all(['a', 'b'].map((key) => after.get(key)))).toEqual([{ value: 1 }, { value: 2 }]);
+        rmSync(copy, { recursive: true });
+        if (!shim.fired()) break;
+      }
+    });
+  });
+
+  test('a call as it is sent, and its answer', async () => {
+    for (let seed = 1; seed <= SEEDS; seed++)
+      await withDir((dir) =>
+        withRehearsal([rule('the answer, word by word '.repeat(40))], async ({ url }) => {
+          const home = join(dir, 'home');
+          await realSys.mkdir(home, 0o700);
+          const { sys: plain, cut } = watched(home);
+          const redo = await openRedo(plain, home);
+          const real = modelAt(url);
+          const options = { callOwner_ms: 100, heartbeat_ms: 50 };
+          const asSent = join(dir, 'as sent');
+          const model: typeof real = {
+            ...real,
+            stream: (...args) => {
+              cpSync(home, asSent, { recursive: true, preserveTimestamps: true });
+              cut(ALL_LOST, asSent);
+              return real.stream(...args);
+            },
+          };
+          const journal = createDiskJournal({ dir: join(home, 'calls'), model, sys: { ...plain, redo }, ...options });
+          const first = await journal.ask(askFor());
+          await redo.flush();
+          cut(randomFrom(seed));
+
+          const never: typeof real = { ...real, stream: () => Promise.reject(new Error('asked again')) };
+          await replayRedo(realSys, home);
+          const again = createDiskJournal({ dir: join(home, 'calls'), model: never, ...options });
+          expect(await again.ask(askFor())).toMatchObject({ ...first, recorded: true });
+          // Of the one that was on its way it is known that it may be paid for.
+          await replayRedo(realSys, asSent);
+          const lost = createDiskJournal({ dir: join(asSent, 'calls'), model: never, ...options });
+          expect(await lost.ask({ ...askFor(), maxUnknownCalls: 1 })).toMatchObject({ outcome: 'call_lost' });
+        }),
+      );
+  });
+
+  test('plan and verdict as the first file is touched; the outcome', async () => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const scene = await makeScene([{ path: 'a.txt', before: 'one\n', after: 'two\n' }]);
+      const { home } = scene;
+      const asTouched = `${home}-as-touched`;
+      const { sys: plain, cut } = watched(home, (_, path) => {
+        if (path !== scene.at('a.txt')) return;
+        cpSync(home, asTouched, { recursive: true, preserveTimestamps: true });
+        cut(ALL_LOST, asTouched);
+      });
+      const redo = await openRedo(plain, home);
+      const done = await scene.engine({ sys: { ...plain, redo } }).apply(scene.request);
+      expect(done).toMatchObject({ outcome: 'applied' });
+      await redo.flush();
+      cut(randomFrom(seed));
+      await replayRedo(realSys, home);
+      expect(await scene.engine().apply(scene.request)).toEqual(done);
+      await replayRedo(realSys, asTouched);
+      const [record] = await recordsOf(realSys, join(asTouched, 'transactions'), scene.request.stepKey);
+      expect(await record?.load()).toMatchObject({ plan: { generation: 1 }, verdict: 'committed' });
+      rmSync(asTouched, { recursive: true });
+      scene.remove();
+    }
   });
 });

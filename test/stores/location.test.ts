@@ -85,6 +85,13 @@ describe('which store a home works with', () => {
     }
   });
 
+  test('another home is refused: what its workers wrote may only be in their logs', async () => {
+    await hostId(await homeOf('other'));
+    const home = await homeOf('home');
+    await expect(resolveStore(at('other'), home)).rejects.toMatchObject(refused(/it is another home/));
+    expect(fs.existsSync(homePaths(home).storeNote)).toBe(false);
+  });
+
   test('a file, and a directory that others may write to, are refused with what to do', async () => {
     const home = await homeOf('home');
     fs.writeFileSync(join(dir, 'file'), '');

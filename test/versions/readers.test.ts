@@ -211,6 +211,19 @@ test('a home whose store.json has v 3 works with no store; extra fields are no m
   expect(await resolveStore({}, home)).toMatchObject({ id, apart: true });
 });
 
+test('a home with a redo log of v 3 is opened by no command', async () => {
+  const owner = Buffer.from(JSON.stringify({ boot: 'before', pid: 1, started: '1', namespace: null })).toString(
+    'base64url',
+  );
+  const log = join(home, 'redo', `${owner}.later`);
+  plant(log, '{"v":3,"at":0}\n');
+  expect(await problemOf(resolveStore({}, home))).toMatchObject({
+    code: 'version_unknown',
+    message: expect.stringContaining(log),
+  });
+  rmSync(log);
+});
+
 test('a closed run’s result with v 3 is not guessed at', () => {
   const closed = { status: 'COMPLETED', result: { v: 3, outcome: 'half_done' }, message: null };
   const run = archivedRun(STEP, [{ id: 'closed-r', at: '', kind: 'closed', data: closed }]);

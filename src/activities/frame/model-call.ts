@@ -231,7 +231,7 @@ export async function askForJson<T>(
       context,
       {
         ...{ ...wanted, format: 'json', regeneration: wanted.regeneration + asked },
-        refusal: last === null ? null : await ports.blobs.put(new TextEncoder().encode(JSON.stringify(last))),
+        refusal: last === null ? null : await ports.blobs.put(new TextEncoder().encode(JSON.stringify(last)), 'later'),
         build: () => Promise.resolve(build(last)),
       },
       scope,

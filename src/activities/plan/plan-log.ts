@@ -175,10 +175,10 @@ export function withPlanLog(archive: Archive, path: string): Archive {
   };
   return {
     ...archive,
-    append: async (stepKey, entries) => {
+    append: async (stepKey, entries, later) => {
       const due = await dueOf(stepKey, entries);
       const before = await writtenBefore(stepKey, due);
-      await archive.append(stepKey, entries);
+      await archive.append(stepKey, entries, later);
       for (const { key, at, line } of due) {
         // Looked up anew for each: one call may hold an entry twice.
         if (seen.has(key)) continue;

@@ -107,7 +107,7 @@ export async function keepAccepted(
       return {
         path,
         base,
-        result: { ref: await blobs.put(result.bytes), mode: result.mode ?? base?.mode ?? NEW_FILE_MODE },
+        result: { ref: await blobs.put(result.bytes, 'later'), mode: result.mode ?? base?.mode ?? NEW_FILE_MODE },
         ...(input.format === 'whole-file' ? { rewritten: true as const } : {}),
       };
     }),

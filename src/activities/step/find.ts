@@ -60,7 +60,7 @@ const fileReader = ({ edits, records }: Ports, root: string, signal: AbortSignal
     const imports = shown.filter((line) => IMPORT.test(line)).map((line) => line.slice(0, LINE_CHARS));
     const symbols = defined.map((each) => [each.qualified, cutLine(each.signature), each.from, each.to] as const);
     const kept: Kept = { symbols: symbols.slice(0, SYMBOLS), imports: imports.slice(0, IMPORTS), hidden };
-    return { lines: shown, outline: (await records.putIfAbsent(key, kept)).value };
+    return { lines: shown, outline: (await records.putIfAbsent(key, kept, 'later')).value };
   };
   return (path: string, held?: Uint8Array) => read(path, held).catch(() => null);
 };

@@ -30,7 +30,7 @@ export const preflight = async (
   { signal }: Pick<ActivityScope, 'signal'>,
 ): Promise<PreflightResult> => {
   const key = recordKey(input.stepKey, input.snapshotNumber);
-  return recordOnce(ports.records, key, () => compute(ports, input, signal).catch(asRefused));
+  return recordOnce(ports.records, key, () => compute(ports, input, signal).catch(asRefused), 'later');
 };
 
 async function readJob(

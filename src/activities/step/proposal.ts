@@ -165,7 +165,7 @@ const partOf = async (
     throw new Error(`${file.path} cannot be accepted in part`);
   const [base, result] = await Promise.all([blobs.get(file.base.ref), blobs.get(file.result.ref)]);
   const part = selectChanges({ base, result, changes, chosen });
-  return { path: file.path, base: file.base, result: { ref: await blobs.put(part), mode: file.result.mode } };
+  return { path: file.path, base: file.base, result: { ref: await blobs.put(part, 'later'), mode: file.result.mode } };
 };
 
 const selectionFindings = async (

@@ -57,7 +57,7 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
     const built = await buildPrompt(ports, { snapshot, input, targets, wanted, region }, scope.signal);
     // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
     const { seen, files, omitted } = built;
-    await ports.records.putIfAbsent(shownKey, { shown: Object.fromEntries(seen), files, omitted });
+    await ports.records.putIfAbsent(shownKey, { shown: Object.fromEntries(seen), files, omitted }, 'later');
     return built;
   };
   const call = await callModel(ports, snapshot, { ...wanted, build }, scope);

@@ -11,6 +11,7 @@ import type { Edited } from '../../edits/index.js';
 import type { EditPromptInput } from '../../model/prompts/index.js';
 import type { FileDiff } from './prompt-inputs.js';
 import type { FallbackStep, Repair } from '../../shared/step-activities.js';
+import { jsonOf } from '../../system/durable.js';
 
 export const REFUSAL_CHARS = 800; // bound: Of what was wrong with an answer so much is kept in history; the prompt has all.
 
@@ -47,24 +48,16 @@ export const refused = async (blobs: BlobStore, refusal: RefusedAnswer, short = 
   refusal: await putRefusal(blobs, { kind: 'refused', ...refusal }),
 });
 
-const isRefusal = (value: unknown, ref: BlobRef): value is Refusal => {
-  if (typeof value !== 'object' || value === null || !('kind' in value)) return false;
+/** What is no JSON is a diff. */
+const isRefusal = (value: object | null, ref: BlobRef): value is Refusal => {
+  if (value === null || !('kind' in value)) return false;
   checkVersion(value, `The refusal ${ref}`);
   return true;
 };
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // A diff.
-    return null;
-  }
-};
-
 /** Was the answer before refused for the same reasons? */
 export async function isRepeated(blobs: BlobStore, ref: BlobRef | null, codes: readonly string[]): Promise<boolean> {
-  const value = ref === null ? null : parsed(await getText(blobs, ref));
+  const value = ref === null ? null : jsonOf(await getText(blobs, ref));
   if (ref === null || !isRefusal(value, ref) || value.kind !== 'refused' || value.codes === undefined) return false;
   const [before, now] = [new Set(value.codes), new Set(codes)];
   return before.size === now.size && [...now].every((code) => before.has(code));
@@ -80,7 +73,7 @@ export async function readRefusal(
   paths?: readonly string[],
 ): Promise<NonNullable<EditPromptInput['refusal']>> {
   const text = await getText(blobs, ref);
-  const value = parsed(text);
+  const value = jsonOf(text);
   if (!isRefusal(value, ref)) {
     const reasons = 'The reviewer rejected this edit; the note says what to change.';
     return { kind: 'refused', reasons, answer: text };

@@ -79,7 +79,7 @@ export const deleted = <T extends Pick<SnapshotTarget, 'deletes'>>(targets: read
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-export const putText = (blobs: BlobStore, text: string): Promise<BlobRef> => blobs.put(encoder.encode(text));
+export const putText = (blobs: BlobStore, text: string): Promise<BlobRef> => blobs.put(encoder.encode(text), 'later');
 export const getText = async (blobs: BlobStore, ref: BlobRef): Promise<string> => decoder.decode(await blobs.get(ref));
 
 export const getSnapshot = (blobs: BlobStore, ref: BlobRef): Promise<Snapshot> =>
@@ -137,7 +137,7 @@ export async function snapshotTarget(options: {
   const facts = await ports.edits.run('describe', { path, bytes, encoding: encoding ?? null }, signal);
   if (facts.binary && !deletes)
     fail('target_binary', `${path} is a binary file (it contains a NUL): it cannot be edited as text`);
-  const ref = await ports.blobs.put(bytes);
+  const ref = await ports.blobs.put(bytes, 'later');
   return {
     // A symbolic link stays one: the file that it leads to is what is edited.
     path: target.target,
@@ -178,7 +178,7 @@ export async function textRefs(options: {
     const bytes = await readGiven(found.value.realPath);
     const { binary } = await ports.edits.run('describe', { path, bytes, encoding: null }, signal);
     if (binary) fail('target_binary', `${path} is a binary file: it cannot be shown to a model`);
-    refs.push({ path, ref: await ports.blobs.put(bytes), bytes: bytes.length });
+    refs.push({ path, ref: await ports.blobs.put(bytes, 'later'), bytes: bytes.length });
   }
   return refs;
 }

@@ -182,6 +182,6 @@ export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
   const { tests, ...how } =
     tree === null
       ? await compute()
-      : await recordOnce(ports.records, `baselines/${tree.name({ modelBase, asked })}`, compute);
+      : await recordOnce(ports.records, `baselines/${tree.name({ modelBase, asked })}`, compute, 'later');
   return { outcome: tests.outcome, summary: tests.summary, ...how, base: await putJson(ports.blobs, tests) };
 };

@@ -99,7 +99,7 @@ export const verify: Activity<'verify'> = async (ports, input, scope) => {
     if (before !== null && !(before as VerifyResult).transient) outcome ??= before as VerifyResult;
     if (outcome === null) {
       outcome = await tested();
-      if (expected.length > 0) await ports.records.putIfAbsent(`${key}-ended`, outcome);
+      if (expected.length > 0) await ports.records.putIfAbsent(`${key}-ended`, outcome, 'later');
     }
     return isPassed(outcome) ? passed(outcome) : outcome;
   });

@@ -12,7 +12,7 @@ import { fail } from '../../shared/problems.js';
 import { parseConfig } from '../../documents/job/index.js';
 import { createArchive } from '../../stores/index.js';
 import { storePaths } from '../../stores/location.js';
-import { orNull } from '../../system/durable.js';
+import { jsonOf, orNull } from '../../system/durable.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { signText, verifyText } from '../../system/ssh-signature.js';
@@ -141,7 +141,7 @@ const statementOf = async (dir: string, repository: string): Promise<object> => 
       tests: facts.verifications.map(({ at, outcome, summary, output }) => ({ at, outcome, summary, output })),
       decisions: facts.decisions,
       signed: signedOf(run),
-      made: parsed(inputs ?? 'null'),
+      made: jsonOf(inputs ?? 'null'),
       archive: await filesOf(dir),
     },
   };
@@ -257,15 +257,8 @@ export const verifyEvidence = async (text: string, { repository, archive, signer
 };
 
 const read = <T>(schema: z.ZodType<T>, text: string, what: string): T => {
-  const found = schema.safeParse(parsed(text));
+  const found = schema.safeParse(jsonOf(text));
   return found.success ? found.data : fail('usage', `${what}: ${z.prettifyError(found.error)}`);
-};
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
-  }
 };
 
 /** As a run that began at this commit read them. */

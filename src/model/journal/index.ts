@@ -53,7 +53,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
     const prices = pricesOf(input.price, request.model);
     const made = { at: at(), key: keyParts(input.key), request, nonce, prices };
     // Its name and the claim's are durable with the log's, before the call is sent.
-    const { record } = await files.put('call.json', made, { nameLater: true });
+    const { record } = await files.put('call.json', made, { later: 'name' });
     return record;
   };
 
@@ -65,7 +65,9 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
     const whole = attempts.find((a) => a.state === 'answered');
     if (whole === undefined) return;
     const answer = toAnswer(whole.stream, call.request.model);
-    await files.put('answer.json', { at: at(), attempt: whole.attempt, answer, usage: usageOfCall(attempts) });
+    const made = { at: at(), attempt: whole.attempt, answer, usage: usageOfCall(attempts) };
+    // Made again from the attempt's log where a power cut takes it.
+    await files.put('answer.json', made, { later: 'later' });
   };
 
   /** Claims the attempt and makes it. False: somebody else has claimed it. */
@@ -77,7 +79,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
   ): Promise<boolean> => {
     const owner = await takeOwnership(sys);
     try {
-      const { created } = await files.put(`attempt-${attempt}.json`, { at: at(), owner }, { nameLater: true });
+      const { created } = await files.put(`attempt-${attempt}.json`, { at: at(), owner }, { later: 'name' });
       if (!created) return false;
       const onText = (text: string): void => input.onProgress?.(text);
       await makeAttempt({

@@ -2,9 +2,8 @@
  * One attempt's stream on disk, a JSON line each: first `{v, attempt, at}`, then `{t, e}` (milliseconds since then, event) and `{t}` (a sign
  * of life). Lines gather while a write is under way; each is fsynced, `message_start`'s with the next. It and `message_stop` wait for theirs.
  */
-import { onDisk, orNull } from '../../system/durable.js';
+import { appendAll, jsonOf, onDisk, orNull, syncName } from '../../system/durable.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
-import { dirname } from 'node:path';
 import { ModelError } from '../errors.js';
 import { checkVersion, versioned } from '../../shared/problems.js';
 import type { StreamEvent } from '../ports.js';
@@ -43,7 +42,7 @@ export class StreamLog {
     const log = new StreamLog(sys, path, max_bytes);
     log.line(versioned(head));
     await log.flush();
-    await onDisk(`Writing the call journal at ${path}`, () => sys.fsyncDir(dirname(path)));
+    await onDisk(`Writing the call journal at ${path}`, () => syncName(sys, path, true));
     return log;
   }
 
@@ -120,16 +119,6 @@ export class StreamLog {
   }
 }
 
-/** A short write means a full disk: the next one says so. */
-const appendAll = async (sys: Sys, path: string, bytes: Uint8Array, later?: 'later'): Promise<void> => {
-  for (let rest = bytes; rest.byteLength > 0;) {
-    const written = await sys.append(path, rest, later);
-    if (written === 0)
-      throw Object.assign(new Error('the disk accepted no bytes'), { code: 'ENOSPC', syscall: 'write', path });
-    rest = rest.subarray(written);
-  }
-};
-
 export interface LoggedStream {
   readonly events: readonly StreamEvent[];
   /** `message_stop` is there: the answer is whole. */
@@ -146,7 +135,7 @@ export const readLog = async (sys: Sys, path: string): Promise<LoggedStream> => 
   let last_ms = 0;
   // The last piece has no line end: nothing, or torn.
   for (const [index, text] of lines.slice(0, -1).entries()) {
-    const line = parseLine(text);
+    const line = jsonOf(text);
     if (line === null) break;
     if (index === 0) checkVersion(line, path);
     if ('t' in line && typeof line.t === 'number') last_ms = line.t;
@@ -168,20 +157,11 @@ export const logSize = async (sys: Sys, path: string): Promise<number> => {
 
 /** The stream event of one whole line; null: the head, a sign of life, or torn. */
 export const eventOfLine = (text: string): StreamEvent | null => {
-  const line = parseLine(text);
+  const line = jsonOf(text);
   return line === null ? null : eventIn(line);
 };
 
 const eventIn = (line: object): StreamEvent | null => ('e' in line && isEvent(line.e) ? line.e : null);
-
-const parseLine = (text: string): object | null => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' ? value : null;
-  } catch {
-    return null;
-  }
-};
 
 const isEvent = (value: unknown): value is StreamEvent =>
   typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';

@@ -5,7 +5,16 @@
 import { join } from 'node:path';
 import type { ArchiveEntry, Archive, NewerEntries } from '../ports.js';
 import { fail, isKnown, ProblemError, versionOf, versioned } from '../../shared/problems.js';
-import { makingDir, orNull, onDisk, putJsonIfAbsent, readJson, syncName } from '../../system/durable.js';
+import {
+  append,
+  jsonOf,
+  makingDir,
+  orNull,
+  onDisk,
+  putJsonIfAbsent,
+  readJson,
+  syncName,
+} from '../../system/durable.js';
 import { type Sys, realSys } from '../../system/sys.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import type { DiskStoreOptions } from './blobs.js';
@@ -18,7 +27,7 @@ const SHORT_WRITES = 3; // bound: A write cut short (a disk that fills up) is wr
 const LF = 0x0a;
 
 /**
- * Appends the values as lines with one write, then fsyncs (`later`: the next append does). A torn line that a dead writer left is closed
+ * Appends the values as lines with one write, durably (`later`: with the next append). A torn line that a dead writer left is closed
  * first. Values may be there twice after a retry or a short write: readers drop what they know by its id.
  */
 const appendLines = async (sys: Sys, path: string, values: readonly object[], later?: 'later'): Promise<void> => {
@@ -26,12 +35,10 @@ const appendLines = async (sys: Sys, path: string, values: readonly object[], la
   const text = values.map((value) => `${JSON.stringify(versioned(value))}\n`).join('');
   const last = await orNull(sys.lastByte(path));
   let torn = last !== null && last !== LF;
-  for (let append = 0; append < SHORT_WRITES; append++) {
+  for (let write = 0; write < SHORT_WRITES; write++) {
     const bytes = new TextEncoder().encode(torn ? `\n${text}` : text);
-    const written = await makingDir(sys, path, () => sys.append(path, bytes, later));
-    if (written === bytes.length) {
+    if ((await makingDir(sys, path, () => append(sys, path, bytes, later))) === bytes.length)
       return later === undefined ? syncName(sys, path, last === null) : undefined;
-    }
     torn = true;
   }
   return fail(
@@ -45,16 +52,12 @@ const readLines = async (sys: Sys, path: string): Promise<readonly unknown[]> =>
   const bytes = await orNull(sys.readFile(path));
   if (bytes === null) return [];
   const text = new TextDecoder().decode(bytes);
-  const values: unknown[] = [];
-  for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n')) {
-    if (line === '') continue;
-    try {
-      values.push(JSON.parse(line) as unknown);
-    } catch {
-      // A torn line that a later append closed: never acknowledged to anybody.
-    }
-  }
-  return values;
+  // A torn line that a later append closed was never acknowledged to anybody.
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map(jsonOf)
+    .filter((value) => value !== null);
 };
 
 // One order for the logs that several hosts kept of one run.

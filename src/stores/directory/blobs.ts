@@ -51,18 +51,19 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
   const touched = async (path: string): Promise<boolean> => (await orNull(sys.touch(path).then(() => true))) !== null;
 
   return {
-    put: async (bytes) => {
+    put: async (bytes, later) => {
+      const modes = { mode: 0o400, later };
       const ref = refOf(bytes);
       const path = pathOf(ref);
       return onDisk(`Storing a blob at ${path}`, async () => {
-        let put = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
+        let put = await putFileIfAbsent(sys, path, bytes, modes);
         // Whoever relies on a blob that is there says so, or `emend gc` may take it before it is named; one that it took is put anew.
         for (let tries = 0; !put.created && !(await touched(path)) && tries < PUT_TRIES; tries++)
-          put = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
+          put = await putFileIfAbsent(sys, path, bytes, modes);
         if (put.created || refOf(put.bytes) === ref) return ref;
         // A damaged blob is worth nothing: the right bytes take its place.
         await unlinkIfThere(sys, path);
-        const again = await putFileIfAbsent(sys, path, bytes, { mode: 0o400 });
+        const again = await putFileIfAbsent(sys, path, bytes, modes);
         return refOf(again.bytes) === ref ? ref : fail('disk', `The blob at ${path} does not match its hash.`);
       });
     },

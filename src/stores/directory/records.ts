@@ -18,10 +18,10 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
   };
 
   return {
-    putIfAbsent: async (key, value) => {
+    putIfAbsent: async (key, value, later) => {
       const path = pathOf(key);
       // What is stored went through JSON; a first caller must not see more than later ones do.
-      return onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value));
+      return onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value, { later }));
     },
     get: async (key) => {
       const path = pathOf(key);

@@ -13,7 +13,7 @@ import { type Sys, realSys } from '../../system/sys.js';
 import type { LockEnd, WorkspaceLock, ApplyEngine, ApplyRequest, HolderState } from '../ports.js';
 import { isAlive, type ProcessIdentity } from '../../system/process.js';
 import { homePaths } from '../../stores/home.js';
-import { orNull } from '../../system/durable.js';
+import { jsonOf, orNull } from '../../system/durable.js';
 
 export interface AppliedRecord {
   readonly plan: TransactionPlan;
@@ -104,11 +104,7 @@ export const localHolder = (host: string, { boot, pid, started }: ProcessIdentit
 
 const readHolder = ({ namespace, workflowId }: ApplyRequest['holder']): (ProcessIdentity & { host: string }) | null => {
   if (namespace !== NAMESPACE) return null;
-  try {
-    return JSON.parse(workflowId) as ProcessIdentity & { host: string };
-  } catch {
-    return { host: '', boot: '', pid: 0, started: '' };
-  }
+  return { host: '', boot: '', pid: 0, started: '', ...jsonOf(workflowId) };
 };
 
 export const isLocal = (holder: ApplyRequest['holder']): boolean => holder.namespace === NAMESPACE;

@@ -153,7 +153,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
     },
     readPlan: (generation: number) => read<TransactionPlan>(`plan-${generation}`),
     /** Its name is durable with the verdict's, before a file of the workspace is touched. */
-    putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan, { nameLater: true }),
+    putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan, { later: 'name' }),
     /** The verdict that stands: ours, or that of whoever was first. */
     putVerdict: async (generation: number, verdict: Verdict): Promise<{ verdict: Verdict; created: boolean }> => {
       const { value, created } = await put(`verdict-${generation}`, { verdict });
