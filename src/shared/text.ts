@@ -51,9 +51,9 @@ export const slug = (text: string): string =>
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `1 file`, `2,000 files`. */
+/** `1 file`, `2,000 files`. Commas cost a command 10 ms, once: so long does Node.js load the tables of languages. */
 export const count = (n: number, one: string, many = `${one}s`): string =>
-  `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
+  `${Number.isInteger(n) && n < 1000 ? n : n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
 
 /** `010` of a plan's path `plans/010_demo`, without its level; null: it has none. */
 export const planNumber = (path: string): string | null => /(?:^|\/)(\d+)_[^/]*$/.exec(path)?.[1] ?? null;
