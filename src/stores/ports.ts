@@ -11,7 +11,6 @@ export interface BlobStore {
   put(bytes: Uint8Array, later?: Later): Promise<BlobRef>;
   /** Throws ProblemError `blob_lost` when absent or when the bytes no longer have their hash. */
   get(ref: BlobRef): Promise<Uint8Array>;
-  has(ref: BlobRef): Promise<boolean>;
 }
 
 /** JSON that is kept as a blob carries the version of what is stored. For activities: `later`. */

@@ -11,6 +11,7 @@ import { createLocks } from '../../src/workspace/apply/lock.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import type { ArchiveEntry } from '../../src/stores/ports.js';
 import { FAULTS, SHORT_WRITES, atEachCall, noLinks, type StoreWork } from '../support/store-faults.js';
+import { holds } from '../support/blobs.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 /** Its value where it can be read; null where the store says that it is not there. Anything else fails the test. */
@@ -39,7 +40,7 @@ const blobs: StoreWork = {
       await store.put(bytes(text));
       told(text);
     }
-    if (await store.has(refOf(bytes(NEW)))) told(NEW);
+    if (await holds(store, refOf(bytes(NEW)))) told(NEW);
   },
   check: async (dir, told) => {
     const store = createBlobStore({ dir });

@@ -1,7 +1,7 @@
 /** Blobs on disk: `<dir>/<first 2 digits>/<sha-256>`, written once, checked on every read. */
 import { rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { orNull, onDisk, putFileIfAbsent, syncName, unlinkIfThere } from '../../system/durable.js';
+import { orNull, onDisk, putFileIfAbsent, unlinkIfThere } from '../../system/durable.js';
 import { fail } from '../../shared/problems.js';
 import { isBlobRef, type BlobRef } from '../../shared/ids.js';
 import { refOf } from '../../system/hash.js';
@@ -10,9 +10,9 @@ import type { BlobStore } from '../ports.js';
 
 const PUT_TRIES = 5; // bound: Puts of a blob that `emend gc` takes each time before it can be touched.
 
-// Taking a blob away beside processes that put and look for blobs. Whoever relies on a blob that is there already touches it (`put`,
-// `has`), and only then names it. So it is first moved aside: a touch that came before is seen at the moved file, and the blob goes back;
-// a touch that comes after finds no file, and the putter writes it anew. Readers look at both names.
+// Taking a blob away beside processes that put blobs. Whoever relies on a blob that is there already touches it (`put`), and only then
+// names it. So it is first moved aside: a touch that came before is seen at the moved file, and the blob goes back; a touch that comes
+// after finds no file, and the putter writes it anew. Readers look at both names.
 
 const ASIDE = '.GC';
 /** Where a blob lies while it is decided on. */
@@ -81,13 +81,6 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
       return refOf(bytes) === ref
         ? bytes
         : fail('blob_lost', `The file at ${path} no longer contains the blob ${ref}.`);
-    },
-    has: async (ref) => {
-      const path = pathOf(ref);
-      if (!(await onDisk(`Looking for the blob at ${path}`, () => touched(path)))) return false;
-      // Somebody else may just have linked it; a ref that we vouch for must survive a power cut.
-      await onDisk(`Looking for the blob at ${path}`, () => syncName(sys, path));
-      return true;
     },
   };
 };

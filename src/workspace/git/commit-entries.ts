@@ -6,6 +6,7 @@ import {
   blobBytes,
   blobId,
   entriesIn,
+  fileIds,
   foldersOf,
   plainId,
   sameEntry,
@@ -30,6 +31,8 @@ interface Context {
   readonly root: string;
   readonly parent: TreeChanges['parent'];
   readonly blobs: BlobStore;
+  /** Ids of the files as they lie in the workspace, which are the results' unless someone changed them. */
+  readonly files: ReadonlyMap<string, string>;
 }
 /** A file with its paths in the repository; `from` differs from `to` where the proposal moved it. */
 interface Change {
@@ -52,7 +55,9 @@ export async function planEntries(
   const folders = await foldersOf(root, request.lock.head, paths);
   const held = entriesIn(folders, paths);
   const parent = new Map(held);
-  const context: Context = { root, parent, blobs };
+  const results = sets.flat().filter(({ result }) => result !== null && gitMode(result.mode) !== LINK);
+  const files = await fileIds(root, [...new Set(results.map(({ to }) => to))]);
+  const context: Context = { root, parent, blobs, files };
   const planned = new Map<string, Entry | null>();
   const conflicts: string[] = [];
   const work = async (queue: Iterable<Change>): Promise<void> => {
@@ -112,13 +117,19 @@ async function planOne(context: Context, change: Change): Promise<Planned> {
   const bytes = await context.blobs.get(result.ref);
   // Where no filter changes the result it does not matter whether one changes the base: one process, in the usual case.
   if (await holdsBytes(context, held, base)) {
-    const id = await blobId(context.root, bytes, to, true);
+    const id = await resultId(context, bytes, to);
     if (id === plainId(bytes, id)) return { entry: { mode, id } };
   }
   const holds = await parentHolds(context, change, held, base);
   if (holds === 'other') return mergeOnto(context, change, held, mode);
   return { entry: { mode, id: await blobId(context.root, bytes, holds === 'filtered' ? to : null, true) } };
 }
+
+/** Without a process of its own where the file in the workspace has these bytes and no filter changes them. */
+const resultId = async ({ root, files }: Context, bytes: Uint8Array, to: string): Promise<string> => {
+  const id = files.get(to);
+  return id !== undefined && id === plainId(bytes, id) ? id : blobId(root, bytes, to, true);
+};
 
 async function planRemoval(context: Context, change: Change, held: Entry | undefined): Promise<Planned> {
   if (held === undefined || change.base === null) return 'as_parent';
@@ -136,7 +147,7 @@ async function planNew(
 ): Promise<Planned> {
   const mode = gitMode(result.mode);
   const bytes = await context.blobs.get(result.ref);
-  const id = await blobId(context.root, bytes, mode === LINK ? null : change.to, true);
+  const id = await (mode === LINK ? blobId(context.root, bytes, null, true) : resultId(context, bytes, change.to));
   if (held === undefined) return { entry: { mode, id } };
   if (held.id === id) return { entry: { mode, id } };
   return { conflict: 'it was created, but the parent commit has a different file of this name' };

@@ -196,6 +196,17 @@ export async function blobId(root: string, bytes: Uint8Array, as: string | null,
   );
 }
 
+/**
+ * Stores the files as they lie below `root`, with their filters, in one process: their ids by path. Empty where one is no file, or git
+ * would read its name in another way.
+ */
+export async function fileIds(root: string, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (paths.length < 2 || paths.some((path) => /^"|\n/.test(path))) return new Map();
+  const input = paths.map((path) => `${path}\n`).join('');
+  const made = await gitLine(['hash-object', '-w', '--stdin-paths'], { cwd: root, input });
+  return new Map(made.ok ? made.value.split('\n').map((id, at) => [paths[at] ?? '', id]) : []);
+}
+
 /** Id of the blob of the bytes as they are, by the hash that made `like`: an id of SHA-1 has 40 digits. */
 export const plainId = (bytes: Uint8Array, like: string, kind = 'blob'): string =>
   createHash(like.length === 40 ? 'sha1' : 'sha256')

@@ -33,7 +33,6 @@ export const ports = () => {
         return Promise.resolve(ref);
       },
       get: (ref: BlobRef) => Promise.resolve(stored.get(ref) ?? new Uint8Array()),
-      has: (ref: BlobRef) => Promise.resolve(stored.has(ref)),
     },
     records: {
       putIfAbsent: <T extends object>(key: string, value: T) => {

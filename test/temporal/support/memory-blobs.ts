@@ -22,7 +22,6 @@ export const memoryBlobs = (): MemoryBlobs => {
       return ref;
     },
     get: async (ref) => kept.get(ref) ?? fail('blob_lost', `${ref} is not there.`),
-    has: async (ref) => kept.has(ref),
   };
   return store;
 };

@@ -69,6 +69,32 @@ test('a commit of one file', async () => {
   expect(await repo.status()).toBe('');
 });
 
+test('a commit of many files: one process stores them all, but for those that a filter or a person changes', async () => {
+  const names = ['a.txt', 'sub/b.txt', 'new.txt', 'crlf.txt', 'theirs.txt'];
+  await repo.write('.gitattributes', 'crlf.txt text eol=crlf\n');
+  await repo.write('crlf.txt', 'one\r\n');
+  await repo.write('theirs.txt', 'one\n');
+  await repo.commitAll();
+  const request = await requestFor(repo, [
+    blobs.file('a.txt', 'one\n', 'three\n'),
+    blobs.file('sub/b.txt', 'two\n', 'four\n'),
+    blobs.file('new.txt', null, 'five\n'),
+    blobs.file('crlf.txt', 'one\r\n', 'six\r\n'),
+    blobs.file('theirs.txt', 'one\n', 'seven\n'),
+  ]);
+  const results = ['three\n', 'four\n', 'five\n', 'six\r\n', 'eight\n'];
+  for (const [at, name] of names.entries()) await repo.write(name, results[at]!);
+  const commit = createCommitter({ commands: createLocalRunner(process.env), blobs });
+  const started = await startedBy(async () => {
+    expect(await commit(request)).toMatchObject({ outcome: 'committed' });
+  });
+  // All files; then theirs, and crlf.txt with its base.
+  expect(started.filter((command) => command === 'hash-object')).toHaveLength(4);
+  const held = await Promise.all(names.map((name) => repo.git('show', `HEAD:${name}`)));
+  expect(held).toEqual(['three\n', 'four\n', 'five\n', 'six\n', 'seven\n']);
+  expect(await repo.status()).toBe(' M theirs.txt\n');
+});
+
 test('a listing of the workspace', async () => {
   expect(await startedBy(() => listWorkspaceFiles(join(repo.dir, 'sub')))).toEqual(['ls-files']);
 });

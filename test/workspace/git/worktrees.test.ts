@@ -271,16 +271,18 @@ describe('a maker that is stopped, given up and wakes up late', () => {
     const slept = new Promise<void>((resolve) => (wake = resolve));
     const stood = new Promise<void>((resolve) => (stand = resolve));
     const sys = new Proxy(realSys, {
-      get:
-        (target, name) =>
-        async (...args: unknown[]) => {
+      get: (target, name) => {
+        const call = Reflect.get(target, name) as ((...all: unknown[]) => unknown) | undefined;
+        if (call === undefined) return undefined;
+        return async (...args: unknown[]) => {
           calls += 1;
           if (calls === n) {
             stand();
             await slept;
           }
-          return (Reflect.get(target, name) as (...all: unknown[]) => unknown).apply(target, args);
-        },
+          return call.apply(target, args);
+        };
+      },
     });
     return { sys, stood, wake, reached: () => calls >= n };
   };
