@@ -24,8 +24,8 @@ const cleanEnvironment = () =>
     ),
   );
 
-/** `rules`: of the rehearsal's script. `env`: added for worker and client. */
-export const openStage = async ({ rules, env: added = {} }) => {
+/** `rules`: of the rehearsal's script. `record`: a file that gets its requests. `env`: added for worker and client. */
+export const openStage = async ({ rules, record, env: added = {} }) => {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-bench-')));
   const endings = [() => rm(dir, { recursive: true, force: true, maxRetries: 3 })];
   const close = async () => {
@@ -34,7 +34,7 @@ export const openStage = async ({ rules, env: added = {} }) => {
   try {
     const home = join(dir, 'home');
     await mkdir(home, { mode: 0o700 });
-    const rehearsal = await startRehearsal({ v: 1, rules, default: { answer: BRIEF } });
+    const rehearsal = await startRehearsal({ v: 1, rules, default: { answer: BRIEF } }, { record });
     endings.push(() => rehearsal.close());
     const metricsPort = await freePort(0);
     const server = await startDevServer({
@@ -132,7 +132,7 @@ const startMeasuredWorker = async (env) => {
   };
 };
 
-const makeRepository = async (dir, files) => {
+export const makeRepository = async (dir, files) => {
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(dir, path)), { recursive: true });
     await writeFile(join(dir, path), content);
