@@ -8,11 +8,10 @@ import { type Text, indexOf, type LineIndex } from './text/lines.js';
 import { EDIT_BOUNDS } from '../shared/bounds.js';
 
 const WINDOW_NAMED_LINES = 20; // bound: Of a long file the lines are shown round a line that the task names,
-export const WINDOW_WORD_LINES = 12; // bound: round a word of the task,
+const WINDOW_FADE_LINES = 15; // bound: round a word of the task, which is worth a third so many lines from its own,
 export const WINDOW_HEAD_LINES = 40; // bound: at its head,
 export const WINDOW_TAIL_LINES = 30; // bound: and at its end.
-export const WINDOW_TEXT = 40; // bound: Words of the task that are looked for.
-export const WINDOW_PLACES = 12; // bound: A word that stands more often than this says little about where.
+export const WINDOW_WORDS = 40; // bound: Words of the task that are looked for.
 
 /** 1-based lines, both included. */
 export type LineRange = readonly [number, number];
@@ -105,8 +104,7 @@ const shownLine = (lines: LineIndex, line: number, mark: boolean): string => {
   return `${line}:${checkAt(lines, line) ?? ''}| ${mark ? text.replaceAll('\t', TAB_SHOWN) : text}`;
 };
 
-// What to show of a file that does not fit: lines that the instructions name, windows round words that they use, head and tail, and an
-// outline (lines of low indentation that look like definitions). In this order, until the budget is spent.
+// What to show of a file that does not fit: the lines that are worth most, by the lines and words that the instructions name.
 
 export interface Windowed {
   readonly listing: string;
@@ -114,11 +112,10 @@ export interface Windowed {
   readonly seen?: readonly LineRange[];
 }
 
-/** The share of the budget that the outline may have before windows are shown. */
-const OUTLINE_SHARE = 0.3;
-
 const DEFINITION =
   /^\s{0,4}(export|import|from|def|class|async|function|const|let|var|interface|type|enum|struct|impl|trait|fn|pub|mod|use|func|package|public|private|protected|static|abstract|namespace|module|sub|template|typedef|#include|#define|@\w+|\w[\w$.]*\s*(=\s*(async\s*)?(function\b|\()|\([^)]*\)\s*\{))/;
+/** In parts of what the best line by its words is worth. */
+const WORTH = { named: 1e6, nearNamed: 2, head: 0.5, tail: 0.3, definition: 0.05 };
 
 /**
  * The listing of `text` in at most about `budget_chars` characters, whole where it fits. `hints`: the instructions and notes.
@@ -131,57 +128,67 @@ export const windowedListing = (
   lineHead_chars: number = EDIT_BOUNDS.lineHead_chars,
 ): Windowed => {
   const { lines } = text;
-  const cost = (line: number): number => (lines[line - 1]?.length ?? 0) + lineHead_chars;
-  let whole = 0;
-  for (let line = 1; line <= lines.length && whole <= budget_chars; line += 1) whole += cost(line);
-  if (whole <= budget_chars) return { listing: listing(text) };
+  const cost = (at: number): number => (lines[at]?.length ?? 0) + lineHead_chars;
+  let left = budget_chars;
+  if (lines.every((_, at) => (left -= cost(at)) >= 0)) return { listing: listing(text) };
 
-  const shown = new Set<number>();
-  let spent = 0;
-  const show = (range: LineRange, limit: number): void => {
-    for (let line = Math.max(1, range[0]); line <= Math.min(lines.length, range[1]); line += 1) {
-      if (shown.has(line) || spent + cost(line) > limit) continue;
-      shown.add(line);
-      spent += cost(line);
-    }
-  };
-  for (const [line] of namedLines(hints)) show([line, line], budget_chars);
-  for (const range of namedLines(hints)) show(around(range, WINDOW_NAMED_LINES), budget_chars * (1 - OUTLINE_SHARE));
-  for (const line of wordLines(lines, hints))
-    show(around([line, line], WINDOW_WORD_LINES), budget_chars * (1 - OUTLINE_SHARE));
-  show([1, WINDOW_HEAD_LINES], budget_chars);
-  show([lines.length - WINDOW_TAIL_LINES + 1, lines.length], budget_chars);
-  for (const [at, line] of lines.entries()) if (DEFINITION.test(line)) show([at + 1, at + 1], budget_chars);
-  const single = [...shown].map((line): LineRange => [line, line]);
-  const seen = mergeRanges(single, lines.length);
+  const worth = worthOf(lines, hints);
+  const best = [...worth.keys()].filter((at) => (worth[at] ?? 0) > 0);
+  best.sort((a, b) => (worth[b] ?? 0) - (worth[a] ?? 0) || a - b);
+  left = budget_chars;
+  const fit = best.filter((at) => cost(at) <= left && (left -= cost(at)) >= 0);
+  const ranges = fit.map((at): LineRange => [at + 1, at + 1]);
+  const seen = mergeRanges(ranges, lines.length);
   return { listing: listing(text, seen), seen };
 };
 
-const around = ([from, to]: LineRange, lines: number): LineRange => [from - lines, to + lines];
-
-/** `line 120`, `lines 10-20`, `file.ts:120`. */
-const namedLines = (hints: string): LineRange[] => {
-  const found: LineRange[] = [];
-  for (const match of hints.matchAll(
-    /\blines?\s+(\d{1,8})(?:\s*(?:-|–|to|through|and)\s*(\d{1,8}))?|\.\w+:(\d{1,8})\b/gi,
-  )) {
-    const from = Number(match[1] ?? match[3]);
-    found.push([from, Math.max(from, Number(match[2] ?? from))]);
+/** A rare word counts for more than one that stands in many lines; 0: nothing leads to the line. */
+const worthOf = (lines: readonly string[], hints: string): Float64Array => {
+  const worth = new Float64Array(lines.length);
+  const near = new Float64Array(lines.length);
+  const lower = lines.map((line) => line.toLowerCase());
+  const fade = Math.exp(-1 / WINDOW_FADE_LINES);
+  for (const word of wordsOf(hints)) {
+    let [places, value] = [0, 0];
+    const fading = (own: number): number => (value = Math.max(own, value * fade < 1e-6 ? 0 : value * fade));
+    for (const [at, line] of lower.entries()) {
+      const own = line.includes(word) ? 1 : 0;
+      places += own;
+      near[at] = fading(own);
+    }
+    const rarity = places === 0 ? 0 : Math.log(1 + lines.length / places) ** 2;
+    value = 0;
+    for (let at = lines.length - 1; at >= 0; at -= 1) worth[at] = (worth[at] ?? 0) + rarity * fading(near[at] ?? 0);
   }
-  return found.slice(0, 100);
+  const top = worth.reduce((most, each) => Math.max(most, each), 0) || 1;
+  const add = ([from, to]: LineRange, part: number): void => {
+    for (let at = Math.max(0, from - 1); at < Math.min(lines.length, to); at += 1)
+      worth[at] = (worth[at] ?? 0) + part * top;
+  };
+  for (const [from, to] of namedLines(hints)) {
+    add([from, from], WORTH.named);
+    add([from - WINDOW_NAMED_LINES, to + WINDOW_NAMED_LINES], WORTH.nearNamed);
+  }
+  add([1, WINDOW_HEAD_LINES], WORTH.head);
+  add([lines.length - WINDOW_TAIL_LINES + 1, lines.length], WORTH.tail);
+  for (const [at, line] of lines.entries()) if (DEFINITION.test(line)) add([at + 1, at + 1], WORTH.definition);
+  return worth;
 };
 
-/** Lines that hold the hints' words, those of rarer words first. */
-const wordLines = (lines: readonly string[], hints: string): number[] => {
-  const quoted = [...hints.matchAll(/`([^`\n]{2,80})`/g)].map((m) => m[1] ?? '');
-  const names = hints.match(/\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*)\b/g) ?? [];
-  const plain = hints.match(/\b[A-Za-z]{5,}\b/g) ?? [];
-  const words = [...new Set([...quoted, ...names, ...plain])].slice(0, WINDOW_TEXT);
-  const places = new Map<string, number[]>(words.map((word) => [word, []]));
-  for (const [at, line] of lines.entries())
-    for (const [word, found] of places) if (found.length <= WINDOW_PLACES && line.includes(word)) found.push(at + 1);
-  return [...places.values()]
-    .filter((found) => found.length > 0 && found.length <= WINDOW_PLACES)
-    .sort((a, b) => a.length - b.length)
-    .flat();
+const NAMED = /\blines?\s+(\d{1,8})(?:\s*(?:-|–|to|through|and)\s*(\d{1,8}))?|\.\w+:(\d{1,8})\b/gi;
+/** `line 120`, `lines 10-20`, `file.ts:120`. */
+const namedLines = (hints: string): readonly LineRange[] =>
+  [...hints.matchAll(NAMED)].slice(0, 100).map(([, first, last, place]) => {
+    const from = Number(first ?? place);
+    return [from, Math.max(from, Number(last ?? from))];
+  });
+
+/** In lower case: what is quoted, names, and the words of names and prose without their endings. */
+const wordsOf = (hints: string): readonly string[] => {
+  const prose = hints.replace(NAMED, ' ');
+  const quoted = [...prose.matchAll(/`([^`\n]{2,80})`/g)].map((match) => match[1] ?? '');
+  const names = prose.match(/\b\w+[._]\w[\w.]*\b|\b\w*[a-z][A-Z]\w*\b/g) ?? [];
+  const parts = prose.replace(/([a-z0-9])([A-Z])/g, '$1 $2').match(/[A-Za-z][A-Za-z0-9]{2,}/g) ?? [];
+  const bare = parts.map((word) => word.replace(/(?:ing|ed|es|s|e)$/i, '')).filter((word) => word.length > 2);
+  return [...new Set([...quoted, ...names, ...bare].map((word) => word.toLowerCase()))].slice(0, WINDOW_WORDS);
 };

@@ -5,11 +5,9 @@ import {
   lineCheck,
   listing,
   mergeRanges,
-  WINDOW_WORD_LINES,
   WINDOW_HEAD_LINES,
   WINDOW_TAIL_LINES,
-  WINDOW_TEXT,
-  WINDOW_PLACES,
+  WINDOW_WORDS,
 } from '../../src/edits/listing.js';
 import { splitLines } from '../../src/edits/text/lines.js';
 
@@ -65,9 +63,10 @@ describe('lines that the instructions name', () => {
     expect(seen(hints, WIDE)).toBe(`${HEAD} ${tail}`);
   });
 
-  test('come first, then what is round them up to 70 %, then the head', () => {
-    expect(seen('line 500', 10)).toBe('1-3 480-485 500');
-    expect(seen('line 500 and line 600', 10)).toBe('1-3 480-484 500 600');
+  test('come first, then what is round them, then the head', () => {
+    expect(seen('line 500', 10)).toBe('480-488 500');
+    expect(seen('line 500 and line 600', 10)).toBe('480-487 500 600');
+    expect(seen('line 500', 60)).toBe('1-19 480-520');
     // More than fit: nothing else is shown.
     expect(seen('line 500, line 600, line 700', 2)).toBe('500 600');
   });
@@ -81,9 +80,11 @@ describe('lines that the instructions name', () => {
 });
 
 describe('words of the instructions', () => {
-  const [from, to] = [300 - WINDOW_WORD_LINES, 300 + WINDOW_WORD_LINES];
-  const found = (hints: string, line: string): boolean =>
-    seen(hints, WIDE, { 300: line }) === `${HEAD} ${from}-${to} ${TAIL}`;
+  const isSeen = (hints: string, special: Readonly<Record<number, string>>, line: number): boolean =>
+    seen(hints, WIDE, special)
+      .split(' ')
+      .map((range) => range.split('-').map(Number))
+      .some(([from = 0, to = from]) => from <= line && line <= to);
   test.each([
     ['in `q w` it', 'a q w b'],
     ['in `=>` it', 'a => b'],
@@ -93,38 +94,39 @@ describe('words of the instructions', () => {
     ['the abB one', 'abB'],
     ['the AbC one', 'AbC'],
     ['the A1bC2 one', 'A1bC2'],
+    ['the a.b one', 'a.b'],
     ['the plain one', 'plain;'],
-    ['the PLAIN one', 'PLAIN'],
+    ['the PLAIN one', 'plain'],
+    ['planned', 'plann'],
+    ['makeTeaPot', 'teapot'],
   ])('%s', (hints, line) => {
-    expect(found(hints, line)).toBe(true);
-    expect(found(hints, 'other;')).toBe(false);
+    expect(isSeen(hints, { 300: line }, 300)).toBe(true);
+    expect(seen(hints, WIDE, { 300: 'zzzz;' })).toBe(`${HEAD} ${TAIL}`);
   });
   test.each([
     ['in `q` it', 'q'],
-    ['four', 'four'],
     ['the Ab one', 'Ab'],
-    ['the AB one', 'AB'],
-    ['the 1_b one', '1_b'],
-  ])('%s is no word to look for', (hints, line) => {
-    expect(found(hints, line)).toBe(false);
+    ['lines 10-20', 'lines'],
+  ])('%s holds no word to look for', (hints, line) => {
+    expect(isSeen(hints, { 300: line }, 300)).toBe(false);
   });
-
-  const everywhere = (word: string, times: number): Record<number, string> =>
-    Object.fromEntries(Array.from({ length: times }, (_, i) => [100 + i * 60, word]));
-  test('a word that stands in too many lines shows none of them', () => {
-    const most = WINDOW_PLACES;
-    expect(seen('plain', 2_000 / WEIGHT, everywhere('plain', most))).toContain('88-112');
-    expect(seen('plain', 2_000 / WEIGHT, everywhere('plain', most + 1))).toBe(`${HEAD} ${TAIL}`);
+  test('what is round a line comes with it, the nearest first, before the end of the file and beside its head', () => {
+    expect(seen('plain', 15, { 300: 'plain' })).toBe('293-307');
+    expect(seen('plain', 60, { 300: 'plain' })).toBe('1-39 290-310');
   });
-  test('those of rarer words come first', () => {
-    const special = { ...everywhere('plain', 3), 900: 'rarer' };
-    expect(seen('plain, rarer', 30, special)).toBe('1-9 888-908');
+  test('rarer words count for more, and several for more than one', () => {
+    const special = { 100: 'plain', 200: 'plain', 300: 'plain', 400: 'rarer', 500: 'plaint' };
+    expect(seen('plain, rarer', 1, special)).toBe('400');
+    expect(seen('plain, rarer, laint', 1, special)).toBe('500');
   });
   test('so many words are looked for', () => {
-    const words = Array.from({ length: WINDOW_TEXT }, (_, i) => `word_${i}_`);
-    const hints = (more: string): string => [...words.slice(1), more].join(' ');
-    expect(seen(hints('last_1'), WIDE, { 300: 'last_1' })).toContain(`${from}-${to}`);
-    expect(seen(`${words[0] ?? ''} ${hints('last_1')}`, WIDE, { 300: 'last_1' })).not.toContain(`${from}-${to}`);
+    const words = Array.from({ length: WINDOW_WORDS - 1 }, (_, i) => `\`=${i}=\``).join(' ');
+    expect(isSeen(`${words} \`last_1\``, { 300: 'last_1' }, 300)).toBe(true);
+    expect(isSeen(`${words} \`more\` \`last_1\``, { 300: 'last_1' }, 300)).toBe(false);
+  });
+  test('a line that is too long for what is left keeps no shorter one out', () => {
+    const text = splitLines(`${'plain '.repeat(50)}\n${'xxxxxx\n'.repeat(200)}`);
+    expect(windowedListing(text, 100, 'plain', 4).seen).toEqual([[2, 11]]);
   });
 });
 
