@@ -3,4 +3,5 @@ export { joinOperations, operationsOf, splitRegion } from './formats/structured-
 export { mergeRanges } from './listing.js';
 export { rebase3 } from './merge.js';
 export { lookUp } from './paths.js';
+export { lineOrigins } from './text/line-diff.js';
 export { indexOf } from './text/lines.js';

@@ -35,7 +35,7 @@ export const withDir = async <T>(use: (dir: string) => Promise<T>): Promise<T> =
 
 export const rule = (answer: string, more: Partial<Rule> = {}): Rule => ({ name: 'only', match: {}, answer, ...more });
 
-export const NONCE = '0123456789abcdef0123';
+export const NONCE = '01234567';
 export const request: ModelRequest = {
   model: 'rehearsal',
   max_tokens: 1000,

@@ -152,7 +152,7 @@ export const keyParts = (parts: CallKeyParts): CallKeyParts => ({
 /** 64 hex digits. */
 export const callKey = (parts: CallKeyParts): string => sha256(canonicalJson(keyParts(parts)));
 
-// ◆ The nonce of a request's completeness marker: the first 80 bits, as 20 lower-case hex digits, of the sha-256 over these bytes:
+// ◆ The nonce of a request's completeness marker: the first 32 bits, as 8 lower-case hex digits, of the sha-256 over these bytes:
 //     "emend-nonce" 0x00 <call key, 64 lower-case hex digits> 0x00 <n in decimal, no leading zeros>
 // (all ASCII). n counts from 0 and is the first whose nonce stands nowhere in the request, so that nothing quoted from a file can
 // pass for the marker. Never change this: a call's retry makes the same nonce in another process and another version.
@@ -165,4 +165,4 @@ export const nonceFor = (callKey: string, haystack: string): string => {
 };
 
 const nonceNumber = (callKey: string, n: number): string =>
-  createHash('sha256').update(`emend-nonce\0${callKey}\0${n}`, 'ascii').digest('hex').slice(0, 20);
+  createHash('sha256').update(`emend-nonce\0${callKey}\0${n}`, 'ascii').digest('hex').slice(0, 8);

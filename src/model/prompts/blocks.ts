@@ -15,7 +15,7 @@ export interface Part {
 }
 
 /** Weighs what a nonce weighs; never sent. */
-export const SAMPLE_NONCE = '0123456789abcdef0123';
+export const SAMPLE_NONCE = '01234567';
 
 interface RequestParts {
   readonly model: string;
@@ -96,7 +96,7 @@ export const section = (title: string, body: string): string => (body.trim() ===
 export const markerLine = (nonce: string, files: string, edits: string): string =>
   `EMEND-COMPLETE ${nonce} ${files} ${edits}`;
 
-/** The tail of such a request; its last word of 20 hex digits is the nonce. */
+/** The tail of such a request; its last word of 8 hex digits is the nonce. */
 export const plainTail = (nonce: string): string =>
   `End your answer with this line, exactly as it stands here, and nothing after it:\n${markerLine(nonce, '0', '0')}`;
 

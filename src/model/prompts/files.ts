@@ -25,42 +25,54 @@ export interface Shown {
   readonly seen: ReadonlyMap<string, readonly LineRange[]>;
 }
 
-const NO_TEXT: Text = { lines: [], ends: [] };
-const NOTHING: ReadonlyMap<string, readonly LineRange[]> = new Map();
 interface Asked {
   /** What says which lines matter. */
   readonly hints: string;
   readonly budget_tokens: number;
   /** Of this file these lines are shown, whatever they weigh. */
   readonly region?: { readonly path: string; readonly range: LineRange };
-  /** Lines that are shown beside the windows, by path. */
-  readonly wanted?: ReadonlyMap<string, readonly LineRange[]>;
 }
 
 /** A format that answers whole files is shown whole files, whatever they weigh. */
-export function showFiles(
-  files: readonly PromptFile[],
-  form: Showing,
-  { hints, budget_tokens, region, wanted = NOTHING }: Asked,
-): Shown {
+export function showFiles(files: readonly PromptFile[], form: Showing, { hints, budget_tokens, region }: Asked): Shown {
   const seen = new Map<string, readonly LineRange[]>();
   const sized = files.map((file) => ({ file, tokens: fileTokens(file, form) })).sort((a, b) => a.tokens - b.tokens);
   let left_tokens = budget_tokens;
   sized.forEach(({ file: { path, text, hints: own = hints }, tokens }, index) => {
     const share = Math.floor(Math.max(0, left_tokens) / (sized.length - index));
-    const windows =
+    const ranges =
       text === null || form.needsWholeFile
         ? undefined
         : region?.path === path
-          ? [region.range]
+          ? mergeRanges([region.range], indexOf(text).length)
           : windowedListing(text, share * CHARS_PER_TOKEN, own, lineHead_chars(form)).seen;
-    const asked = wanted.get(path) ?? [];
-    const ranges =
-      windows === undefined ? undefined : mergeRanges([...windows, ...asked], indexOf(text ?? NO_TEXT).length);
     if (ranges !== undefined) seen.set(path, ranges);
     left_tokens -= ranges === undefined ? tokens : share;
   });
   return { text: files.map((file) => shown(file, form, seen.get(file.path))).join('\n'), seen };
+}
+
+/** Of files that are shown in part, beside what was `seen`: the lines `wanted`, by path, and what the hints lead to. */
+export function showMore(
+  files: readonly PromptFile[],
+  form: Showing,
+  seen: Shown['seen'],
+  { hints, budget_tokens, wanted }: Omit<Asked, 'region'> & { readonly wanted?: Shown['seen'] },
+): Shown {
+  const all = new Map(seen);
+  const texts = files.flatMap((file) => {
+    const [before, { path, text }] = [seen.get(file.path), file];
+    if (before === undefined || text === null) return [];
+    const chars = hints === '' ? 0 : (budget_tokens * CHARS_PER_TOKEN) / files.length;
+    const { seen: led = [] } = windowedListing(text, chars, hints, lineHead_chars(form));
+    const isSeen = (line: number): boolean => before.some(([from, to]) => from <= line && line <= to);
+    const more = mergeRanges([...(wanted?.get(path) ?? []), ...led], text.lines.length)
+      .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, at): LineRange => [from + at, from + at]))
+      .filter(([line]) => !isSeen(line));
+    all.set(path, mergeRanges([...before, ...more], text.lines.length));
+    return more.length === 0 ? [] : [shown(file, form, mergeRanges(more, text.lines.length))];
+  });
+  return { text: texts.join('\n'), seen: all };
 }
 
 export const CHARS_PER_TOKEN = 4;

@@ -30,65 +30,21 @@ export interface Form {
   readonly needsWholeFile: boolean;
   /** The system prompt's part: grammar and example, with the word NONCE for the nonce. */
   readonly grammar: (allowed: Allowed) => string;
-  /** The end of the last message. The nonce stands here and nowhere else; the last word of 20 hex digits is the nonce. */
+  /** The end of the last message. The nonce stands here and nowhere else; the last word of 8 hex digits is the nonce. */
   readonly tail: (nonce: string, paths: readonly string[]) => string;
 }
 
 /** Also how files are shown to be read, not edited. */
 export const wholeOrWindows = { shows: 'plain', needsWholeFile: false } as const;
 
-/** The file of the examples. */
-const EXAMPLE_FILE = `${EXAMPLE.soup}
-${EXAMPLE.bread}
-${EXAMPLE.tea}`;
+const EXAMPLE_FILE = [EXAMPLE.soup, EXAMPLE.bread, EXAMPLE.tea].join('\n');
 
 /** Lines to write literally, one per path, as many as help. */
 function sampleLines(paths: readonly string[], line: (path: string) => string): string {
   const SHOWN = 20;
-  const shown = paths.slice(0, SHOWN).map(line);
-  return [...shown, ...(paths.length > SHOWN ? [`(and so on for the other ${paths.length - SHOWN} files)`] : [])].join(
-    '\n',
-  );
+  const more = paths.length > SHOWN ? [`(and so on for the other ${paths.length - SHOWN} files)`] : [];
+  return [...paths.slice(0, SHOWN).map(line), ...more].join('\n');
 }
-
-// The prompt's part on search-replace blocks.
-
-const searchReplaceGrammar =
-  (): string => `Form of the answer: blocks that find whole lines and replace them. Each block is
-- a line \`FILE: <path>\`,
-- a line \`FIND:\`, then one or more whole lines copied exactly from the file, character by character, indentation too,
-- a line \`REPLACE:\`, then the lines that take their place (none at all deletes the found lines),
-- a line \`END NONCE\`.
-The found lines must stand in the file exactly once: add neighbouring lines until they do. To insert, find a line and replace it by itself and
-the new lines. Blocks are applied in order. Keep them small: only lines that change, and as many around them as make them unique.
-${NO_OTHER_FILES} A new file is one block with nothing between \`FIND:\` and \`REPLACE:\`. Do not delete files. No prose, no code fence, no line numbers.
-The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many different files the blocks name, and how many blocks there are.
-${NO_CHANGE}
-
-${EXAMPLE_TASK}
-${EXAMPLE_FILE}
-
-Answer:
-FILE: ${EXAMPLE_PATH}
-FIND:
-${EXAMPLE.bread}
-REPLACE:
-${EXAMPLE.newBread}
-${EXAMPLE.coffee}
-END NONCE
-EMEND-COMPLETE NONCE 1 1`;
-
-const searchReplaceTail = (
-  nonce: string,
-  paths: readonly string[],
-): string => `Now answer in blocks. NONCE is ${nonce}. A block begins with its file:
-${sampleLines(paths, (path) => `FILE: ${path}`)}
-then \`FIND:\` and whole lines copied from that file as it is shown, then \`REPLACE:\` and the lines that take their place, and it ends with
-END ${nonce}
-The last line of the answer, for one file and one block (for more, say how many):
-${markerLine(nonce, '1', '1')}`;
-
-// The prompt's part on structured edits: JSON operations that quote the listing's line numbers with their checks.
 
 /** Only where the language of a file is known. */
 const SYMBOLS = `A whole definition may be named instead of lines, by \`at\` in place of the line numbers:
@@ -97,7 +53,70 @@ const SYMBOLS = `A whole definition may be named instead of lines, by \`at\` in 
 \`symbol\` is its qualified name, like "Menu.price". Where several have the name, add \`line\`, a line of the one that is meant as it is listed.
 `;
 
-const structuredEditGrammar = (allowed: Allowed): string => `Form of the answer: one JSON object of operations on lines.
+export const FORMS: Readonly<Record<Format, Form>> = {
+  'whole-file': {
+    shows: 'plain',
+    needsWholeFile: true,
+    grammar: () => `Form of the answer: whole files. For each file that changes, and for each new file:
+- a line \`FILE <path> NONCE\`,
+- the whole new content of the file, every line of it, from the first to the last. It is written to disk as it stands: no line numbers, no
+  code fence, no "rest unchanged", no placeholder,
+- a line \`END FILE NONCE\`.
+Leave out files that do not change. ${NO_CHANGE} ${NO_OTHER_FILES}
+Do not delete files.
+The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: both numbers are how many files the answer holds.
+
+${EXAMPLE_TASK}
+${EXAMPLE_FILE}
+
+Answer:
+FILE ${EXAMPLE_PATH} NONCE
+${EXAMPLE.soup}
+${EXAMPLE.newBread}
+${EXAMPLE.coffee}
+${EXAMPLE.tea}
+END FILE NONCE
+EMEND-COMPLETE NONCE 1 1`,
+    tail: (nonce, paths) => `Now answer in whole files. NONCE is ${nonce}. The lines to write literally:
+${sampleLines(paths, (path) => `FILE ${path} ${nonce}`)}
+END FILE ${nonce}
+The last line of the answer, for one file (for more, say in both places how many):
+${markerLine(nonce, '1', '1')}`,
+  },
+  'unified-diff': {
+    ...wholeOrWindows,
+    grammar: () => `Form of the answer: one unified diff, as \`git diff\` writes it, over all files that change.
+- For each file \`--- a/<path>\` and \`+++ b/<path>\`, then its hunks in order, each with its \`@@ -start,count +start,count @@\` line.
+- Every hunk has three lines of context before and after the change where the file has them. Context and removed lines are copied from the
+  file exactly, character by character, blanks at line ends too. A blank context line is a line with one blank.
+- A new file has \`--- /dev/null\`. ${NO_OTHER_FILES}
+- Do not delete files.
+- No prose, no code fence.
+The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many files the diff holds, and how many hunks.
+${NO_CHANGE}
+
+${EXAMPLE_TASK}
+${EXAMPLE_FILE}
+
+Answer:
+--- a/${EXAMPLE_PATH}
++++ b/${EXAMPLE_PATH}
+@@ -1,3 +1,4 @@
+ ${EXAMPLE.soup}
+-${EXAMPLE.bread}
++${EXAMPLE.newBread}
++${EXAMPLE.coffee}
+ ${EXAMPLE.tea}
+EMEND-COMPLETE NONCE 1 1`,
+    tail: (
+      nonce,
+    ) => `Now answer with one unified diff. NONCE is ${nonce}. The last line of the answer, for one file and one hunk (for more, say how many):
+${markerLine(nonce, '1', '1')}`,
+  },
+  'structured-edit': {
+    shows: 'checked',
+    needsWholeFile: false,
+    grammar: (allowed) => `Form of the answer: one JSON object of operations on lines.
 ${LISTING_LEGEND}
 The check is made of the line and its neighbours: quote both as one string,
 exactly as it is listed, wherever an operation names a line. Numbers are always those of the listing, also after other operations.
@@ -125,86 +144,40 @@ Answer:
  "operations": [
   {"type": "replace", "file_path": "${EXAMPLE_PATH}", "start_line": "2:q7x", "end_line": "2:q7x", "content": "${EXAMPLE.newBread}\\n"},
   {"type": "insert", "file_path": "${EXAMPLE_PATH}", "line": "3:m2c", "content": "${EXAMPLE.coffee}\\n"}],
- "complete": true, "nonce": "NONCE"}`;
-
-const structuredEditTail = (
-  nonce: string,
-): string => `Now answer with the one JSON object. Its last keys, exactly as they stand here:
-"complete": true, "nonce": "${nonce}"}`;
-
-// The prompt's part on unified diffs.
-
-const unifiedDiffGrammar =
-  (): string => `Form of the answer: one unified diff, as \`git diff\` writes it, over all files that change.
-- For each file \`--- a/<path>\` and \`+++ b/<path>\`, then its hunks in order, each with its \`@@ -start,count +start,count @@\` line.
-- Every hunk has three lines of context before and after the change where the file has them. Context and removed lines are copied from the
-  file exactly, character by character, blanks at line ends too. A blank context line is a line with one blank.
-- A new file has \`--- /dev/null\`. ${NO_OTHER_FILES}
-- Do not delete files.
-- No prose, no code fence.
-The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many files the diff holds, and how many hunks.
+ "complete": true, "nonce": "NONCE"}`,
+    tail: (nonce) => `Now answer with the one JSON object. Its last keys, exactly as they stand here:
+"complete": true, "nonce": "${nonce}"}`,
+  },
+  'search-replace': {
+    ...wholeOrWindows,
+    grammar: () => `Form of the answer: blocks that find whole lines and replace them. Each block is
+- a line \`FILE: <path>\`,
+- a line \`FIND:\`, then one or more whole lines copied exactly from the file, character by character, indentation too,
+- a line \`REPLACE:\`, then the lines that take their place (none at all deletes the found lines),
+- a line \`END NONCE\`.
+The found lines must stand in the file exactly once: add neighbouring lines until they do. To insert, find a line and replace it by itself and
+the new lines. Blocks are applied in order. Keep them small: only lines that change, and as many around them as make them unique.
+${NO_OTHER_FILES} A new file is one block with nothing between \`FIND:\` and \`REPLACE:\`. Do not delete files. No prose, no code fence, no line numbers.
+The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many different files the blocks name, and how many blocks there are.
 ${NO_CHANGE}
 
 ${EXAMPLE_TASK}
 ${EXAMPLE_FILE}
 
 Answer:
---- a/${EXAMPLE_PATH}
-+++ b/${EXAMPLE_PATH}
-@@ -1,3 +1,4 @@
- ${EXAMPLE.soup}
--${EXAMPLE.bread}
-+${EXAMPLE.newBread}
-+${EXAMPLE.coffee}
- ${EXAMPLE.tea}
-EMEND-COMPLETE NONCE 1 1`;
-
-const unifiedDiffTail = (
-  nonce: string,
-): string => `Now answer with one unified diff. NONCE is ${nonce}. The last line of the answer, for one file and one hunk (for more, say how many):
-${markerLine(nonce, '1', '1')}`;
-
-// The prompt's part on whole-file answers: the new content of each file between two lines that carry the nonce.
-
-const wholeFileGrammar =
-  (): string => `Form of the answer: whole files. For each file that changes, and for each new file:
-- a line \`FILE <path> NONCE\`,
-- the whole new content of the file, every line of it, from the first to the last. It is written to disk as it stands: no line numbers, no
-  code fence, no "rest unchanged", no placeholder,
-- a line \`END FILE NONCE\`.
-Leave out files that do not change. ${NO_CHANGE} ${NO_OTHER_FILES}
-Do not delete files.
-The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: both numbers are how many files the answer holds.
-
-${EXAMPLE_TASK}
-${EXAMPLE_FILE}
-
-Answer:
-FILE ${EXAMPLE_PATH} NONCE
-${EXAMPLE.soup}
+FILE: ${EXAMPLE_PATH}
+FIND:
+${EXAMPLE.bread}
+REPLACE:
 ${EXAMPLE.newBread}
 ${EXAMPLE.coffee}
-${EXAMPLE.tea}
-END FILE NONCE
-EMEND-COMPLETE NONCE 1 1`;
-
-const wholeFileTail = (
-  nonce: string,
-  paths: readonly string[],
-): string => `Now answer in whole files. NONCE is ${nonce}. The lines to write literally:
-${sampleLines(paths, (path) => `FILE ${path} ${nonce}`)}
-END FILE ${nonce}
-The last line of the answer, for one file (for more, say in both places how many):
-${markerLine(nonce, '1', '1')}`;
-
-export const FORMS: Readonly<Record<Format, Form>> = {
-  'whole-file': { shows: 'plain', needsWholeFile: true, grammar: wholeFileGrammar, tail: wholeFileTail },
-  'unified-diff': { ...wholeOrWindows, grammar: unifiedDiffGrammar, tail: unifiedDiffTail },
-  'structured-edit': {
-    shows: 'checked',
-    needsWholeFile: false,
-    grammar: structuredEditGrammar,
-    tail: structuredEditTail,
+END NONCE
+EMEND-COMPLETE NONCE 1 1`,
+    tail: (nonce, paths) => `Now answer in blocks. NONCE is ${nonce}. A block begins with its file:
+${sampleLines(paths, (path) => `FILE: ${path}`)}
+then \`FIND:\` and whole lines copied from that file as it is shown, then \`REPLACE:\` and the lines that take their place, and it ends with
+END ${nonce}
+The last line of the answer, for one file and one block (for more, say how many):
+${markerLine(nonce, '1', '1')}`,
   },
-  'search-replace': { ...wholeOrWindows, grammar: searchReplaceGrammar, tail: searchReplaceTail },
 };

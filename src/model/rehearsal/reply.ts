@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { ReadyRule, ReadyScript, Fault } from './script.js';
 
 // Placeholders of a scripted answer, filled from the request:
-// `{{nonce}}`      the last run of 20 hex digits in the last user message
+// `{{nonce}}`      the last run of 8 to 20 hex digits in the last user message
 // `{{line:1200}}`  `1200:k3f`, as the listing of the user's messages shows line 1200
 // `{{secret:1}}`   the first placeholder of a secret in the user's messages
 
 const SECRET = /EMEND_SECRET_[0-9a-f]{8}_\d+/g;
-const NONCE = /\b[0-9a-f]{20}\b/g;
+const NONCE = /\b[0-9a-f]{8,20}\b/g;
 
 /** A nonce that is certainly not the request's. */
 const wrong = (nonce: string): string => `${nonce.startsWith('0') ? 'f' : '0'}${nonce.slice(1)}`;

@@ -3,7 +3,7 @@ import type { Evidence, FoundAttempt, FoundCall, FoundRequest } from '../evidenc
 import type { Invariant } from './judge.js';
 
 /** The nonce stands at the end of the last message; a refused answer that the prompt shows has another one before it. */
-const nonceOf = ({ body }: FoundRequest): string => body.match(/\b[0-9a-f]{20}\b/g)?.at(-1) ?? '';
+const nonceOf = ({ body }: FoundRequest): string => body.match(/\b[0-9a-f]{8}\b/g)?.at(-1) ?? '';
 const requestsFor = ({ requests }: Evidence, { nonce }: FoundCall): FoundRequest[] =>
   requests.filter((request) => nonceOf(request) === nonce);
 

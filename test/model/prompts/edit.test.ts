@@ -21,8 +21,7 @@ const full = (changes: Partial<EditPromptInput> = {}): EditPromptInput =>
     refusal: {
       kind: 'refused',
       reasons: '1. src/a.ts: FIND stands nowhere (find_absent)',
-      answer:
-        'FILE src/a.ts aaaaaaaaaaaaaaaaaaaa\nONE\nEND FILE aaaaaaaaaaaaaaaaaaaa\nEMEND-COMPLETE aaaaaaaaaaaaaaaaaaaa 1 1',
+      answer: 'FILE src/a.ts aaaaaaaa\nONE\nEND FILE aaaaaaaa\nEMEND-COMPLETE aaaaaaaa 1 1',
     },
     ...changes,
   });
@@ -31,7 +30,7 @@ describe.each(FORMATS)('%s', (format) => {
   const built = buildEditRequest(full({ format }));
   const request = built.request(NONCE);
 
-  test('the nonce stands in the last block alone, and is the last word of 20 hex digits', () => {
+  test('the nonce stands in the last block alone, and is the last word of 8 hex digits', () => {
     const blocks = blocksOf(request);
     expect(blocks.at(-1)?.text).toContain(NONCE);
     expect([...request.system, ...blocks.slice(0, -1)].map((block) => block.text).join('\n')).not.toContain(NONCE);
@@ -39,12 +38,12 @@ describe.each(FORMATS)('%s', (format) => {
   });
 
   test('another nonce changes the last block alone', () => {
-    const other = built.request('f'.repeat(20));
+    const other = built.request('f'.repeat(8));
     expect({ ...other, messages: [blocksOf(other).slice(0, -1)] }).toEqual({
       ...request,
       messages: [blocksOf(request).slice(0, -1)],
     });
-    expect(blocksOf(other).at(-1)?.text).toBe(blocksOf(request).at(-1)?.text.replaceAll(NONCE, 'f'.repeat(20)));
+    expect(blocksOf(other).at(-1)?.text).toBe(blocksOf(request).at(-1)?.text.replaceAll(NONCE, 'f'.repeat(8)));
   });
 
   test('the haystack is the whole request but the last block', () => {
@@ -70,13 +69,15 @@ describe.each(FORMATS)('%s', (format) => {
     expect(tail?.at(-1)).toBe(lines.at(-1));
   });
 
-  test('one to four cache marks, on the grammar, the rules and the files, not on what changes with each call', () => {
-    const marked = [...request.system, ...blocksOf(request)].filter((block) => block.cache_control !== undefined);
-    expect(marked).toHaveLength(3);
-    expect(marked[0]).toBe(request.system[0]);
-    expect(marked[1]?.text).toContain('Use tabs.');
-    expect(marked[2]?.text).toContain('three');
-    for (const block of marked) expect(block.text).not.toContain('Say two louder');
+  test('four cache marks: what follows the last one changes with each call', () => {
+    const all = [...request.system, ...blocksOf(request)];
+    expect(all.map((block) => block.cache_control !== undefined)).toEqual([true, true, true, true, false, false]);
+    const marked = ['Form of the answer', 'Use tabs.', 'three', 'Say two louder'];
+    for (const [at, words] of marked.entries()) expect(all[at]?.text).toContain(words);
+    for (const words of ['Not in the comment', 'find_absent', NONCE]) {
+      expect(all.slice(0, 4).some(({ text }) => text.includes(words))).toBe(false);
+      expect(all.slice(4).some(({ text }) => text.includes(words))).toBe(true);
+    }
   });
 
   test('everything that was given is told', () => {
@@ -91,7 +92,7 @@ describe.each(FORMATS)('%s', (format) => {
       'Not in the comment, please',
     ])
       expect(text).toContain(words);
-    for (const path of ['src/a.ts', 'src/new file.ts']) expect(blocksOf(request).at(-2)?.text).toContain(`- ${path}\n`);
+    for (const path of ['src/a.ts', 'src/new file.ts']) expect(blocksOf(request).at(-3)?.text).toContain(`- ${path}\n`);
     expect(text).toContain('## src/new file.ts (does not exist yet; create it)');
   });
 
@@ -103,7 +104,7 @@ describe.each(FORMATS)('%s', (format) => {
       'answer again, in full, from the original',
     ])
       expect(text).toContain(words);
-    expect(text).not.toContain('aaaaaaaaaaaaaaaaaaaa');
+    expect(text).not.toContain('aaaaaaaa');
   });
 
   test('after failed tests: the original, the failed edit and what the tests said', () => {
@@ -183,6 +184,63 @@ describe('how files are shown', () => {
   });
 });
 
+describe('a second call of a step', () => {
+  const lines = Array.from({ length: 3000 }, (_, at) => `  work(${at}, 'some text that takes its room');`);
+  const large = { path: 'src/a.ts', text: textOf(lines.join('\n')) };
+  const refusal = {
+    kind: 'refused',
+    reasons: 'FIND stands nowhere, see line 1500',
+    answer: 'x\n'.repeat(500),
+  } as const;
+  const marked = (changes: Partial<EditPromptInput>): string => {
+    const { system, messages } = buildEditRequest(editInput(changes)).request(NONCE);
+    const all = [...system, ...messages.flatMap(({ content }) => content)];
+    return JSON.stringify(all.slice(0, 1 + all.findLastIndex(({ cache_control }) => cache_control !== undefined)));
+  };
+  const wantedLines = new Map([['src/a.ts', [[1700, 1710]] as const]]);
+  test.each(FORMATS)('has the same bytes up to its last cache mark (%s)', (format) => {
+    for (const first of [{ format }, { format, files: [large], inputBudget_tokens: 30_000 }]) {
+      const before = marked(first);
+      expect(before).toContain('Say two louder');
+      for (const next of [{ refusal }, { note: 'Mind line 2500' }, { wantedLines }])
+        expect(marked({ ...first, ...next })).toBe(before);
+    }
+  });
+
+  test('lines that are asked for, or that a note or a refusal names, stand beside those that were shown', () => {
+    const first = { format: 'structured-edit', files: [large], inputBudget_tokens: 30_000 } as const;
+    const seenIn = (changes: Partial<EditPromptInput>, line: number): boolean => {
+      const built = buildEditRequest(editInput({ ...first, ...changes }));
+      const listed = allText(built.request(NONCE)).split(`\n${line}:`).length - 1;
+      const ranges = built.seen.get('src/a.ts') ?? [];
+      expect(listed).toBe(ranges.some(([from, to]) => from <= line && line <= to) ? 1 : 0);
+      return listed === 1;
+    };
+    for (const line of [1700, 1710, 2500, 1500]) expect(seenIn({}, line)).toBe(false);
+    for (const line of [10, 1700, 1710]) expect(seenIn({ wantedLines }, line)).toBe(true);
+    for (const line of [10, 2500]) expect(seenIn({ note: 'Mind line 2500' }, line)).toBe(true);
+    for (const line of [10, 1500]) expect(seenIn({ refusal }, line)).toBe(true);
+  });
+
+  test("of a refused answer the lines that are the file's own are shown at the ends of their runs alone", () => {
+    const own = Array.from({ length: 100 }, (_, at) => `line ${at + 1}`);
+    const answer = ['FILE src/a.ts NONCE', ...own.with(49, 'LINE 50'), 'END FILE NONCE'].join('\n');
+    const files = [
+      { path: 'src/a.ts', text: textOf(own.join('\n')) },
+      { path: 'b', text: null },
+    ];
+    const text = allText(buildEditRequest(editInput({ files, refusal: { ...refusal, answer } })).request(NONCE));
+    const told = text.slice(text.indexOf('The refused answer'));
+    const left = '[… 41 lines of src/a.ts, left out here alone …]';
+    expect(told).toContain(
+      ['FILE src/a.ts NONCE', ...own.slice(0, 4), left, ...own.slice(45, 49), 'LINE 50', ...own.slice(50, 54)].join(
+        '\n',
+      ),
+    );
+    expect(told.split('\n').length).toBeLessThan(40);
+  });
+});
+
 describe('files that do not fit', () => {
   const lines = Array.from({ length: 5000 }, (_, i) =>
     i === 3210 ? '  const bananaPeel = 1;' : `  work(${i}, 'some text that takes its room');`,
@@ -208,7 +266,7 @@ describe('files that do not fit', () => {
   test('a listing with checks weighs 7 tokens a line more than its text', () => {
     const files = [{ path: 'src/large.ts', text: textOf(`${'x'.repeat(40)}\n`.repeat(400)) }];
     const seen = (format: EditPromptInput['format']): number =>
-      buildEditRequest(editInput({ format, instructions, inputBudget_tokens: 6600, files })).seen.size;
+      buildEditRequest(editInput({ format, instructions, inputBudget_tokens: 7300, files })).seen.size;
     expect({ plain: seen('unified-diff'), checked: seen('structured-edit') }).toEqual({ plain: 0, checked: 1 });
   });
   test('a small file beside it stays whole', () => {

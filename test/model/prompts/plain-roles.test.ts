@@ -29,7 +29,7 @@ const marked = (body: string): PlainAnswer => answer(`${body}\nEMEND-COMPLETE ${
 
 describe.each([['brief', brief, ['a.ts', 'b.ts', 'let a;']]] as const)('the request for a %s', (_, built, says) => {
   const request = built.request(NONCE);
-  test('has its nonce in the last block alone, as the last word of 20 hex digits', () => {
+  test('has its nonce in the last block alone, as the last word of 8 hex digits', () => {
     expect(lastNonceWord(request)).toBe(NONCE);
     expect(built.haystack).not.toContain(NONCE);
     expect(blocksOf(request).at(-1)?.text.endsWith(`\nEMEND-COMPLETE ${NONCE} 0 0`)).toBe(true);
@@ -52,7 +52,7 @@ describe('readBrief', () => {
     ['without a stop reason', { ...marked('x'), stopReason: null }, 'truncated'],
     ['refused by the model', { ...marked('x'), stopReason: 'refusal' }, 'declined'],
     ['without marker', answer('x'), 'unmarked'],
-    ['with the marker of another request', answer(`x\nEMEND-COMPLETE ${'f'.repeat(20)} 0 0`), 'unmarked'],
+    ['with the marker of another request', answer(`x\nEMEND-COMPLETE ${'f'.repeat(8)} 0 0`), 'unmarked'],
     ['with text after the marker', answer(`x\nEMEND-COMPLETE ${NONCE} 0 0\nmore`), 'unmarked'],
     ['empty', marked(''), 'unmarked'],
   ] as const)('%s: %s', (_, given, outcome) => {

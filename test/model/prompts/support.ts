@@ -3,7 +3,7 @@ import { decodeFile } from '../../../src/edits/index.js';
 import { NOTHING_ELSE, type EditPromptInput } from '../../../src/model/prompts/edit.js';
 import type { ModelRequest } from '../../../src/model/ports.js';
 
-export const NONCE = '0123456789abcdef0123';
+export const NONCE = '01234567';
 
 export const textOf = (content: string): Text => {
   const decoded = decodeFile(Buffer.from(content));
@@ -30,5 +30,5 @@ export const lastNonceWord = (request: ModelRequest): string | undefined =>
   (request.messages.at(-1)?.content ?? [])
     .map((block) => block.text)
     .join('\n')
-    .match(/\b[0-9a-f]{20}\b/g)
+    .match(/\b[0-9a-f]{8}\b/g)
     ?.at(-1);
