@@ -69,9 +69,6 @@ export function closeRequest(
   return { request, haystack: haystackOf(system, blocks), estimatedInput_tokens };
 }
 
-export const requestWith = (parts: RequestParts, tail: (nonce: string) => string): BuiltRequest =>
-  closeRequest(openRequest(parts), tail);
-
 /** Content between fences longer than any run of backticks in it, so that it cannot end early. */
 export function fenced(content: string): string {
   const longest = (content.match(/`{3,}/g) ?? []).reduce((length, run) => Math.max(length, run.length), 2);

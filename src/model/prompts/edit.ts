@@ -1,6 +1,5 @@
 /**
- * The request for one edit call. From what stays the same over a step to what changes with each call, so that the cache marks (|) serve; a
- * second call for the same files has the same bytes up to the last mark:
+ * The request for one edit call. A second call of a step for the same files has the same bytes up to the last cache mark (|):
  * grammar of the format | rules, hints and context files | files to edit | task, brief, diffs so far | more lines, note, last refusal, nonce.
  */
 import { Buffer } from 'node:buffer';
@@ -16,6 +15,7 @@ import { estimateTokens } from '../tokens.js';
 const REFUSED_ANSWER_BYTES = 48 * 1024; // bound: Of a refused answer, or an edit whose tests failed, the next attempt is shown this much,
 const REFUSED_REASONS_BYTES = 16 * 1024; // bound: of the reasons this much,
 const ACCEPTED_BYTES = 64 * 1024; // bound: of the results accepted so far this much.
+const LATER_TOKENS = 16_000; // bound: So much is kept free for what later calls are told beside (`LATER_SHARE`).
 const EDIT_FILES_TOKENS = 2000; // bound: However long rules and task are, something of the files is shown.
 
 /** What the job of a phase asks for, below its tasks. */
@@ -101,7 +101,7 @@ export interface EditPrompt extends Showed {
 const FILES_SHARE = 0.6;
 /** A line of a refused answer is left out where so many round it are the file's own too. */
 const REPEATED_NEAR = [-4, -3, -2, -1, 0, 1, 2, 3];
-/** Of the input budget, this part is for what a later call is told beside: a note, a refused answer, lines that it asks for. */
+/** Of the input budget, this part is for what a later call is told beside (a note, a refused answer, lines), so that files stay as they are shown. */
 const LATER_SHARE = 0.1;
 
 const SIGNATURES = 'Beside the files to edit (for reference, not to be edited)';
@@ -124,6 +124,7 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
   const form = FORMS[input.format];
   const allowed: Allowed = {
     symbols: input.symbols ?? false,
+    oneFile: input.files.length === 1 && (input.create ?? false) === false,
     notDone: input.instructions.includes(UNFINISHED_ASKED),
   };
   const system = withCreate(systemText(form, allowed), input.create ?? false);
@@ -134,8 +135,8 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
 
   const fixed = [system, rules, task, form.tail(blocks.SAMPLE_NONCE, paths)];
   const fixed_tokens = fixed.reduce((sum, text) => sum + estimateTokens(text), 0);
-  // What may come in later calls has its room in the first: the files stay as they are shown.
-  const later_tokens = Math.max(input.inputBudget_tokens * LATER_SHARE, estimateTokens(again));
+  const reserve_tokens = Math.min(LATER_TOKENS, input.inputBudget_tokens * LATER_SHARE);
+  const later_tokens = Math.max(reserve_tokens, estimateTokens(again));
   const free_tokens = Math.max(EDIT_FILES_TOKENS, input.inputBudget_tokens - fixed_tokens - later_tokens);
   const whole_tokens = input.files.reduce((sum, file) => sum + shows.fileTokens(file, form), 0);
   const reserved_tokens = form.needsWholeFile ? whole_tokens : Math.min(whole_tokens, free_tokens * FILES_SHARE);

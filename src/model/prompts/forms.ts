@@ -19,6 +19,8 @@ const NO_CHANGE =
 export interface Allowed {
   /** Definitions may be named: the language of a file is known. */
   readonly symbols: boolean;
+  /** An answer is about one file, which operations need not name. */
+  readonly oneFile: boolean;
   /** Lines `NOT DONE` may stand before the answer: the job of a phase asks for them. */
   readonly notDone: boolean;
 }
@@ -53,6 +55,7 @@ const SYMBOLS = `A whole definition may be named instead of lines, by \`at\` in 
 \`symbol\` is its qualified name, like "Menu.price". Where several have the name, add \`line\`, a line of the one that is meant as it is listed.
 `;
 
+const EXAMPLE_FILE_KEY = `"file_path": "${EXAMPLE_PATH}", `;
 export const FORMS: Readonly<Record<Format, Form>> = {
   'whole-file': {
     shows: 'plain',
@@ -120,7 +123,7 @@ ${markerLine(nonce, '1', '1')}`,
 ${LISTING_LEGEND}
 The check is made of the line and its neighbours: quote both as one string,
 exactly as it is listed, wherever an operation names a line. Numbers are always those of the listing, also after other operations.
-Operations, each with \`type\` and \`file_path\`:
+Operations, each with \`type\`${allowed.oneFile ? '' : ' and `file_path`'}:
 - \`insert\` {line, content}: before that line,
 - \`replace\` {start_line, end_line, content}: both ends included,
 - \`delete\` {start_line, end_line}: both ends included,
@@ -131,7 +134,7 @@ only lines that are listed. ${NO_OTHER_FILES} Do not delete files.
 The object's keys are, in this order: \`summary\` (one line), \`operations\`, and at the very end \`"complete": true, "nonce": "NONCE"\`.
 Where no file has to change, \`operations\` is an empty array, and \`"reason": "<why>"\` follows it.
 Where lines that you must see are not listed, ask for them once instead of guessing, with this object and no other key:
-{"needs_lines": {"file_path": "...", "ranges": [[120, 180]], "symbols": []}, "complete": true, "nonce": "NONCE"}
+{"needs_lines": {${allowed.oneFile ? '' : '"file_path": "...", '}"ranges": [[120, 180]], "symbols": []}, "complete": true, "nonce": "NONCE"}
 Strict JSON: double quotes, no comments, no trailing commas, nothing before or after the object.
 
 ${EXAMPLE_TASK}
@@ -142,8 +145,8 @@ ${EXAMPLE_TASK}
 Answer:
 {"summary": "Bread for 1.50, and coffee",
  "operations": [
-  {"type": "replace", "file_path": "${EXAMPLE_PATH}", "start_line": "2:q7x", "end_line": "2:q7x", "content": "${EXAMPLE.newBread}\\n"},
-  {"type": "insert", "file_path": "${EXAMPLE_PATH}", "line": "3:m2c", "content": "${EXAMPLE.coffee}\\n"}],
+  {"type": "replace", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"start_line": "2:q7x", "end_line": "2:q7x", "content": "${EXAMPLE.newBread}\\n"},
+  {"type": "insert", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"line": "3:m2c", "content": "${EXAMPLE.coffee}\\n"}],
  "complete": true, "nonce": "NONCE"}`,
     tail: (nonce) => `Now answer with the one JSON object. Its last keys, exactly as they stand here:
 "complete": true, "nonce": "${nonce}"}`,

@@ -23,8 +23,8 @@ const DATA = `
 export function buildJsonRequest({ parts, refusal, ...rest }: JsonPrompt): blocks.BuiltRequest {
   const again = refusal === null ? '' : `It cannot be used: ${refusal.why}\n\n${refusal.answer}`;
   const told = [...parts, ['Your last answer', again] as const].map(([title, text]) => blocks.section(title, text));
-  const request = { ...rest, system: rest.system + DATA, parts: told.map((text) => ({ text })) };
-  return blocks.requestWith(request, (nonce) => `Now answer with the JSON object. ${blocks.plainTail(nonce)}`);
+  const open = blocks.openRequest({ ...rest, system: rest.system + DATA, parts: told.map((text) => ({ text })) });
+  return blocks.closeRequest(open, (nonce) => `Now answer with the JSON object. ${blocks.plainTail(nonce)}`);
 }
 
 export type JsonReading =
@@ -121,10 +121,7 @@ ${actions.map((action) => `- ${FORMS[action] ?? action}`).join('\n')}
 - "why": one sentence. Names, objectives and tasks are single lines of plain text without markers, headings and code fences.
 - Change as little as resolves what happened. Phases that are done are not changed. Ask for nothing that needs a person or another machine.`;
 
-interface TaskShown {
-  readonly text: string;
-  readonly done: boolean;
-}
+type TaskShown = { readonly text: string; readonly done: boolean };
 const tasksText = (tasks: readonly TaskShown[]): string =>
   tasks.map(({ text, done }, index) => `${index + 1}. [${done ? 'x' : ' '}] ${text}`).join('\n');
 

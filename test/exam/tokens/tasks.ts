@@ -79,7 +79,9 @@ const NONCE = '{{nonce}}';
 /** Emend's answers. Of a listing that does not hold all lines of the edit these are asked for. `refusedFirst`: the first answer lacks its marker. */
 export function ourRules({ id, path, message, change }: TokenTask, refusedFirst: boolean): readonly Rule[] {
   return Object.entries(FORMS).flatMap(([format, form]) => {
-    const answer = SAY[format as AnswerFormat](path, change.base, change.edits, { nonce: NONCE, careful: true });
+    const said = SAY[format as AnswerFormat](path, change.base, change.edits, { nonce: NONCE, careful: true });
+    // As the prompt asks for it where one file is offered.
+    const answer = format === 'structured-edit' ? said.replaceAll(`"file_path":${JSON.stringify(path)},`, '') : said;
     const quoted = [...answer.matchAll(/"(\d+:[0-9a-z]{3})"/g)].map(([, quote = '']) => `\n${quote}| `);
     const name = `${id} ${format}`;
     const asks = [message, form, `## ${path} (`];
@@ -89,7 +91,7 @@ export function ourRules({ id, path, message, change }: TokenTask, refusedFirst:
       Math.min(from + 1, change.base.length),
       Math.max(Math.min(from + 1, change.base.length), to),
     ]);
-    const wanted = { needs_lines: { file_path: path, ranges, symbols: [] }, complete: true, nonce: NONCE };
+    const wanted = { needs_lines: { ranges, symbols: [] }, complete: true, nonce: NONCE };
     const asking = { name: `${name} asks`, match: { contains: asks }, answer: JSON.stringify(wanted) };
     return [...(refusedFirst ? [first] : []), given, asking];
   });

@@ -146,6 +146,18 @@ describe.each(FORMATS)('%s', (format) => {
   });
 });
 
+test('operations name their file where an answer may be about several', () => {
+  const names = (changes: Partial<EditPromptInput>): boolean => {
+    const { system } = buildEditRequest(editInput({ format: 'structured-edit', ...changes })).request(NONCE);
+    const said = (system[0]?.text ?? '').match(/file_path/g)?.length ?? 0;
+    expect([0, 4]).toContain(said);
+    return said > 0;
+  };
+  expect(names({})).toBe(false);
+  expect(names({ create: ['docs/**'] })).toBe(true);
+  expect(names({ files: full().files })).toBe(true);
+});
+
 describe('how files are shown', () => {
   const content = 'a\tb\n```\nc\n````\n';
   test('structured-edit lists numbers and checks', () => {
@@ -268,6 +280,12 @@ describe('files that do not fit', () => {
     const seen = (format: EditPromptInput['format']): number =>
       buildEditRequest(editInput({ format, instructions, inputBudget_tokens: 7300, files })).seen.size;
     expect({ plain: seen('unified-diff'), checked: seen('structured-edit') }).toEqual({ plain: 0, checked: 1 });
+  });
+  test('without a budget everything is shown', () => {
+    const files = [{ path: 'src/large.ts', text: textOf(`${'x'.repeat(40)}\n`.repeat(400)) }];
+    const built = buildEditRequest(editInput({ format: 'structured-edit', inputBudget_tokens: Infinity, files }));
+    expect(built.seen.size).toBe(0);
+    expect(allText(built.request(NONCE))).toContain('\n400:');
   });
   test('a small file beside it stays whole', () => {
     const files = [large, { path: 'src/a.ts', text: textOf('one\n') }];

@@ -7,7 +7,7 @@
  *
  * Several such objects, or a JSON list of them or of operations, are one list in their order; the last object has the marker.
  *
- * each with `type`, `file_path` and optional `context_before`, `context_after` (the adjacent lines); or by symbol, without contexts:
+ * each with `type`, `file_path` (none where one file is offered) and optional `context_before`, `context_after` (the adjacent lines); or by symbol, without contexts:
  *   insert  {at: {symbol, position: "before" | "after" | "end", line?}, content}
  *   replace {at: {symbol, line?}, content}              delete  {at: {symbol, line?}}
  * `symbol` is a definition's qualified name (`Class.method`; structured-edit/symbol.ts says which one is meant), `line` a line inside
@@ -43,7 +43,8 @@ export const structuredEdit: FormatModule = {
     if ('kind' in answer) return { reading: answer, files: 0, edits: 0 };
     const needs = readNeedsLines(answer.value, context);
     if (needs !== null) return { reading: needs, files: 0, edits: 0 };
-    const { items, fault: wrong, operations, summary } = readOperations(answer.parts);
+    const only = context.files.size === 1 ? ([...context.files.keys()][0] ?? null) : null;
+    const { items, fault: wrong, operations, summary } = readOperations(answer.parts, only);
     const reading = wrong ?? planAll(operations, summary, context);
     const files = new Set(operations.map(({ path }) => path)).size;
     return { reading: answer.withLines(reading, 'Operation', items), files, edits: items.length };

@@ -90,7 +90,7 @@ class Fault extends Error {
   }
 }
 
-export const readOperations = (parts: readonly Json[]): OperationsRead => {
+export const readOperations = (parts: readonly Json[], only: string | null): OperationsRead => {
   const failed = (fault: Reading, found: readonly Json[] = []): OperationsRead => {
     return { items: found, operations: [], summary: null, fault };
   };
@@ -120,7 +120,7 @@ export const readOperations = (parts: readonly Json[]): OperationsRead => {
   const reasons: Reason[] = [];
   for (const [index, item] of items.entries()) {
     try {
-      operations.push(readOperation(item, index));
+      operations.push(readOperation(item, index, only));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const path = isJsonObject(item)
@@ -133,7 +133,7 @@ export const readOperations = (parts: readonly Json[]): OperationsRead => {
 };
 const withReasons = (reasons: readonly Reason[]): Reading => ({ kind: 'invalid', open: false, reasons });
 
-const readOperation = (item: Json, index: number): Operation => {
+const readOperation = (item: Json, index: number, only: string | null): Operation => {
   if (!isJsonObject(item)) throw new Fault('wrong_type', 'The operation is not an object.');
   const { type } = item;
   if (typeof type !== 'string' || !Object.hasOwn(KEYS, type))
@@ -163,7 +163,7 @@ const readOperation = (item: Json, index: number): Operation => {
       'unknown_key',
       `The ${kind} operation names its file by \`${pathKey}\` and by \`${other}\`; give \`file_path\` alone.`,
     );
-  const path = text(item, pathKey);
+  const path = text(item, pathKey) ?? only;
   if (path === null || path === '') throw new Fault('missing_key', `The ${kind} operation needs \`file_path\`.`);
   const before = context(item, 'context_before');
   const after = context(item, 'context_after');

@@ -31,6 +31,18 @@ const linesOf = (outcome: AnswerOutcome): string[] => {
 const codes = (outcome: AnswerOutcome): string[] => ('reasons' in outcome ? outcome.reasons.map((r) => r.code) : []);
 const without = (...at: number[]): string[] => LINES.filter((_, i) => !at.includes(i + 1));
 
+test('a file is named unless it is the only one that is offered', () => {
+  const answer = JSON.stringify({ operations: [{ type: 'append', content: 'z' }], complete: true });
+  const paths = (...offered: string[]) =>
+    applyAnswer({
+      ...{ format: 'structured-edit', answer, options: { requireMarker: true } },
+      files: new Map(offered.map((path) => [path, { bytes: Buffer.from('a\n') }])),
+    });
+  const one = paths('f');
+  expect(one.outcome === 'edited' && [...one.files.keys()]).toEqual(['f']);
+  for (const outcome of [paths(), paths('f', 'g')]) expect(codes(outcome)).toEqual(['missing_key']);
+});
+
 describe('order at one place', () => {
   test('prepends, inserts in the order given, replace; appends last', () => {
     const outcome = run([
