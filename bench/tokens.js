@@ -230,7 +230,7 @@ const SECTIONS = {
     rowsOf: async (tasks, { count }) => {
       const goal = { atLeast: 80 };
       const steps = tasks.map((task) => [task]);
-      const refused = 'a refused answer and the next';
+      const refused = 'after an answer without its marker';
       const retried = await ours(steps, { alone: true, refusedFirst: true, keys: BARE });
       const rows = [await cached(retried, count, `${refused}, all sizes`, goal)];
       for (const [at, size] of SIZES.entries()) {

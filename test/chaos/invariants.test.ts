@@ -31,7 +31,7 @@ const [A, B] = carrier.paths as [string, string];
 const at = (record: Readonly<Record<string, string>>, path: string): string => record[path] ?? '';
 const NONCE = 'feed'.repeat(5);
 /** Also with an older answer in it, which has a marker of its own. */
-const asked = (nonce: string): string => JSON.stringify({ text: `${'c'.repeat(20)} and then ${nonce}` });
+const asked = (nonce: string): string => JSON.stringify({ text: `${'c'.repeat(8)} and then ${nonce}` });
 const cutOff: FoundAttempt = { state: 'unknown', begunAt: 450, givenUpAt: 600, endedAt: 600 };
 const heard: FoundAttempt = { state: 'answered', begunAt: 850, givenUpAt: null, endedAt: 1_999 };
 /** Its owner slept, and heard the answer to its end when the run had long gone on. */
@@ -347,7 +347,7 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
   ],
   'every request to the model': [
     withStep({ calls: [{ ...step.calls[0]!, attempts: [heard] }] }),
-    { ...sound, requests: [...sound.requests, { n: 3, at: 1, body: asked('b'.repeat(20)), refused: false }] },
+    { ...sound, requests: [...sound.requests, { n: 3, at: 1, body: asked('b'.repeat(8)), refused: false }] },
     // It was sent, and nothing came back: no failure that costs nothing.
     withStep({ calls: [{ ...step.calls[0]!, attempts: [{ ...cutOff, state: 'failed', givenUpAt: null }, heard] }] }),
   ],
@@ -356,7 +356,7 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withStep({ usage: { ...usage, calls: 1 } }),
     // Never given up and never counted anew: nothing can have been known otherwise.
     withStep({ calls: [{ ...step.calls[0]!, attempts: [{ ...heardLate, givenUpAt: null }, heard] }] }),
-    withStep({ calls: [...step.calls, { nonce: 'b'.repeat(20), answeredAt: null, attempts: [open] }] }),
+    withStep({ calls: [...step.calls, { nonce: 'b'.repeat(8), answeredAt: null, attempts: [open] }] }),
     // Its answer was on disk when the sums were taken: with the call's answer, or with a later count.
     withStep({ calls: [{ ...step.calls[0]!, attempts: [{ ...heardLate, endedAt: 800 }, heard] }] }),
     withStep({ calls: [{ ...step.calls[0]!, attempts: [heardLate, heard] }], talliedAt: 8_000 }),

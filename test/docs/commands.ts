@@ -113,6 +113,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   "grep -v resumed calls | awk '{ print $1 }' | sort | uniq -c": MEASURE,
   'BENCH_CPU_PROF=DIR npm run bench:step -- --only budget --rounds 5': MEASURE,
   'node bench/profile.js DIR': MEASURE,
+  'npm run bench:tokens -- celery eslint vuejs-core --peer aider/bin/python': MEASURE,
   'npm run bench:page': MEASURE,
   'npm run bench:step -- --only history': MEASURE,
   'npm run bench:step -- --only start --rounds 11': MEASURE,
