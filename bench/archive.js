@@ -143,7 +143,12 @@ const main = async () => {
       const home = join(stage.dir, name);
       await mkdir(home, { mode: 0o700 });
       await fill(home, count, workspace);
-      return { ...stage.env, EMEND_HOME: home, EMEND_QUEUE: `bench-${name}` };
+      return {
+        ...stage.env,
+        EMEND_HOME: home,
+        EMEND_QUEUE: `bench-${name}`,
+        TEMPORAL_ADDRESS: stage.env.BENCH_ADDRESS,
+      };
     };
     const homes = { empty: await homeOf('empty', 0), full: await homeOf('full', runs) };
     const seen = { start: { empty: [], full: [] }, list: { empty: [], full: [] } };

@@ -12,7 +12,6 @@ import { connectClient } from '../dist/src/temporal/connection.js';
 import { startDevServer, freePort } from '../dist/src/temporal/dev-server.js';
 import { actionCounts, requestCounts } from './actions.js';
 
-const QUEUE = 'bench';
 /** What no rule of a section answers is a brief: the one other call of a step that names its files. */
 const BRIEF =
   '**Shared**: nothing.\n\n**Files**: each gets a line.\n\n**New files**: none.\nEMEND-COMPLETE {{nonce}} 0 0\n';
@@ -51,9 +50,9 @@ export const openStage = async ({ rules, record, env: added = {} }) => {
     const env = {
       ...cleanEnvironment(),
       EMEND_HOME: home,
-      EMEND_QUEUE: QUEUE,
       EMEND_SHUTDOWNGRACE_MS: '2000',
-      TEMPORAL_ADDRESS: server.address,
+      // No address and no queue is named: client and worker find the server as under `emend dev`.
+      BENCH_ADDRESS: server.address,
       TEMPORAL_CONFIG_FILE: join(dir, 'no-temporal.toml'),
       ANTHROPIC_BASE_URL: rehearsal.url,
       ANTHROPIC_API_KEY: 'none-is-needed',
@@ -74,7 +73,7 @@ export const openStage = async ({ rules, record, env: added = {} }) => {
       env,
       emend,
       client: temporal.client,
-      baselineQueue: `${QUEUE}-baseline`,
+      baselineQueue: 'baseline',
       costs: worker.costs,
       peakMemory: worker.peakMemory,
       requests: () => rehearsal.requests().length,

@@ -28,13 +28,12 @@ const watch = ({ info }) => ({
 });
 const product = await createWorker({ env, home, logger, interceptors: { activity: [watch] } });
 const alone = env.BENCH_ALONE !== undefined;
-const connection = alone ? null : await NativeConnection.connect({ address: env.TEMPORAL_ADDRESS });
+const connection = alone ? null : await NativeConnection.connect({ address: env.BENCH_ADDRESS });
 const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, log() {} };
 const startBaseline = async () => {
   const workflowsPath = fileURLToPath(new URL('./baseline/workflows.js', import.meta.url));
   const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: quiet });
-  const taskQueue = `${env.EMEND_QUEUE}-baseline`;
-  return Worker.create({ connection, taskQueue, workflowBundle, activities: { empty: async () => {} } });
+  return Worker.create({ connection, taskQueue: 'baseline', workflowBundle, activities: { empty: async () => {} } });
 };
 const baseline = alone ? null : await startBaseline();
 const running = baseline?.run();

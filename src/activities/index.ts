@@ -1,7 +1,8 @@
 /** The steps' outside work: what does each activity of the table (src/shared/activities.ts). */
 import { ACTIVITIES, type ActivityName, type ActivitySpec, type InputOf, type ResultOf } from '../shared/activities.js';
+import type { ActivityBase } from '../shared/proposal-activities.js';
 import { applyProposal, rollBack } from './step/apply.js';
-import { activity, type Activity } from './frame/activity.js';
+import { activity, type Activity, type Work } from './frame/activity.js';
 import { commit } from './step/commit.js';
 import type { ActivityPorts } from './frame/ports.js';
 import { pickFiles, writeBrief } from './step/before-edit.js';
@@ -10,6 +11,7 @@ import { debugPhase, scorePhase } from './plan/plan-call.js';
 import { awaitChild, saveCheckpoint, mergePhase, prepareWorktree, removeWorktree } from './plan/phases.js';
 import { markPhase } from './plan/mark-phase.js';
 import { writePhaseJob } from './plan/phase-job.js';
+import { createTurns } from '../system/turns.js';
 import { readPlan } from './plan/read-plan.js';
 import { preflight } from './step/preflight.js';
 import { proposeEdit } from './step/propose-edit.js';
@@ -68,7 +70,16 @@ type ActivitiesOf<R extends Role> = {
 
 /** By role, as the table says; a worker takes one or both. */
 export function createActivities(ports: ActivityPorts): { readonly [R in Role]: ActivitiesOf<R> } {
-  const made = <N extends ActivityName>(name: N) => [name, activity(name, ports, WORK[name])] as const;
+  const { modelCalls_atOnce, modelCalls_perSecond, modelCallTimeout_ms: wait_ms } = ports.timings;
+  const turn = createTurns(modelCalls_atOnce, 'Model calls', modelCalls_perSecond);
+  // Where all roles share a queue, its own limits would hold for all of them.
+  const bounded =
+    <I extends ActivityBase, O>(work: Work<I, O>): Work<I, O> =>
+    (given, input, scope) =>
+      turn({ wait_ms, work_ms: 0, signal: scope.signal }, () => work(given, input, scope));
+  const workOf = <N extends ActivityName>(name: N): Activity<N> =>
+    ACTIVITIES[name].role === 'model' ? bounded(WORK[name]) : WORK[name];
+  const made = <N extends ActivityName>(name: N) => [name, activity(name, ports, workOf(name))] as const;
   const names = Object.keys(ACTIVITIES) as ActivityName[];
   const of = <R extends Role>(role: R) =>
     Object.fromEntries(names.filter((name) => ACTIVITIES[name].role === role).map(made)) as ActivitiesOf<R>;

@@ -1,6 +1,6 @@
 /** Opens what the client functions work with, from an environment: the stores always, the server where one answers. */
 import { ProblemError } from '../shared/problems.js';
-import { queueNames, queuePrefix } from '../shared/names.js';
+import { queuesFor } from '../shared/names.js';
 import { connectClient, type OwnConversion } from '../temporal/connection.js';
 import { resolveTimings } from '../temporal/settings.js';
 import { hostId, requireHome, resolveHome } from '../stores/home.js';
@@ -34,15 +34,15 @@ export const openEmend = async ({
   const home = await resolveHome(env);
   const store = await resolveStore(env, home);
   const { blobs, archive } = await openStores(home, store);
-  const queues = queueNames(queuePrefix(env), await hostId(home));
-  const stores = { home, store: store.dir, archive, blobs, timings, queues };
+  const host = await hostId(home);
+  const stores = { home, store: store.dir, archive, blobs, timings, queues: queuesFor(env, host) };
   const none = { namespace: '', address: '', uiUrl: null, runs: null, close: () => Promise.resolve() };
   if (local) return { ...stores, ...none, unreachable: null };
   try {
     const options = { env, home, connect_ms: timings.connect_ms, blobs, ...own };
     const { client, connection, ...found } = await connectClient(options);
     const runs = createTemporalGateway(client, connection, found.namespace);
-    return { ...stores, ...found, runs, unreachable: null };
+    return { ...stores, ...found, queues: queuesFor(env, host, found.own), runs, unreachable: null };
   } catch (error) {
     if (error instanceof ProblemError && error.problem.code === 'no_server')
       return { ...stores, ...none, unreachable: error.problem };

@@ -140,7 +140,7 @@ export const TIMINGS = {
     20,
     'calls a second',
     [0.01, 10_000],
-    'model calls started on the queue of all workers together',
+    'model calls started by all workers together, each of which keeps to it',
   ),
   modelCalls_atOnce: limit(20, 'calls', [1, 1_000], 'model calls in progress in one worker'),
   secondScore_ms: ms(60_000, [100, 3_600_000], "a phase's second score is waited for this long"),

@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { problem, ProblemError } from '../shared/problems.js';
 
 const TOGETHER = 64; // bound: Of thousands of runs, so many are looked at side by side: more are no faster, and each may hold a file open.
@@ -70,8 +71,10 @@ export interface TurnWanted {
 }
 export type Turns = <T>(wanted: TurnWanted, work: () => Promise<T>) => Promise<T>;
 
-/** `what` is at work, in words. */
-export const createTurns = (atOnce: number, what: string): Turns => {
+/** `what` is at work, in words. `perSecond`: no more begin in a second, those of the first one together. */
+export const createTurns = (atOnce: number, what: string, perSecond = Infinity): Turns => {
+  const gap_ms = 1000 / perSecond;
+  let next_ms = 0;
   let free = atOnce;
   const queue = new Set<() => void>();
   const turn = ({ wait_ms, work_ms, signal }: TurnWanted): Promise<void> =>
@@ -106,6 +109,10 @@ export const createTurns = (atOnce: number, what: string): Turns => {
     if (free > 0) free -= 1;
     else await turn(wanted);
     try {
+      const now_ms = performance.now();
+      const at_ms = Math.max(next_ms, now_ms - Math.max(0, 1000 - gap_ms));
+      next_ms = at_ms + gap_ms;
+      if (at_ms > now_ms) await sleep(at_ms - now_ms, undefined, wanted.signal && { signal: wanted.signal });
       return await work();
     } finally {
       const [next] = queue;

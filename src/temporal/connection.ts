@@ -147,6 +147,8 @@ export interface ServerPlace {
   readonly address: string;
   /** Nobody named it: it is where Temporal's server usually is. */
   readonly assumed?: true;
+  /** It is the dev server of this home. */
+  readonly own?: true;
   /** Base address of the Temporal UI; null where none is known. */
   readonly uiUrl: string | null;
 }
@@ -156,8 +158,9 @@ export interface ClientConnection extends ServerPlace {
   close(): Promise<void>;
 }
 
-export const placeOf = ({ namespace, address, uiUrl, from }: ServerSettings): ServerPlace => ({
+export const placeOf = ({ namespace, address, uiUrl, from, own }: ServerSettings): ServerPlace => ({
   ...{ namespace, address, uiUrl },
+  ...(own ? { own } : {}),
   ...(from === 'default' ? { assumed: true } : {}),
 });
 

@@ -17,7 +17,7 @@ import { pino, type Logger } from 'pino';
 import { archiveSink, createActivities as activitiesOf } from '../activities/index.js';
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
 import { BOUNDS } from '../shared/limits.js';
-import { queueNames, queuePrefix, type Queues } from '../shared/names.js';
+import { hostOfQueue, queuesFor, type Queues } from '../shared/names.js';
 import { resolveTimings } from '../temporal/settings.js';
 import { homePaths, hostId, resolveHome } from '../stores/home.js';
 import { resolveStore } from '../stores/location.js';
@@ -125,7 +125,7 @@ async function prepare({
 }: Awaited<ReturnType<typeof complete>>) {
   const store = await resolveStore(env, home);
   await sayNewHome(home, logger);
-  const queues = queueNames(queuePrefix(env), await hostId(home));
+  const queues = queuesFor(env, await hostId(home));
   const endedRuns = askEndedRuns({ env, ...(dataConverter === undefined ? {} : { dataConverter }) });
   const { sys = realSys } = more;
   const redo = await openRedo(sys, home);
@@ -171,6 +171,12 @@ async function prepare({
   return { activities, store, report: () => reportStaleLocks(endedRuns, logger) };
 }
 
+/** One Temporal worker for each queue. */
+const partsOf = ({ workflows: flows, model, host }: Activities, queues: Queues): readonly WorkerParts[] =>
+  queues.workflow === queues.host
+    ? [{ ...flows, ...host, activities: { ...model.activities, ...host.activities } }]
+    : [flows, model, host];
+
 /**
  * For Temporal workers of your own. Recovery comes first: no activity may run beside a transaction that a crash left open. Throws
  * ProblemError: home_unusable, store_unusable, config_invalid.
@@ -182,18 +188,19 @@ export async function createActivities(options: WorkerOptions = {}): Promise<Act
 }
 
 /**
- * What `emend worker` runs: one Temporal worker each for workflows, model calls and this host's workspaces, until it is stopped. Installs
- * Temporal's runtime, one a process. Throws ProblemError as `createActivities`, and no_server.
+ * What `emend worker` runs: one Temporal worker each for workflows, model calls and this host's workspaces, at the dev server of its home one
+ * for all, until it is stopped. Installs Temporal's runtime, one a process. Throws ProblemError as `createActivities`, and no_server.
  */
 export async function createWorker(options: WorkerOptions = {}): Promise<RunningWorker> {
   installRuntime();
   const all = await complete(options);
   const { env, home, logger } = all;
   const { activities, store, report } = await prepare(all);
-  const { queues, recovered } = activities;
+  const { recovered } = activities;
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
   const connected = await connectWorker({ env, home, connect_ms });
   const { connection, namespace, address, uiUrl } = connected;
+  const queues = queuesFor(env, hostOfQueue(activities.queues.host), connected.own);
   if (connected.assumed === true) logger.warn(`connected to the server${byDefault(connected)}`);
   const attributes = await ensureSearchAttributes(connection, namespace, (why) => {
     logger.warn(why);
@@ -202,11 +209,11 @@ export async function createWorker(options: WorkerOptions = {}): Promise<Running
   if (attributes) await awaitUsable(connection, namespace);
   // Said twice in the events of each workflow task: the SDK's own word has 90 characters. Versioning, which is deprecated, is not used.
   const common = { connection, namespace, buildId: buildId() };
-  const workers = await Promise.all([
-    Worker.create({ ...common, ...workflows(options), ...activities.workflows }),
-    Worker.create({ ...common, ...activities.model }),
-    Worker.create({ ...common, ...activities.host }),
-  ]);
+  const workers = await Promise.all(
+    partsOf(activities, queues).map((part) =>
+      Worker.create({ ...common, ...('sinks' in part ? workflows(options) : {}), ...part }),
+    ),
+  );
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
     close_ms: STOP_END_MS,

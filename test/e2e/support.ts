@@ -2,6 +2,7 @@
 import { spawn, execFileSync, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -140,10 +141,17 @@ const makeRepo = (dir: string, files: Record<string, string | Buffer>): string =
   return realpathSync(dir);
 };
 
+/** Makes the tests' server the dev server of this home, as `emend dev` leaves it: runs get one queue for all roles. */
+const ownServer = (home: string): Record<string, string> => {
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  copyFileSync(join(process.env.EMEND_TEST_SERVER_HOME ?? '', 'dev-server.json'), join(home, 'dev-server.json'));
+  return { TEMPORAL_ADDRESS: '', EMEND_QUEUE: '' };
+};
+
 export async function scene(
   files: Record<string, string | Buffer>,
   script: RehearsalScript | RehearsalScript['rules'],
-  more: { env?: Record<string, string>; address?: string; repo?: string } = {},
+  more: { env?: Record<string, string>; address?: string; repo?: string; own?: boolean } = {},
 ): Promise<Scene> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend-e2e-')));
   const home = join(dir, 'home');
@@ -159,6 +167,7 @@ export async function scene(
     ANTHROPIC_BASE_URL: rehearsal.url,
     ANTHROPIC_API_KEY: 'test-key-that-must-not-leak',
     ...homesOf(dir),
+    ...(more.own === true ? ownServer(home) : {}),
     ...more.env,
   };
   const emend = await openEmend({ env });

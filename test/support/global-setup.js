@@ -1,7 +1,7 @@
 /**
  * One Temporal dev server for all e2e tests of a run: in memory, on free ports, in a home of its own. Tests keep apart by task queue.
  * Where EMEND_TEST_ADDRESS names a server already (a cluster: scripts/cluster.js) that one is used.
- * Hands on: EMEND_TEST_ADDRESS, EMEND_TEST_CLI. Plain JavaScript on dist/: jest loads set-up files as CommonJS would.
+ * Hands on: EMEND_TEST_ADDRESS, EMEND_TEST_SERVER_HOME (not for a cluster), EMEND_TEST_CLI. Plain JavaScript on dist/: jest loads set-up files as CommonJS would.
  */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,4 +31,5 @@ export default async function setUp() {
   // The tear-down is loaded apart from this file: the server hangs on the global object.
   globalThis.emendTestServer = { server, home };
   process.env.EMEND_TEST_ADDRESS = server.address;
+  process.env.EMEND_TEST_SERVER_HOME = home;
 }

@@ -79,3 +79,16 @@ test('many items, of which one fails: what has not begun is not begun', async ()
   expect(begun.length).toBeLessThanOrEqual(6 + availableParallelism());
   expect(await eachInTurn([1, 2, 3], work)).toEqual([2, 4, 6]);
 });
+
+test('no more begin in a second than may, those of the first second together; a wait ends with its signal', async () => {
+  const turns = createTurns(100, 'Calls', 20);
+  const none = (): Promise<void> => Promise.resolve();
+  const begun = performance.now();
+  for (let n = 0; n < 20; n++) await turns(ask, none);
+  expect(performance.now() - begun).toBeLessThan(500);
+  for (let n = 0; n < 5; n++) await turns(ask, none);
+  expect(performance.now() - begun).toBeGreaterThan(150);
+  const seldom = createTurns(1, 'Calls', 0.01);
+  await seldom(ask, none);
+  await expect(seldom({ ...ask, signal: AbortSignal.timeout(20) }, none)).rejects.toThrow();
+});

@@ -198,7 +198,7 @@ describe('what needs a server', () => {
   test('a server that nobody named is used only where it has our search attributes; else what answers is told, and what to type', async () => {
     const server = await keep(startServer(place.home, 'memory'));
     const connection = { address: server.address };
-    const settings = { ...connection, namespace: 'default', uiUrl: null, without: null, connection };
+    const settings = { ...connection, namespace: 'default', uiUrl: null, own: false, without: null, connection };
     const open = (from: ServerSettings['from']): Promise<Connection> =>
       reach({ ...settings, from }, 10_000, () => Connection.connect(connection));
     const refused = await problemOf(open('default'));
@@ -361,7 +361,7 @@ describe('what needs a server', () => {
     });
     const found = Object.fromEntries(well.map((check) => [check.name, check.found]));
     expect(found['Temporal server']).toContain(server.address);
-    expect(found.worker).toMatch(/^No worker serves the task queues emend, emend-model, emend-host-/);
+    expect(found.worker).toMatch(/^No worker serves the task queue emend-host-/);
     expect(found.model).toBe('ANTHROPIC_API_KEY is set, localhost:1');
     expect(JSON.stringify(well)).not.toContain(key);
     expect(found.EMEND_HOME).toBe(`${place.home}: no runs yet`);

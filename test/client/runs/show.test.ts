@@ -114,6 +114,17 @@ describe('with a server', () => {
     expect(view.link).toBe('http://localhost:8233/namespaces/default/workflows/emend-1/run-1/history');
   });
 
+  test('a run of one queue needs that one alone, and the worker that serves it', async () => {
+    const server = new FakeServer();
+    server.workers = false;
+    server.add(KEY, 'emend-1', { queue: 'emend-host-h' });
+    const emend = await fakeEmend(server);
+    const { note } = await showRun(emend, await resolveRun(emend, KEY));
+    expect(note).toContain('No worker serves the task queue emend-host-h. Start one: `EMEND_QUEUE= emend worker`');
+    const own = { ...emend, queues: { workflow: 'emend-host-h', model: 'emend-host-h', host: 'emend-host-h' } };
+    expect((await showRun(own, await resolveRun(own, KEY))).note).toContain('emend-host-h. Start one: `emend worker`.');
+  });
+
   test('with patience, calls that fail while a worker polls are made again, without it they are not', async () => {
     const server = new FakeServer();
     server.add(KEY, 'emend-1');
