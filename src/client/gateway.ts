@@ -52,14 +52,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       }
     },
 
-    describe: async (ref) => {
-      try {
-        return described(await within(() => handleOf(ref).describe()));
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return null;
-        throw error;
-      }
-    },
+    describe: (ref) => unlessGone(async () => described(await within(() => handleOf(ref).describe())), null),
 
     list: async (filter, limit) => {
       const found: DescribedRun[] = [];
@@ -86,15 +79,8 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     update: (ref, request, accept_ms) => sendUpdate(client, ref, request, accept_ms),
 
-    signal: async (ref, name, payload) => {
-      try {
-        await within(() => handleOf(ref).signal(name, payload));
-        return true;
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return false;
-        throw error;
-      }
-    },
+    signal: (ref, name, payload) =>
+      unlessGone(() => within(() => handleOf(ref).signal(name, payload)).then(() => true), false),
 
     polled: (queue, doubted = false) => {
       const name = `${queue} ${doubted}`;
@@ -155,6 +141,12 @@ const taskFailure = async (
 
 /** Node's or the SDK's limit for one task: the machine was busy or stood still, and the next attempt can pass. */
 const OUT_OF_TIME = /^(?:Script execution timed out|\[TMPRL1101\])/;
+
+const unlessGone = <T>(call: () => Promise<T>, gone: T): Promise<T> =>
+  call().catch((error: unknown) => {
+    if (error instanceof WorkflowNotFoundError) return gone;
+    throw error;
+  });
 
 const startOptions = (request: StartRequest) => ({
   ...runOptions(request),

@@ -8,7 +8,7 @@ import type { Payload, PayloadCodec } from '@temporalio/common';
 import { fail } from '../shared/problems.js';
 import { isRecord } from '../shared/text.js';
 import { isEvent } from './archive/run.js';
-import type { RunRef } from './types.js';
+import type { News, RunRef } from './types.js';
 import type { StepEvent } from '../shared/events.js';
 
 const SERVER_LOST_MS = 60_000; // bound: A server that is being restarted is waited for this long.
@@ -50,17 +50,18 @@ const untilAborted = async <T>(
   }
 };
 
-/** `temporal.api.enums.v1.EventType`: workflow task completed; completed, failed, timed out, terminated, cancelled, continued as new. */
-const TELLING: readonly number[] = [7, 2, 3, 4, 27, 21, 28];
-/** The run has ended, or its search attributes changed, which they do when it waits for a person: somebody may want to know at once. */
-const URGENT: readonly number[] = [2, 3, 4, 27, 21, 28, 40];
+/** By `temporal.api.enums.v1.EventType`: a workflow task or the run (in each way) has ended, search attributes changed, as at a pause. */
+const TELLS: Readonly<Record<number, News>> = {
+  ...{ 7: 'change', 40: 'pause' },
+  ...{ 2: 'end', 3: 'end', 4: 'end', 27: 'end', 21: 'end', 28: 'end' },
+};
 
 /** See `RunGateway.follow`. Throws ProblemError `no_server` when the server stays away. */
 export const followHistory = async (
   connection: Connection,
   { namespace, workflowId, runId }: RunRef & { readonly namespace: string },
   { after, signal }: { readonly after: number; readonly signal: AbortSignal },
-  onNews: (urgent: boolean) => Promise<void>,
+  onNews: (news: News) => Promise<void>,
 ): Promise<void> => {
   let nextPageToken: Uint8Array | undefined;
   let lostAt: number | null = null;
@@ -70,8 +71,8 @@ export const followHistory = async (
   const aborted = (): boolean => until.aborted;
   // What was told is not waited for before the end: more may come meanwhile, and be urgent.
   let told: Promise<void> = Promise.resolve();
-  const tell = (urgent: boolean): void => {
-    told = Promise.all([told, onNews(urgent)]).then(() => undefined);
+  const tell = (news: News): void => {
+    told = Promise.all([told, onNews(news)]).then(() => undefined);
     told.catch(() => {
       failing.abort();
     });
@@ -90,9 +91,9 @@ export const followHistory = async (
       lostAt = null;
       const fresh = (page.history?.events ?? []).filter((event) => Number(event.eventId) > seen);
       seen = Math.max(seen, ...fresh.map((event) => Number(event.eventId)));
-      const types = fresh.map((event) => Number(event.eventType));
-      const urgent = types.some((type) => URGENT.includes(type));
-      if (urgent || types.some((type) => TELLING.includes(type))) tell(urgent);
+      const all = new Set(fresh.map((event) => TELLS[Number(event.eventType)]));
+      const news = (['end', 'pause', 'change'] as const).find((each) => all.has(each));
+      if (news !== undefined) tell(news);
       if (page.nextPageToken.length === 0) break;
       nextPageToken = page.nextPageToken;
     } catch (error) {

@@ -61,6 +61,8 @@ export type UpdateOutcome =
   | { readonly kind: 'not_accepted' }
   | { readonly kind: 'closed' };
 
+/** Of a run: its state may have changed, it waits for a person or does no more, it has ended. */
+export type News = 'change' | 'pause' | 'end';
 /** The Temporal server as the client functions need it. The one adapter is client/gateway.ts; tests use a fake. */
 export interface RunGateway {
   /** `exists`: a run of this workflow id is open. */
@@ -79,11 +81,11 @@ export interface RunGateway {
   /** Does a live worker serve this task queue? `doubted`: one did not answer, so it must give a sign of life now. No action. */
   polled(queue: string, doubted?: boolean): Promise<boolean>;
   /**
-   * Calls `onNews` each time the run's history has grown past event `after` in a way that can change its state; `urgent`: it has
-   * ended, or waits for a person. Calls may overlap. Returns when the run is closed or `signal` aborts, and what was called has ended.
+   * Calls `onNews` each time the run's history has grown past event `after` in a way that can change its state. Calls may
+   * overlap. Returns when the run is closed or `signal` aborts, and what was called has ended.
    * No action.
    */
-  follow(ref: RunRef, after: number, signal: AbortSignal, onNews: (urgent: boolean) => Promise<void>): Promise<void>;
+  follow(ref: RunRef, after: number, signal: AbortSignal, onNews: (news: News) => Promise<void>): Promise<void>;
   /** Waits for the end of a closed (or closing) run. */
   closed(ref: RunRef): Promise<ClosedRun>;
   /**

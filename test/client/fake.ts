@@ -16,6 +16,7 @@ import type {
   ClosedRun,
   DescribedRun,
   Emend,
+  News,
   RunGateway,
   StartRequest,
   UpdateOutcome,
@@ -114,12 +115,12 @@ export class FakeServer implements RunGateway {
     ref: { workflowId: string; runId: string | null },
     _after: number,
     signal: AbortSignal,
-    onNews: (urgent: boolean) => Promise<void>,
+    onNews: (news: News) => Promise<void>,
   ) => {
     // As a history does, news of a run end when it is closed; the rest are another run's.
     while (this.news.length > 0 && !signal.aborted && this.find(ref)?.described.open === true) {
       this.news.shift()?.();
-      await onNews(false);
+      await onNews('change');
     }
   };
   closed = async (ref: { workflowId: string; runId: string | null }) => this.find(ref)!.closed!;

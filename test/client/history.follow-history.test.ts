@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import type { Connection } from '@temporalio/client';
 import { expect, test } from '@jest/globals';
 import { followHistory } from '../../src/client/history.js';
+import type { News } from '../../src/client/types.js';
 
 /** Like the SDK's connection: each request puts a listener on the signal of its scope, and leaves it there. */
 const connectionWith = (pages: number, seen: AbortSignal[], types: readonly number[] = []): Connection => {
@@ -51,15 +52,15 @@ test('a run that is watched through many changes leaves no listeners on the sign
   expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
 });
 
-test('only what can change a state is told; an end and a pause are urgent', async () => {
+test('only what can change a state is told; an end and a pause by name', async () => {
   const stop = new AbortController();
-  const told: boolean[] = [];
+  const told: News[] = [];
   // Activity scheduled, workflow task completed, search attributes (beside the task that set them), completed.
   const connection = connectionWith(4, [], [10, 7, 40, 2]);
-  await followHistory(connection, WATCHED, { after: 0, signal: stop.signal }, async (urgent) => {
-    if (told.push(urgent) === 3) setImmediate(() => setImmediate(() => stop.abort()));
+  await followHistory(connection, WATCHED, { after: 0, signal: stop.signal }, async (news) => {
+    if (told.push(news) === 3) setImmediate(() => setImmediate(() => stop.abort()));
   });
-  expect(told).toEqual([false, true, true]);
+  expect(told).toEqual(['change', 'pause', 'end']);
 });
 
 test('whoever is told may fail: the follow ends with that error, though the server has no news', async () => {

@@ -2,17 +2,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepResult, StepStatus } from '../../shared/run.js';
 import { noteClosed } from './close.js';
-import { needRuns, type ClosedRun, type DescribedRun, type Emend, type RunGateway } from '../types.js';
+import { needRuns, type ClosedRun, type DescribedRun, type Emend, type News, type RunGateway } from '../types.js';
 import { withLive, type ResolvedRun } from './resolve.js';
 import { refOf, showRun, unserved, type RunView, type ShowOptions } from './show.js';
 
 const WATCH_BETWEEN_MS = 300; // bound: A run that works hard is asked no more often than this.
+const WAIT_BETWEEN_MS = 2_000; // bound: Where only pauses are waited for, of which the server tells at once if it can: no more often than this.
 const WATCH_WORKERS_MS = 1_000; // bound: Who serves its queues is looked at this often.
 
 export interface WatchOptions extends Pick<ShowOptions, 'patience_ms'> {
   readonly signal?: AbortSignal;
   /** Returns after this long. No `AbortSignal.timeout`: within `AbortSignal.any` it is collected as garbage and never fires. */
   readonly most_ms?: number;
+  /** What is looked at, each look an action and work for the worker; absent: every change. */
+  readonly only?: 'pauses' | 'end';
 }
 
 /** What the caller wants after a change; nothing: go on. */
@@ -26,7 +29,7 @@ export const watchRun = async (
   emend: Emend,
   run: ResolvedRun,
   onChange: (view: RunView) => Promise<WatchAnswer> | WatchAnswer,
-  { signal, most_ms, ...patience }: WatchOptions = {},
+  { signal, most_ms, only, ...patience }: WatchOptions = {},
 ): Promise<ClosedRun | null> => {
   const runs = needRuns(emend);
   const stop = new AbortController();
@@ -39,7 +42,7 @@ export const watchRun = async (
     if (current.live.open) {
       const watched = current;
       let shown: string | null = null;
-      const look = looker(stop, over, async () => {
+      const look = looker(stop, over, only === undefined ? WATCH_BETWEEN_MS : WAIT_BETWEEN_MS, async () => {
         const view = await showRun(emend, watched, { full: false, ...patience });
         const seen = JSON.stringify([view.status, view.note]);
         if (seen === shown || over()) return;
@@ -50,18 +53,18 @@ export const watchRun = async (
       const watching = AbortSignal.any([until, ended.signal]);
       const { live } = current;
       const changes = async (): Promise<void> => {
-        await look(true);
+        if (only !== 'end') await look(true);
         // Where the history stood before the first look: what comes later is news.
-        if (!over()) await runs.follow(ref, live.historyLength, watching, look);
+        const news = async (what: News): Promise<void> => {
+          if (only === undefined || (only === 'pauses' && what !== 'end')) await look(what !== 'change');
+        };
+        if (!over()) await runs.follow(ref, live.historyLength, watching, news);
       };
       const both = [changes(), watchWorkers(runs, live, watching, look)];
-      await Promise.all(
-        both.map((each) =>
-          each.finally(() => {
-            ended.abort();
-          }),
-        ),
-      );
+      const leave = (): void => {
+        ended.abort();
+      };
+      await Promise.all(both.map((each) => each.finally(leave)));
       if (over()) return null;
     }
     const newest = await runs.describe({ workflowId: ref.workflowId, runId: null });
@@ -93,12 +96,13 @@ const watchWorkers = async (
 };
 
 /**
- * Calls `look` at news, one at a time and no more often than WATCH_BETWEEN_MS, unless they are urgent. News that come while it waits or
+ * Calls `look` at news, one at a time and no more often than `between_ms`, unless they are urgent. News that come while it waits or
  * looks are one more look together.
  */
 const looker = (
   stop: AbortController,
   over: () => boolean,
+  between_ms: number,
   look: () => Promise<void>,
 ): ((urgent: boolean) => Promise<void>) => {
   let asked_ms = -Infinity;
@@ -107,7 +111,7 @@ const looker = (
   const looks = async (): Promise<void> => {
     try {
       while (news && !over()) {
-        const wait_ms = asked_ms + WATCH_BETWEEN_MS - performance.now();
+        const wait_ms = asked_ms + between_ms - performance.now();
         const woken = AbortSignal.any([stop.signal, hurry.signal]);
         if (wait_ms > 0) await sleep(wait_ms, undefined, { signal: woken }).catch(() => undefined);
         news = false;
@@ -158,7 +162,7 @@ export const waitForRun = async (
       last.paused = status;
       return 'stop';
     },
-    options,
+    { ...options, only: throughPauses ? 'end' : 'pauses' },
   );
   if (closed !== null) return { outcome: 'closed', result: closed.result, closed };
   return last.paused === null ? { outcome: 'stopped' } : { outcome: 'waiting', status: last.paused };

@@ -151,9 +151,12 @@ const filesOf = (path: string, isRun: boolean): readonly string[] => {
 /** A pattern that only this path fits. */
 const exactly = (path: string): string => `/${posix.normalize(path).replace(/[\\*?[\]! ]/g, '\\$&')}`;
 
+let last = { key: '', all: ignore() }; // Of one workspace they are asked about again and again, and take milliseconds to read.
 /** Says of a path why it is protected by these patterns, which hold in any letter case; null: it is not. */
 export const whyProtected = (patterns: readonly string[]): ((path: string) => string | null) => {
-  const all = ignore().add([...patterns]);
+  const key = patterns.join('\n');
+  if (last.key !== key) last = { key, all: ignore().add([...patterns]) };
+  const { all } = last;
   return (path) => {
     const known = [path, asNamedElsewhere(path)].find((name) => name !== '' && all.ignores(name));
     if (known === undefined) return null;

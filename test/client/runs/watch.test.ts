@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../../src/client/archive/run.js';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
@@ -90,11 +91,30 @@ describe('watching a run', () => {
   test('news that come while it waits or asks are one look together', async () => {
     const { server, run, emend, resolved } = await watched();
     server.follow = async (_ref, _after, _signal, onNews) => {
-      await Promise.all([onNews(false), onNews(false), onNews(true)]);
+      await Promise.all([onNews('change'), onNews('change'), onNews('pause')]);
       server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
     };
     await watchRun(emend, resolved, () => undefined);
     expect(server.queries).toEqual(['status', 'status']);
+  });
+
+  test('who waits for the end asks nothing, who waits for a pause asks at once and when one may be there', async () => {
+    const { server, run, emend, resolved } = await watched();
+    server.follow = async (_ref, _after, _signal, onNews) => {
+      for (const news of ['change', 'change', 'end'] as const) void onNews(news);
+      await sleep(500);
+      server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
+    };
+    expect(await waitForRun(emend, resolved, { throughPauses: true })).toMatchObject({ outcome: 'closed' });
+    expect(server.queries).toEqual([]);
+    const other = await watched();
+    const { status } = other.run;
+    other.server.follow = async (_ref, _after, _signal, onNews) => {
+      other.run.status = { ...status, state: 'waiting' };
+      await onNews('pause');
+    };
+    expect(await waitForRun(other.emend, other.resolved)).toMatchObject({ outcome: 'waiting' });
+    expect(other.server.queries).toEqual(['status', 'status']);
   });
 
   test('a listener that fails ends the watch with its error', async () => {
