@@ -77,9 +77,8 @@ export function createActivities(ports: ActivityPorts): { readonly [R in Role]: 
     <I extends ActivityBase, O>(work: Work<I, O>): Work<I, O> =>
     (given, input, scope) =>
       turn({ wait_ms, work_ms: 0, signal: scope.signal }, () => work(given, input, scope));
-  const workOf = <N extends ActivityName>(name: N): Activity<N> =>
-    ACTIVITIES[name].role === 'model' ? bounded(WORK[name]) : WORK[name];
-  const made = <N extends ActivityName>(name: N) => [name, activity(name, ports, workOf(name))] as const;
+  const made = <N extends ActivityName>(name: N) =>
+    [name, activity(name, ports, ACTIVITIES[name].role === 'model' ? bounded(WORK[name]) : WORK[name])] as const;
   const names = Object.keys(ACTIVITIES) as ActivityName[];
   const of = <R extends Role>(role: R) =>
     Object.fromEntries(names.filter((name) => ACTIVITIES[name].role === role).map(made)) as ActivitiesOf<R>;

@@ -37,15 +37,15 @@ export const allQueues = (queue: string, hostId: string): readonly string[] =>
   queue.endsWith(`-host-${hostId}`) ? [queue] : Object.values<string>({ ...queueNames(queue, hostId) });
 /** The home's id in the name of its queue, whose prefix a person may choose. */
 export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
-/** Prefix of the task queues (`EMEND_QUEUE`): one set of workers serves one prefix. */
-export const queuePrefix = (env: Readonly<Record<string, string | undefined>>): string =>
-  env.EMEND_QUEUE === undefined || env.EMEND_QUEUE === '' ? 'emend' : env.EMEND_QUEUE;
 /**
- * What clients start runs on and workers serve. `own`: at the dev server of this home all roles share the host's queue, so that an activity
+ * What clients start runs on and workers serve, with the prefix `EMEND_QUEUE`. `own`: at the dev server of this home all roles share the host's queue, so that an activity
  * begins with the answer to the task that asked for it. Queues that a person named stay three: each may have a worker of that person's.
  */
-export const queuesFor = (env: Parameters<typeof queuePrefix>[0], hostId: string, own = false): Queues => {
-  const queues = queueNames(queuePrefix(env), hostId);
-  const { host } = queues;
-  return own && (env.EMEND_QUEUE ?? '') === '' ? { workflow: host, model: host, host } : queues;
+export const queuesFor = (
+  { EMEND_QUEUE: named = '' }: Readonly<Record<string, string | undefined>>,
+  hostId: string,
+  own = false,
+): Queues => {
+  const queues = queueNames(named === '' ? 'emend' : named, hostId);
+  return own && named === '' ? { workflow: queues.host, model: queues.host, host: queues.host } : queues;
 };

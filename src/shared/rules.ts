@@ -24,6 +24,8 @@ export interface Rules {
   readonly wholeAnswers: readonly Answer[];
   /** The search attributes are cleared when a pause is over: one more action a pause. */
   readonly marksGoingOn?: true;
+  /** Activities that run inside a workflow task where all roles share its queue; docs/measures.md has the reasons. */
+  readonly local?: readonly string[];
 }
 /** A run's state, or as much of it. */
 export interface Ruled {
@@ -40,6 +42,7 @@ export const currentRules = (): Rules => ({
   answers: ANSWERS_BY_REASON,
   wholeAnswers: WHOLE_ANSWERS,
   marksGoingOn: true,
+  local: ['buildProposal', 'saveCheckpoint', 'evaluateTriggers'],
 });
 
 /** ◆ A name that comes later is missing in the rules of runs that were started before: it is read with what it was until then. */

@@ -77,6 +77,8 @@ export type PreflightResult =
       /** Commit message without trailer; null: no commit asked. */
       readonly commitMessage: string | null;
       readonly estimate: StepEstimate;
+      /** A proposal is built without a command, of few bytes. */
+      readonly quickBuild?: true;
       /** Said before paying; not empty: the step asks (`estimate`). */
       readonly overEstimate: readonly string[];
       readonly warnings: readonly string[];
@@ -107,9 +109,7 @@ interface Unanswered {
   /** With `model_unavailable`: the run waits and asks again. */
   readonly down?: ModelDown;
 }
-export interface PickInput extends BriefInput {
-  readonly regeneration: number;
-}
+export type PickInput = BriefInput & { readonly regeneration: number };
 export type PickResult = Unanswered | (Picked & { readonly usage: StepUsage });
 export interface BriefResult {
   /** Null: no usable answer; the chunks go without. */
@@ -120,12 +120,11 @@ export interface BriefResult {
   /** New files that it names, for a call each; absent: none. */
   readonly newFiles?: readonly PickedFile[];
 }
-export interface ProposeInput extends BriefInput {
+export interface ProposeInput extends PickInput {
   /** `*`: all targets in one call. */
   readonly file: string;
   /** Number of this chunk in the step; later results of a file replace earlier ones. */
   readonly seq: number;
-  readonly regeneration: number;
   readonly format: Format;
   readonly outputBudget_tokens: number;
   /** Null: routed by category and complexity. */

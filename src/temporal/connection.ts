@@ -158,9 +158,9 @@ export interface ClientConnection extends ServerPlace {
   close(): Promise<void>;
 }
 
-export const placeOf = ({ namespace, address, uiUrl, from, own }: ServerSettings): ServerPlace => ({
+export const placeOf = ({ namespace, address, uiUrl, from }: ServerSettings): ServerPlace => ({
   ...{ namespace, address, uiUrl },
-  ...(own ? { own } : {}),
+  ...(from === 'dev server' ? { own: true } : {}),
   ...(from === 'default' ? { assumed: true } : {}),
 });
 

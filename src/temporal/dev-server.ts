@@ -1,5 +1,6 @@
 /** Temporal's dev server on this machine: `temporal server start-dev` on the loopback address, recorded in EMEND_HOME while it runs. */
-import { access, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -10,6 +11,7 @@ import { fail, VERSION } from '../shared/problems.js';
 import type { TemporalCli } from './cli-binary.js';
 import { isAlive, ownProcess, processOf, type ProcessIdentity, endProcess } from '../system/process.js';
 import { childEnvironment } from '../system/environment.js';
+import { putFileIfAbsent } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
 import {
   claimRecord,
@@ -54,31 +56,15 @@ const listenOnce = (wanted: number, host: string): Promise<number | null> =>
 
 const noteOf = (dbFile: string): string => `${dbFile}.cli-version`;
 
-/** Durably, and never half: a torn note would be taken for another version. */
-const writeNote = async (path: string, version: string): Promise<void> => {
-  const fresh = await open(`${path}.new`, 'w', 0o600);
-  try {
-    await fresh.writeFile(`${version}\n`);
-    await fresh.sync();
-  } finally {
-    await fresh.close();
-  }
-  await rename(`${path}.new`, path);
-  const folder = await open(dirname(path), 'r');
-  await folder.sync().finally(() => folder.close());
-};
-
 /** Notes the version beside a new database; throws ProblemError `cli_version` for one that another version, or nobody knows which, made. */
 export const checkDatabase = async (dbFile: string, cli: TemporalCli): Promise<void> => {
   const folder = dirname(dbFile);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const noted = (await readFile(noteOf(dbFile), 'utf8').catch(() => '')).trim();
-  const exists = await access(dbFile).then(
-    () => true,
-    () => false,
-  );
-  if (!exists) {
-    await writeNote(noteOf(dbFile), cli.version);
+  if (!existsSync(dbFile)) {
+    // Durably, and never half: a torn note would be taken for another version.
+    await rm(noteOf(dbFile), { force: true });
+    await putFileIfAbsent(realSys, noteOf(dbFile), Buffer.from(`${cli.version}\n`));
     return;
   }
   const afresh = (name: string): string =>

@@ -64,12 +64,13 @@ export class BlobPayloadCodec implements PayloadCodec {
     this.#raise = raise;
   }
 
-  encode(payloads: Payload[]): Promise<Payload[]> {
-    return Promise.all(payloads.map((payload) => this.#store(payload)));
+  // Most payloads are small, and nobody's to change: they go back as they came, without a look at each.
+  async encode(payloads: Payload[]): Promise<Payload[]> {
+    return payloads.some(isLarge) ? Promise.all(payloads.map((payload) => this.#store(payload))) : payloads;
   }
 
-  decode(payloads: Payload[]): Promise<Payload[]> {
-    return Promise.all(payloads.map((payload) => this.#fetch(payload)));
+  async decode(payloads: Payload[]): Promise<Payload[]> {
+    return payloads.some(mayBeOurs) ? Promise.all(payloads.map((payload) => this.#fetch(payload))) : payloads;
   }
 
   async #store(payload: Payload): Promise<Payload> {
@@ -154,6 +155,9 @@ export class BlobPayloadCodec implements PayloadCodec {
   }
 }
 
+const isLarge = ({ data }: Payload): boolean => (data?.byteLength ?? 0) > BOUNDS.inlinePayload_bytes;
+/** Both encodings are as long. */
+const mayBeOurs = ({ metadata }: Payload): boolean => metadata?.encoding?.byteLength === BLOB_ENCODING.length;
 const utf8 = (value: string): Uint8Array => Buffer.from(value, 'utf8');
 const text = (value: Uint8Array): string => Buffer.from(value).toString('utf8');
 const base64 = (value: Uint8Array): string => Buffer.from(value).toString('base64');

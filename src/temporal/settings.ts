@@ -16,8 +16,6 @@ export interface ServerSettings {
   readonly from: 'configuration' | 'dev server' | 'default';
   /** What to type so that the configuration names no server; null: it names none. */
   readonly without: string | null;
-  /** It is the dev server of this home, whoever said so. */
-  readonly own: boolean;
   /** Address of the Temporal UI, where known. */
   readonly uiUrl: string | null;
   readonly connection: ClientConnectConfig['connectionOptions'];
@@ -32,14 +30,14 @@ export const serverSettings = async (env: Environment, home: string): Promise<Se
   const dev = await liveDevServer(home);
   const configured = config.connectionOptions.address;
   const address = configured ?? dev?.address ?? DEFAULT_ADDRESS;
-  const from = configured !== undefined ? 'configuration' : dev ? 'dev server' : 'default';
-  const own = dev !== null && address.replace(/^localhost:/, '127.0.0.1:') === dev.address;
+  const isOwn = dev !== null && address.replace(/^localhost:/, '127.0.0.1:') === dev.address;
+  const from = isOwn ? 'dev server' : configured === undefined ? 'default' : 'configuration';
   return {
-    ...{ address, own },
+    address,
     namespace: config.namespace ?? 'default',
     from,
     without: configured === undefined ? null : withoutConfiguration(env),
-    uiUrl: env.EMEND_TEMPORAL_UI ?? (own ? dev.uiUrl : isCloud(address) ? CLOUD_UI : null),
+    uiUrl: env.EMEND_TEMPORAL_UI ?? (isOwn ? dev.uiUrl : isCloud(address) ? CLOUD_UI : null),
     // The dev server speaks neither TLS nor keys, and a key meant for another server stays away from it.
     connection: from === 'dev server' ? { address } : { ...config.connectionOptions, address },
   };

@@ -1,6 +1,6 @@
 /**
- * The door of src/worker. A worker: recovery first, then three task queues (workflows, model calls, this host's workspaces) until it is
- * stopped. Stopping lets running model calls finish within the grace time or hands them back.
+ * The door of src/worker. A worker: recovery first, then its task queues (workflows, model calls, this host's workspaces; or one for all) until
+ * it is stopped. Stopping lets running model calls finish within the grace time or hands them back.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -38,6 +38,7 @@ import { connectWorker, runWorkers } from './run-workers.js';
 
 export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
 
+const CACHED_RUNS = 200; // bound: Runs whose state a worker keeps; of another it reads the history again when something happens.
 const STOP_FORCE_MS = 10_000; // bound: Past the grace time activities are told to stop; those that do not listen are waited for this long,
 const STOP_END_MS = 5_000; // bound: and the end of worker and connection after that.
 
@@ -142,6 +143,8 @@ async function prepare({
     shutdownGraceTime: timings.shutdownGrace_ms,
     // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
     shutdownForceTime: timings.shutdownGrace_ms + STOP_FORCE_MS,
+    workflowTaskPollerBehavior: { type: 'autoscaling' } as const,
+    activityTaskPollerBehavior: { type: 'autoscaling' } as const,
   };
   const activities: Activities = {
     queues,
@@ -151,6 +154,7 @@ async function prepare({
       taskQueue: queues.workflow,
       sinks: archiveSink(ports),
       stickyQueueScheduleToStartTimeout: timings.stickyWait_ms,
+      maxCachedWorkflows: CACHED_RUNS,
     },
     model: {
       ...common,
@@ -171,12 +175,6 @@ async function prepare({
   return { activities, store, report: () => reportStaleLocks(endedRuns, logger) };
 }
 
-/** One Temporal worker for each queue. */
-const partsOf = ({ workflows: flows, model, host }: Activities, queues: Queues): readonly WorkerParts[] =>
-  queues.workflow === queues.host
-    ? [{ ...flows, ...host, activities: { ...model.activities, ...host.activities } }]
-    : [flows, model, host];
-
 /**
  * For Temporal workers of your own. Recovery comes first: no activity may run beside a transaction that a crash left open. Throws
  * ProblemError: home_unusable, store_unusable, config_invalid.
@@ -196,7 +194,7 @@ export async function createWorker(options: WorkerOptions = {}): Promise<Running
   const all = await complete(options);
   const { env, home, logger } = all;
   const { activities, store, report } = await prepare(all);
-  const { recovered } = activities;
+  const { recovered, model, host } = activities;
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
   const connected = await connectWorker({ env, home, connect_ms });
   const { connection, namespace, address, uiUrl } = connected;
@@ -209,11 +207,10 @@ export async function createWorker(options: WorkerOptions = {}): Promise<Running
   if (attributes) await awaitUsable(connection, namespace);
   // Said twice in the events of each workflow task: the SDK's own word has 90 characters. Versioning, which is deprecated, is not used.
   const common = { connection, namespace, buildId: buildId() };
-  const workers = await Promise.all(
-    partsOf(activities, queues).map((part) =>
-      Worker.create({ ...common, ...('sinks' in part ? workflows(options) : {}), ...part }),
-    ),
-  );
+  const flows = { ...workflows(options), ...activities.workflows };
+  const shared = { ...flows, ...host, activities: { ...model.activities, ...host.activities } };
+  const parts: readonly WorkerParts[] = queues.workflow === queues.host ? [shared] : [flows, model, host];
+  const workers = await Promise.all(parts.map((part) => Worker.create({ ...common, ...part })));
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
     close_ms: STOP_END_MS,

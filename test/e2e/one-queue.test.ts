@@ -1,10 +1,11 @@
 /** At the dev server of its home a run has one queue for all roles, and one worker that serves it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, jest } from '@jest/globals';
-import { openEmend } from '../../src/client/index.js';
+import { openEmend, resolveRun, type ResolvedRun } from '../../src/client/index.js';
 import { hostOfQueue, queueNames, type Queues } from '../../src/shared/names.js';
-import { testIf } from '../support/skipped.js';
-import { eventually } from './ends.js';
+import { longOnly, testIf } from '../support/skipped.js';
+import { check } from './check-history.js';
+import { eventually, withHandle } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
 
 jest.setTimeout(120_000);
@@ -23,6 +24,10 @@ afterEach(async () => {
   open = null;
 });
 const testOwn = testIf(process.env.EMEND_TEST_SERVER_HOME !== undefined, 'a cluster is no dev server of a home');
+const longOwn =
+  process.env.EMEND_TEST_SERVER_HOME === undefined
+    ? testOwn
+    : longOnly('a killed or held workflow task is waited for 10 s');
 const own = async (env: Record<string, string> = {}, rules: Parameters<typeof scene>[1] = RULES): Promise<Scene> =>
   (open = await scene(FILES, rules, { own: true, env }));
 
@@ -30,9 +35,18 @@ interface Time {
   readonly eventTime: { readonly seconds: string; readonly nanos: number };
 }
 interface Event extends Time {
-  readonly activityTaskScheduledEventAttributes?: { readonly taskQueue: { readonly name: string } };
+  readonly activityTaskScheduledEventAttributes?: {
+    readonly taskQueue: { readonly name: string };
+    readonly activityType: { readonly name: string };
+  };
+  readonly markerRecordedEventAttributes?: { readonly markerName: string };
 }
 const ms = ({ eventTime: { seconds, nanos } }: Time): number => Number(seconds) * 1000 + nanos / 1e6;
+
+const eventsOf = async (s: Scene, { live }: ResolvedRun): Promise<readonly Event[]> =>
+  JSON.parse(
+    (await s.emend.runs?.historyText({ workflowId: live?.workflowId ?? '', runId: live?.runId ?? null })) ?? '[]',
+  ) as readonly Event[];
 
 testOwn(
   'clients write one queue into the input, and an activity begins with the end of the task that asks for it',
@@ -92,4 +106,84 @@ testOwn('model calls keep to their limits on a queue that has none, and hold no 
   await s.until(() => s.rehearsal.requests().length === 2);
   s.rehearsal.release();
   for (const run of [first, second]) expect((await s.settle(run)).status.decision?.reason).toBe('approval');
+});
+
+// Local activities: what runs inside a workflow task dies with it, and no heartbeat tells.
+
+const asActivities = (events: readonly Event[]): readonly string[] =>
+  events.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType.name ?? []);
+const localMarkers = (events: readonly Event[]): number =>
+  events.filter(({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_local_activity').length;
+
+/** Each activity's result once, each event once, one answer paid for, one commit of both attempts together. */
+const expectOneEnd = async (s: Scene, run: ResolvedRun): Promise<void> => {
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+  expect(s.rehearsal.requests()).toHaveLength(1);
+  expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
+  const archived = await resolveRun(s.emend, run.stepKey);
+  const built = archived.archived.activities.filter(({ name }) => name === 'buildProposal');
+  expect(built.length).toBeGreaterThan(0);
+  expect(new Set(built.map(({ result }) => JSON.stringify(result))).size).toBe(1);
+  const seqs = archived.archived.events.map(({ seq }) => seq);
+  expect(seqs).toEqual(seqs.map((_, at) => at + 1));
+  const history = await eventsOf(s, run);
+  expect([asActivities(history), localMarkers(history)]).toEqual([
+    ['preflight', 'proposeEdit', 'applyProposal', 'verify', 'commit'],
+    1,
+  ]);
+};
+const AUTO = JOB.replace('commit: true', 'commit: true\napproval: auto');
+
+const KILLS = ['buildProposal:after:1', 'buildProposal:before:1', 'buildProposal:sys:link@blobs'];
+testOwn.each(process.env.EMEND_LONG === '1' ? KILLS : KILLS.slice(0, 1))(
+  'SIGKILL inside a local activity (%s): another worker takes the workflow task over, and nothing is lost',
+  async (point) => {
+    const s = await own();
+    const dying = await s.worker(point);
+    const run = await s.start('job.md', AUTO);
+    await s.until(dying.fired);
+    await dying.exited;
+    await s.worker();
+    await expectOneEnd(s, run);
+    await check(s, run.live?.workflowId ?? '', 'edit-step-committed-one-queue');
+  },
+);
+
+longOwn('a worker that is stopped inside a local activity ends it, and the run is not cancelled by that', async () => {
+  const s = await own();
+  const stopping = await s.worker('buildProposal:hold-before:1');
+  const run = await s.start('job.md', AUTO);
+  await s.until(stopping.fired);
+  stopping.child.kill('SIGTERM');
+  await sleep(500);
+  stopping.go();
+  await stopping.exited;
+  await s.worker();
+  await expectOneEnd(s, run);
+});
+
+longOwn.each(['abort', 'cancel'] as const)(
+  '%s while a local activity runs: it comes to its end, then the run does',
+  async (how) => {
+    const s = await own();
+    const worker = await s.worker('buildProposal:hold-before:1');
+    const run = await s.start('job.md', AUTO);
+    await s.until(worker.fired);
+    if (how === 'abort') expect((await s.answer(run, 'abort', { decision: '' })).outcome).toBe('sent');
+    else await withHandle(s, run, (handle) => handle.cancel());
+    worker.go();
+    const ended = await s.end(run).catch(() => null);
+    expect(ended === null || ended.outcome === 'aborted').toBe(true);
+    expect([s.git('rev-list', '--count', 'HEAD').trim(), s.git('status', '--porcelain', 'a.js')]).toEqual(['1', '']);
+  },
+);
+
+testOwn("a formatter, which is a person's command, makes it an activity of its own", async () => {
+  const s = await own();
+  s.write('emend.yaml', 'formatCommand: "true"\n');
+  await s.worker();
+  const run = await s.start('job.md', AUTO);
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+  const history = await eventsOf(s, run);
+  expect([asActivities(history).includes('buildProposal'), localMarkers(history)]).toEqual([true, 0]);
 });

@@ -152,7 +152,7 @@ export const activityTable = (): string => {
     return [
       `\`${name}\``,
       work,
-      QUEUES[role],
+      `${QUEUES[role]}${currentRules().local?.includes(name) === true ? ', or [local](measures.md#local-activities)' : ''}`,
       timeOf(timeouts.scheduleToStartTimeout),
       parts.length === 0 ? own : [own, `turn ${timeOf('commandTurn_ms')}`, ...parts].join(' + '),
       timeOf(timeouts.scheduleToCloseTimeout),

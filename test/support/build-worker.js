@@ -58,7 +58,7 @@ const hooks = Object.assign([...interceptors], { activity: interceptors });
 /** As the build's own worker does it, for some of its queues. */
 const startParts = async (home) => {
   Runtime.install({ shutdownSignals: [] });
-  const { queueNames, queuePrefix } = await from('src/shared/names.js');
+  const { queueNames } = await from('src/shared/names.js');
   const { hostId } = await from('src/stores/home.js');
   const { createPorts } = await from('src/worker/adapters.js');
   const { archiveSink, createActivities } = await from('src/activities/index.js');
@@ -69,7 +69,7 @@ const startParts = async (home) => {
   const stateOfHolder = () => Promise.resolve({ state: 'unknown', why: 'no_answer' });
   const ports = await createPorts({ env, home, logger }, store, { stateOfHolder });
   const { blobs } = ports;
-  const queues = queueNames(queuePrefix(env), await hostId(home));
+  const queues = queueNames(env.EMEND_QUEUE ?? 'emend', await hostId(home));
   const { BlobPayloadCodec, asFailure } = await from('src/temporal/payloads.js');
   const { connection, namespace } = await connectWorker({ env, home, connect_ms: 10_000, blobs });
   const dataConverter = { payloadCodecs: [new BlobPayloadCodec(blobs, asFailure)] };

@@ -198,7 +198,7 @@ describe('what needs a server', () => {
   test('a server that nobody named is used only where it has our search attributes; else what answers is told, and what to type', async () => {
     const server = await keep(startServer(place.home, 'memory'));
     const connection = { address: server.address };
-    const settings = { ...connection, namespace: 'default', uiUrl: null, own: false, without: null, connection };
+    const settings = { ...connection, namespace: 'default', uiUrl: null, without: null, connection };
     const open = (from: ServerSettings['from']): Promise<Connection> =>
       reach({ ...settings, from }, 10_000, () => Connection.connect(connection));
     const refused = await problemOf(open('default'));

@@ -21,6 +21,7 @@ import { chooseTargets } from './targets.js';
 import { testPlan } from './verify.js';
 
 const MANIFESTS = 1_000; // bound: Manifests of a workspace whose scripts are read for files that they name.
+const QUICK_BUILD_BYTES = 1_048_576; // bound: The proposal of larger files is built in an activity of its own, not inside a workflow task: it may take seconds.
 
 const recordKey = (stepKey: string, number: number): string => `steps/${stepKey}/preflight-${number}`;
 
@@ -186,6 +187,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const tests = await testsOf(ports, input, job, config);
   const runsTests = tests.commands.length > 0 || tests.found !== null;
   const runs = runsTests || config.formatCommand !== null;
+  const isQuick = config.formatCommand === null && all.every(({ bytes }) => bytes <= QUICK_BUILD_BYTES / all.length);
   const noSandbox =
     snapshot.config.sandbox !== 'off' && (runs || (commitMessage !== null && config.hooks))
       ? await ports.commands.withoutSandbox()
@@ -226,6 +228,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     ...(noSandbox === null ? {} : { noSandbox }),
     ...(runsTests && baseline !== 'off' ? { baseline } : {}),
     ...(mayTry ? { verifyBefore } : {}),
+    ...(isQuick ? { quickBuild: true } : {}),
     requireMarker,
     targets: targets.map(
       ({ path, base: from, format, bucket, lines, bytes, outputBudget_tokens: budget, deletes }) => ({

@@ -3,7 +3,7 @@ import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { PRICES } from '../../documents/job/index.js';
-import { allQueues, queuesFor } from '../../shared/names.js';
+import { queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, resolveHome } from '../../stores/home.js';
 import { resolveStore } from '../../stores/location.js';
 import { findBubblewrap } from '../../workspace/commands/index.js';
@@ -109,8 +109,7 @@ const reached = ({ address, assumed, namespace, uiUrl }: ClientConnection): Find
 /** Every run needs somebody at all its queues. */
 const workers = async (at: ClientConnection, env: Environment, home: string): Promise<Finding> => {
   const { id } = await resolveStore(env, home);
-  const host = await hostId(home);
-  const queues = allQueues(queuesFor(env, host, at.own).workflow, host);
+  const queues = [...new Set<string>(Object.values(queuesFor(env, await hostId(home), at.own)))];
   const serving = await Promise.all(queues.map((queue) => liveWorkers({ ...at, queue })));
   const silent = queues.filter((_, index) => serving[index]?.length === 0);
   if (silent.length > 0) return explained(new ProblemError(noWorker(at, silent)));

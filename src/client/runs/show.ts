@@ -194,8 +194,7 @@ export const unserved = async (
 const unservedNote = (emend: Emend, { queue, memo }: DescribedRun, silent: readonly string[]): string | null => {
   if (silent.length === 0) return null;
   const isHere = memo === null || memo.host === hostOfQueue(emend.queues.host);
-  // Only who names no queue shares the host's (queuesFor).
-  const prefix = queue.includes('-host-') ? '' : queue;
+  const prefix = queue.replace(/.*-host-.*/, ''); // who names no queue shares the host's
   const command = queue === emend.queues.workflow ? 'emend worker' : `EMEND_QUEUE=${prefix} emend worker`;
   return sentence(noWorker(emend, silent, `\`${command}\`${isHere ? '' : ', on the host that has the workspace'}`));
 };

@@ -1,6 +1,6 @@
 /** How each activity is called: as the table (src/shared/activities.ts) says, with the numbers of the run's input. */
 import { versioned } from '../../shared/problems.js';
-import { scheduleActivity, workflowInfo, type ActivityOptions } from '@temporalio/workflow';
+import { scheduleActivity, scheduleLocalActivity, workflowInfo, type ActivityOptions } from '@temporalio/workflow';
 import {
   ACTIVITIES,
   type Amount,
@@ -20,11 +20,11 @@ interface Base {
 }
 /** An input without that. */
 export type Asked<N extends ActivityName> = Omit<InputOf<N>, keyof Base>;
-/** What the Temporal UI shows of a call; and how many files it is for, where its time-out depends on that. */
+/** What the Temporal UI shows of a call; how many files it is for, where its time-out depends on that, and whether it may take long then. */
 export type Words<N extends ActivityName, More = unknown> = (typeof ACTIVITIES)[N] extends {
   more_s: Readonly<Record<string, 'files'>>;
 }
-  ? { readonly summary: string; readonly files: number } & More
+  ? { readonly summary: string; readonly files: number; readonly isLong?: boolean } & More
   : string | ({ readonly summary: string } & More);
 export type Calls = <N extends ActivityName>(
   activity: N,
@@ -39,9 +39,16 @@ export const callsOf =
     const { summary, files = 0 }: { readonly summary: string; readonly files?: number } =
       typeof words === 'string' ? { summary: words } : words;
     const timeout_s = 'timeout_s' in input ? (input.timeout_s as number) : 0;
-    const options = optionsOf(activity, run, { files, timeout_s });
-    return scheduleActivity(activity, [versioned(input)], { ...options, summary: summary.slice(0, 200) });
+    const options = { ...optionsOf(activity, run, { files, timeout_s }), summary: summary.slice(0, 200) };
+    const schedule = isLocal(run, activity, words) ? scheduleLocalActivity : scheduleActivity;
+    return schedule(activity, [versioned(input)], options);
   };
+
+/** ◆ Inside the workflow task, whose worker has all roles then. Its input is in no history, so it brings the archive no events. */
+export const isLocal = <N extends ActivityName>({ queues, rules }: Timed, activity: N, words: Words<N>): boolean =>
+  queues.workflow === queues[ACTIVITIES[activity].role] &&
+  rules.local?.includes(activity) === true &&
+  !(typeof words === 'object' && 'isLong' in words && words.isLong);
 
 /** Whose transaction it is, for activities that leave one behind. */
 export const owner = (): { readonly workflowId: string; readonly namespace: string } => {

@@ -21,7 +21,7 @@ import type { BlobRef } from '../../shared/ids.js';
 import type { StepResult } from '../../shared/run.js';
 import type { VerifyDecisionResult } from '../../shared/step-activities.js';
 import type { StepUsage } from '../../shared/usage.js';
-import { callsOf, type Calls } from './activities.js';
+import { callsOf, isLocal, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { listen } from './decisions.js';
 import { refusedResult } from './details.js';
@@ -219,13 +219,13 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   }
 
   private async attempt<N extends ActivityName>(...[activity, words, input, then]: CallOf<N, F, A>): Promise<void> {
-    const { stepKey, timings } = this.state.input;
-    const base = { stepKey, log: this.archive.take(this.state) } as const;
+    const run = this.state.input;
+    const log = isLocal(run, activity, words) ? [] : this.archive.take(this.state);
     let fact: F;
     try {
       const ask = this.calls(activity, words);
-      const answer = await throughSleep(timings, async () => {
-        const result = await ask({ ...base, ...input });
+      const answer = await throughSleep(run.timings, async () => {
+        const result = await ask({ stepKey: run.stepKey, log, ...input });
         return { result, fact: then(result) };
       });
       const { result } = answer;

@@ -90,9 +90,10 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
       return propose(move.chunks, run);
     case 'build': {
       const selected = selectedFiles(state);
+      const isLong = base.ready?.quickBuild !== true;
       return run.call(
         'buildProposal',
-        { summary: 'check and build the proposal', files: edits.files.length },
+        { summary: 'check and build the proposal', files: edits.files.length, isLong },
         {
           workspace,
           snapshot: snapshotOf(state),
