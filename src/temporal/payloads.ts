@@ -64,7 +64,6 @@ export class BlobPayloadCodec implements PayloadCodec {
     this.#raise = raise;
   }
 
-  // Most payloads are small, and nobody's to change: they go back as they came, without a look at each.
   async encode(payloads: Payload[]): Promise<Payload[]> {
     return payloads.some(isLarge) ? Promise.all(payloads.map((payload) => this.#store(payload))) : payloads;
   }

@@ -141,7 +141,7 @@ const makeRepo = (dir: string, files: Record<string, string | Buffer>): string =
   return realpathSync(dir);
 };
 
-/** Makes the tests' server the dev server of this home, as `emend dev` leaves it: runs get one queue for all roles. */
+/** Makes the tests' server the dev server of this home, as `emend dev` leaves it: runs get one queue for all roles. EMEND_TEST_OWN=1: for every scene. */
 const ownServer = (home: string): Record<string, string> => {
   mkdirSync(home, { recursive: true, mode: 0o700 });
   copyFileSync(join(process.env.EMEND_TEST_SERVER_HOME ?? '', 'dev-server.json'), join(home, 'dev-server.json'));
@@ -167,7 +167,7 @@ export async function scene(
     ANTHROPIC_BASE_URL: rehearsal.url,
     ANTHROPIC_API_KEY: 'test-key-that-must-not-leak',
     ...homesOf(dir),
-    ...(more.own === true ? ownServer(home) : {}),
+    ...((more.own ?? process.env.EMEND_TEST_OWN === '1') ? ownServer(home) : {}),
     ...more.env,
   };
   const emend = await openEmend({ env });

@@ -60,7 +60,7 @@ export const watchRun = async (
         };
         if (!over()) await runs.follow(ref, live.historyLength, watching, news);
       };
-      const both = [changes(), watchWorkers(runs, live, watching, look)];
+      const both = [changes(), ...(only === 'end' ? [] : [watchWorkers(runs, live, watching, look)])];
       const leave = (): void => {
         ended.abort();
       };
