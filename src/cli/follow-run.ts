@@ -58,7 +58,7 @@ export const followRun = async (session: Session, started: ResolvedRun, options:
   const print = (lines: readonly string[]): void => {
     progress.say(lines);
   };
-  const live = options.live ? showLiveText(session.emend.store, started.stepKey, print) : null;
+  const live = options.live ? showLiveText(session.emend.calls, started.stepKey, print) : null;
   try {
     return await follow(session, started, options, progress);
   } finally {

@@ -1,7 +1,7 @@
 /** `--live`: the words of running model calls, line by line, each with its file, since several calls may be under way. */
 import { followCalls, type CallNews, type RunningCall } from '../model/journal/calls.js';
 import type { StepKey } from '../shared/ids.js';
-import { storePaths } from '../stores/location.js';
+import type { CallLog } from '../stores/ports.js';
 import { plain, line } from './render/text.js';
 import type { LedgerRow, StepStatus } from '../shared/run.js';
 import type { Io } from './io.js';
@@ -11,14 +11,14 @@ const PROGRESS_ROWS = 12; // bound: Files in the live view of a run.
 
 /** Prints until it is stopped; `stop` resolves when what is on disk by then is printed. A journal that cannot be read is told, once. */
 export const showLiveText = (
-  store: string,
+  calls: CallLog,
   stepKey: StepKey,
   print: (lines: readonly string[]) => void,
 ): { stop(): Promise<void> } => {
   const stopped = new AbortController();
   const lines = new LiveLines();
   const following = followCalls({
-    dir: storePaths(store).calls,
+    calls,
     stepKey,
     signal: stopped.signal,
     onNews: (news) => {

@@ -33,13 +33,13 @@ export const openEmend = async ({
   if (existing) await requireHome(env);
   const home = await resolveHome(env);
   const store = await resolveStore(env, home);
-  const { blobs, archive } = await openStores(home, store);
+  const opened = await openStores(home, store);
   const host = await hostId(home);
-  const stores = { home, store: store.dir, archive, blobs, timings, queues: queuesFor(env, host) };
+  const stores = { home, store: store.dir, ...opened, timings, queues: queuesFor(env, host) };
   const none = { namespace: '', address: '', uiUrl: null, runs: null, close: () => Promise.resolve() };
   if (local) return { ...stores, ...none, unreachable: null };
   try {
-    const options = { env, home, connect_ms: timings.connect_ms, blobs, ...own };
+    const options = { env, home, connect_ms: timings.connect_ms, blobs: opened.blobs, ...own };
     const { client, connection, ...found } = await connectClient(options);
     const runs = createTemporalGateway(client, connection, found.namespace);
     return { ...stores, ...found, queues: queuesFor(env, host, found.own), runs, unreachable: null };

@@ -7,7 +7,7 @@ import type { PlanInput, EditStepInput, StepResult } from '../shared/run.js';
 import type { StepKey } from '../shared/ids.js';
 import type { RunRequest } from '../shared/run-options.js';
 import type { Timings } from '../shared/limits.js';
-import type { Archive, BlobStore } from '../stores/ports.js';
+import type { Stores } from '../stores/ports.js';
 import type { ServerPlace } from '../temporal/connection.js';
 
 /** One run on the server. `runId` null: the newest run of the workflow id. */
@@ -101,12 +101,10 @@ export interface RunGateway {
 }
 
 /** One `EMEND_HOME` with its store and, where one answers, the server. */
-export interface Emend extends ServerPlace {
+export interface Emend extends ServerPlace, Stores {
   readonly home: string;
-  /** What all homes that work together share; the home itself unless `EMEND_STORE` is set. Absolute. */
+  /** What all homes that work together share: an absolute path (the home itself unless `EMEND_STORE` is set), or `s3://bucket/prefix`. */
   readonly store: string;
-  readonly archive: Archive;
-  readonly blobs: BlobStore;
   readonly timings: Timings;
   readonly queues: Queues;
   /** Null: no server answers; `unreachable` says why. */

@@ -1,6 +1,7 @@
 /**
- * The store: what all homes that work together share, one directory (`EMEND_STORE`, say on NFS). Blobs, records, calls and archive are
- * put-if-absent or have one writer a file, so that many hosts may write at once. Unless set it is the home itself.
+ * The store: what all homes that work together share, one directory (`EMEND_STORE`, say on NFS) or a prefix of a bucket
+ * (`s3://bucket/prefix`). Blobs, records, calls and archive are put-if-absent or have one writer a file, so that many hosts may write at
+ * once. Unless set it is the home itself.
  */
 import { join, resolve } from 'node:path';
 import { fail } from '../shared/problems.js';
@@ -10,17 +11,57 @@ import { replayRedo } from '../system/redo.js';
 import { errnoOf, type Sys, realSys } from '../system/sys.js';
 import { createArchive } from './directory/archive.js';
 import { createBlobStore } from './directory/blobs.js';
-import type { Archive, BlobStore } from './ports.js';
+import { createCallLog } from './directory/calls.js';
+import { diskFiles } from './directory/files.js';
+import { createRecordStore } from './directory/records.js';
+import type { Stores } from './ports.js';
+import type { Objects } from './s3/index.js';
 import type { Environment } from '../system/environment.js';
 
 export interface Store {
-  /** Absolute real path. */
+  /** Absolute real path, or `s3://bucket/prefix`. */
   readonly dir: string;
   /** 32 hex digits, made with the store: two paths are one store exactly if their ids are the same. */
   readonly id: string;
   /** It is not the home itself. */
   readonly apart: boolean;
+  /** Only where it lies in a bucket. */
+  readonly objects?: Objects;
 }
+
+export const isBucket = (place: string): boolean => /^s3:/i.test(place);
+
+/** A directory or a prefix of a bucket, with the id by which a store is known again. */
+interface Place {
+  readonly dir: string;
+  readonly objects?: Objects;
+  /** Where the id lies. */
+  readonly idPath: string;
+  readId(): Promise<Uint8Array | null>;
+  putId(bytes: Uint8Array): Promise<Uint8Array>;
+}
+
+const directoryAt = (dir: string, sys: Sys): Place => {
+  const idPath = storeIdPath(dir);
+  return {
+    dir,
+    idPath,
+    readId: () => orNull(sys.readFile(idPath)),
+    putId: async (bytes) => (await putFileIfAbsent(sys, idPath, bytes)).bytes,
+  };
+};
+
+const bucketAt = async (url: string, env: Environment): Promise<Place> => {
+  // The SDK is loaded for whoever works with a bucket.
+  const objects = (await import('./s3/index.js')).objectsAt(url, env);
+  return {
+    dir: objects.place.url,
+    objects,
+    idPath: storeIdPath(objects.place.url),
+    readId: () => objects.get(STORE_ID),
+    putId: async (bytes) => (await objects.putIfAbsent(STORE_ID, bytes)).bytes,
+  };
+};
 
 /** What a home keeps of the store apart from it, in `store.json`. */
 interface StoreNote {
@@ -28,12 +69,12 @@ interface StoreNote {
   readonly path: string;
 }
 
-/** Where what lies in a store. All are directories but `planLog`, made when first needed. */
+/** Where what lies in a store, of either kind. All are directories but `planLog`, made when first needed. */
 export const storePaths = (store: string) => ({
-  blobs: join(store, 'blobs'),
-  records: join(store, 'records'),
-  calls: join(store, 'calls'),
-  archive: join(store, 'archive'),
+  blobs: `${store}/blobs`,
+  records: `${store}/records`,
+  calls: `${store}/calls`,
+  archive: `${store}/archive`,
   planLog: join(store, 'logs', 'plan.log'),
 });
 
@@ -50,32 +91,36 @@ export const resolveStore = async (env: Environment, home: string, sys: Sys = re
   await replayRedo(sys, home);
   const note = await readNote(home, sys);
   const set = env.EMEND_STORE ?? '';
-  const wanted = set === '' ? (note?.path ?? home) : resolve(set);
-  const dir = await ownDirectory(sys, wanted, 'Set EMEND_STORE to a writable directory.', unusable);
-  if (note === null && (wanted === home || dir === home)) return { dir, id: await storeId(dir, sys), apart: false };
+  const wanted = set === '' ? (note?.path ?? home) : isBucket(set) ? set : resolve(set);
+  const place = isBucket(wanted)
+    ? await bucketAt(wanted, env)
+    : directoryAt(await ownDirectory(sys, wanted, 'Set EMEND_STORE to a writable directory.', unusable), sys);
+  const { dir, objects } = place;
+  if (note === null && (wanted === home || dir === home)) return { dir, id: await storeId(place), apart: false };
   // Its workers write what a power cut takes back until they start again, which other homes would not know of.
-  if ((await orNull(sys.stat(homePaths(dir).hostId))) !== null)
+  if (objects === undefined && (await orNull(sys.stat(homePaths(dir).hostId))) !== null)
     return unusable(dir, 'it is another home', 'Set EMEND_STORE of both homes to a directory that is none.');
   if (note === null) await refuseOwnStore(home, dir, sys);
-  else await refuseOther(home, note, dir, sys);
-  const id = await storeId(dir, sys);
+  else await refuseOther(home, note, place);
+  const id = await storeId(place);
   const { value } = await onDisk(`Noting the store in ${home}`, () =>
     putJsonIfAbsent(sys, homePaths(home).storeNote, { id, path: dir } satisfies StoreNote),
   );
-  return value.id === id ? { dir, id, apart: true } : refuseOther(home, value, dir, sys);
+  if (value.id !== id) await refuseOther(home, value, place);
+  return { dir, id, apart: true, ...(objects && { objects }) };
 };
 
 /** What activities and clients of a home work with; each home appends to archives under its own name where others may write too. */
-export const openStores = async (
-  home: string,
-  { dir, apart }: Store,
-  sys: Sys = realSys,
-): Promise<{ readonly blobs: BlobStore; readonly archive: Archive }> => {
+export const openStores = async (home: string, { dir, apart, objects }: Store, sys: Sys = realSys): Promise<Stores> => {
+  if (objects !== undefined) return (await import('./s3/index.js')).s3Stores(objects, await hostId(home, sys));
   const paths = storePaths(dir);
   const writer = apart ? { writer: await hostId(home, sys) } : {};
   return {
     blobs: createBlobStore({ dir: paths.blobs, sys }),
+    records: createRecordStore({ dir: paths.records, sys }),
     archive: createArchive({ dir: paths.archive, sys, ...writer }),
+    calls: createCallLog({ dir: paths.calls, sys }),
+    files: diskFiles,
   };
 };
 
@@ -83,30 +128,31 @@ const readNote = async (home: string, sys: Sys): Promise<StoreNote | null> =>
   (await onDisk(`Reading which store ${home} works with`, () => readJson<StoreNote>(sys, homePaths(home).storeNote))) ??
   null;
 
-/** The file by which a store is known again. */
-const storeIdPath = (dir: string): string => join(dir, 'store-id');
+const STORE_ID = 'store-id';
+const storeIdPath = (dir: string): string => `${dir}/${STORE_ID}`;
 
-const storeId = async (dir: string, sys: Sys): Promise<string> => {
-  const path = storeIdPath(dir);
-  const id = await onDisk(`Keeping the store's id at ${path}`, async () => {
-    const earlier = await readId(dir, sys);
-    return earlier ?? asId((await putFileIfAbsent(sys, path, freshId())).bytes, dir);
+const storeId = async (place: Place): Promise<string> => {
+  const { dir, idPath } = place;
+  const id = await onDisk(`Keeping the store's id at ${idPath}`, async () => {
+    const earlier = await readId(place);
+    return earlier ?? asId(await place.putId(freshId()), dir);
   });
-  return id ?? unusable(dir, `${path} contains no store id`, `Restore ${path} from a backup.`);
+  return id ?? unusable(dir, `${idPath} contains no store id`, `Restore ${idPath} from a backup.`);
 };
 
-const readId = async (dir: string, sys: Sys): Promise<string | null> => {
-  const bytes = await orNull(sys.readFile(storeIdPath(dir)));
-  return bytes === null ? null : asId(bytes, dir);
+const readId = async (place: Place): Promise<string | null> => {
+  const bytes = await place.readId();
+  return bytes === null ? null : asId(bytes, place.dir);
 };
 const asId = (bytes: Uint8Array, dir: string): string | null => idIn(bytes, `The store at ${dir}`, 'EMEND_STORE');
 
 /** A store that is not mounted looks empty: taking it for a new one would ask and pay for everything again. */
-const refuseOther = async (home: string, note: StoreNote, dir: string, sys: Sys): Promise<Store> => {
-  const found = await onDisk(`Reading the store's id at ${dir}`, () => readId(dir, sys));
-  if (found === note.id) return { dir, id: found, apart: true };
+const refuseOther = async (home: string, note: StoreNote, place: Place): Promise<void> => {
+  const { dir } = place;
+  const found = await onDisk(`Reading the store's id at ${dir}`, () => readId(place));
+  if (found === note.id) return;
   const there = found === null ? 'there is no store' : `it contains store ${found.slice(0, 8)}`;
-  return unusable(
+  unusable(
     dir,
     `${home} uses store ${note.id.slice(0, 8)} (last at ${note.path}), but ${there}`,
     `Mount it, or set EMEND_STORE to its current place; to use another store, set another EMEND_HOME or remove ${homePaths(home).storeNote} when no run of this home is open.`,
@@ -124,7 +170,9 @@ const refuseOwnStore = async (home: string, dir: string, sys: Sys): Promise<void
   unusable(
     dir,
     `${home} contains its own store (${own.join(', ')})`,
-    `Stop its workers, then move it over: cp -an ${home}/${list} ${dir}/ && rm -r ${home}/${list}. Or set another EMEND_HOME.`,
+    isBucket(dir)
+      ? 'Finish its runs without EMEND_STORE, and set another EMEND_HOME for this store.'
+      : `Stop its workers, then move it over: cp -an ${home}/${list} ${dir}/ && rm -r ${home}/${list}. Or set another EMEND_HOME.`,
   );
 };
 
@@ -149,7 +197,10 @@ export const guardHome = async (home: string, store: Store, sys: Sys): Promise<H
       : []),
   ];
   const read = async (path: string): Promise<string | null> => {
-    const bytes = await orNull(sys.readFile(path), ['ENOENT', 'ENOTDIR']);
+    const bytes =
+      store.objects !== undefined && path === storeIdPath(store.dir)
+        ? await store.objects.get(STORE_ID)
+        : await orNull(sys.readFile(path), ['ENOENT', 'ENOTDIR']);
     return bytes === null ? null : new TextDecoder().decode(bytes).trim();
   };
   const known = await Promise.all(marks.map(({ path }) => read(path)));

@@ -2,6 +2,7 @@
 import type { StepEvent } from '../shared/events.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
 import { unversioned, versioned } from '../shared/problems.js';
+import type { PutModes } from '../system/durable.js';
 
 /** Of what an activity writes: durable with what comes next before anything outside is told (docs/architecture.md), at the latest its result. */
 type Later = 'later';
@@ -31,6 +32,25 @@ export interface RecordStore {
   get(key: string): Promise<object | null>;
 }
 
+export interface CallStream {
+  append(bytes: Uint8Array, later?: 'later'): Promise<void>;
+}
+
+/** What recorded calls leave (src/model/journal): records, and streams that grow, each with one process as its writer. Keys: see RecordStore. */
+export interface CallLog extends Pick<RecordStore, 'get'> {
+  putIfAbsent<T extends object>(key: string, value: T, modes?: PutModes): Promise<{ value: T; created: boolean }>;
+  /** A new stream, durably; whoever begins it has claimed the key. */
+  begin(key: string, bytes: Uint8Array): Promise<CallStream>;
+  /** What is appended may wait so long, to be appended together. */
+  readonly flush_ms: number;
+  /** Bytes of a stream so far; -1 where there is none. */
+  size(key: string): Promise<number>;
+  /** From the byte on; empty where there is none. */
+  read(key: string, from?: number): Promise<Uint8Array>;
+  /** Of what lies directly below the key: records end in `.json`. */
+  names(key: string): Promise<readonly string[]>;
+}
+
 /** What a run leaves behind: an append-only log by stepKey, readable with no server. A torn last line is ignored when read. */
 export interface Archive {
   /** Durably; `later`: others see it at once, and it becomes durable with what is appended next. */
@@ -50,6 +70,37 @@ export interface Archive {
   /** The last of them, without reading the others; null: there is none, or it is of another version. */
   lastFile(stepKey: StepKey, prefix: string): Promise<object | null>;
 }
+export interface StoredFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970: the later of its last write and its last change of any kind. */
+  readonly changed_ms: number;
+  readonly written_ms: number;
+}
+/** What lies in a store, or in a home, for `emend gc`; by paths as they are shown. */
+export interface StoreFiles {
+  /** Every file below the place; what goes away meanwhile is left out. */
+  list(place: string): Promise<readonly StoredFile[]>;
+  at(path: string): Promise<StoredFile | null>;
+  /** Bytes as text; references are ASCII in every encoding that we write. Of a blob also where it was moved aside; empty: it is gone. */
+  readText(path: string): Promise<string>;
+  /** The file, and all below it. */
+  remove(path: string): Promise<void>;
+  /** Removes the blob unless it was written or touched since it was found, then or when `gc` comes again. False: it stays, or was gone. */
+  removeBlob(blob: StoredFile): Promise<boolean>;
+  /** Puts a blob back that a removal moved aside. */
+  restoreBlob(aside: string): Promise<void>;
+}
+
+/** All that homes that work together share. */
+export interface Stores {
+  readonly files: StoreFiles;
+  readonly blobs: BlobStore;
+  readonly records: RecordStore;
+  readonly archive: Archive;
+  readonly calls: CallLog;
+}
+
 /** What a reader says instead of entries of a later `v`: how many it left out. Never written. */
 export interface NewerEntries {
   readonly entries: number;

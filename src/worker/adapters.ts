@@ -2,10 +2,9 @@
 import type { Logger } from 'pino';
 import { createEditRunner, withPlanLog, type ActivityPorts } from '../activities/index.js';
 import type { EndedRuns } from '../client/ended/runs.js';
-import { createDiskJournal } from '../model/journal/index.js';
+import { createCallJournal } from '../model/journal/index.js';
 import { createAnthropicModel } from '../model/index.js';
 import { LIMITS } from '../shared/limits.js';
-import { createRecordStore } from '../stores/index.js';
 import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
 import { systemClock } from '../system/clock.js';
 import { realSys, type Sys } from '../system/sys.js';
@@ -30,26 +29,26 @@ export async function createPorts(
   runs: Pick<EndedRuns, 'stateOfHolder' | 'endOf'>,
 ) {
   const timings = resolveTimings(env);
-  const paths = storePaths(store.dir);
   const guard = await guardHome(home, store, system);
   const { sys } = guard;
-  const { blobs, archive: plain } = await openStores(home, store, sys);
-  const archive = withPlanLog(plain, paths.planLog);
+  const { blobs, records, archive: plain, calls } = await openStores(home, store, sys);
+  // A bucket has no files that grow: there each home keeps its own.
+  const archive = withPlanLog(plain, storePaths(store.objects === undefined ? store.dir : home).planLog);
   const model = createAnthropicModel({
     env,
     streamIdle_ms: timings.streamIdle_ms,
     maxAnswer_bytes: LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max,
   });
   const clock = systemClock;
-  const commands = createLocalRunner(env, { hidden: [home, store.dir] });
+  const commands = createLocalRunner(env, { hidden: [home, ...(store.objects === undefined ? [store.dir] : [])] });
   const engine = createApplyEngine({ home, blobs, sys, locks: createLocks({ home, sys, clock }) });
   return {
     checkHome: () => guard.check(),
     blobs,
-    records: createRecordStore({ dir: paths.records, sys }),
+    records,
     archive,
-    journal: createDiskJournal({
-      dir: paths.calls,
+    journal: createCallJournal({
+      calls,
       model,
       callOwner_ms: timings.callOwner_ms,
       heartbeat_ms: timings.heartbeat_ms,

@@ -5,11 +5,12 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { archivedRun } from '../../src/client/archive/run.js';
 import type { ResolvedRun } from '../../src/client/runs/resolve.js';
 import { runEvents, showRun, type RunView } from '../../src/client/runs/show.js';
-import { createDiskJournal } from '../../src/model/journal/index.js';
+import { createCallJournal } from '../../src/model/journal/index.js';
 import type { AnswerRecord, AttemptRecord, CallRecord, EndRecord } from '../../src/model/journal/records.js';
 import type { JournaledAttempt } from '../../src/model/ports.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { phaseKey } from '../../src/shared/ids.js';
+import { createCallLog } from '../../src/stores/directory/calls.js';
 import { storePaths } from '../../src/stores/location.js';
 import { worktreesDir } from '../../src/workspace/git/worktrees.js';
 import type { Carried } from './carry.js';
@@ -33,7 +34,7 @@ const callsOf = async (world: World, stepKey: string): Promise<FoundCall[]> => {
   // Without EMEND_STORE the home is the store, too.
   const { calls } = storePaths(world.home);
   const never = { stream: () => Promise.reject(new Error('nothing is asked here')), ready: () => null };
-  const journal = createDiskJournal({ dir: calls, model: never, callOwner_ms: 1_000, heartbeat_ms: 1_000 });
+  const journal = createCallJournal({ calls: createCallLog({ dir: calls }), model: never, callOwner_ms: 1_000, heartbeat_ms: 1_000 });
   const attempts = await journal.attempts(stepKey);
   return namesIn(join(calls, stepKey)).flatMap((callKey) => {
     const dir = join(calls, stepKey, callKey);

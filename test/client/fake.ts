@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { resolveTimings } from '../../src/temporal/settings.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
+import { createCallLog } from '../../src/stores/directory/calls.js';
+import { diskFiles } from '../../src/stores/directory/files.js';
+import { createRecordStore } from '../../src/stores/directory/records.js';
 import { storePaths } from '../../src/stores/location.js';
 import { ProblemError, problem } from '../../src/shared/problems.js';
 import { queueNames, QUERIES } from '../../src/shared/names.js';
@@ -163,6 +166,9 @@ export const fakeEmend = async (server: FakeServer | null): Promise<Emend> => {
     store: home,
     archive: createArchive({ dir: paths.archive }),
     blobs: createBlobStore({ dir: paths.blobs }),
+    records: createRecordStore({ dir: paths.records }),
+    calls: createCallLog({ dir: paths.calls }),
+    files: diskFiles,
     timings: resolveTimings({}),
     queues: queueNames('emend', 'abc'),
     namespace: 'default',
@@ -186,4 +192,4 @@ export const problemOf = async (work: () => Promise<unknown>): Promise<ProblemEr
 };
 
 /** What `findUnused` says where nothing may go. */
-export const NOTHING_UNUSED: Unused = { steps: [], blobs: [], temps: [], caches: [], notes: [] };
+export const NOTHING_UNUSED: Unused = { steps: [], blobs: [], temps: [], caches: [], named: [], notes: [] };

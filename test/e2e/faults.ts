@@ -6,8 +6,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import type { ResolvedRun, StepResult } from '../../src/client/index.js';
-import { createDiskJournal } from '../../src/model/journal/index.js';
+import { createCallJournal } from '../../src/model/journal/index.js';
 import { createAnthropicModel } from '../../src/model/anthropic/client.js';
+import { createCallLog } from '../../src/stores/directory/calls.js';
 import { storePaths } from '../../src/stores/location.js';
 import { gitWrapper } from '../support/git-wrapper.js';
 import { lockOf } from './ends.js';
@@ -115,8 +116,8 @@ export async function expectOneEnd(s: Scene, run: ResolvedRun, result: StepResul
  * machine looks like a dead worker) may be followed by one more, and is told: as unknown where the server had begun to answer.
  */
 async function expectPaidOnce(s: Scene, run: ResolvedRun, { outcome, usage }: StepResult): Promise<void> {
-  const journal = createDiskJournal({
-    dir: storePaths(s.store).calls,
+  const journal = createCallJournal({
+    calls: createCallLog({ dir: storePaths(s.store).calls }),
     model: createAnthropicModel({ env: s.env, streamIdle_ms: 1000 }),
     callOwner_ms: 1000,
     heartbeat_ms: 1000,

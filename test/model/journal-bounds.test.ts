@@ -4,7 +4,8 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { createDiskJournal } from '../../src/model/journal/index.js';
+import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallJournal } from '../../src/model/journal/index.js';
 import { callKey } from '../../src/model/journal/records.js';
 import type { ModelPort, StreamEvent } from '../../src/model/ports.js';
 import { askFor, journalAt, keyParts, withDir } from './support.js';
@@ -50,7 +51,12 @@ describe('a call is given up where its log would grow over maxCallLog_bytes', ()
   ])('%s', async (_name, events) => {
     await withDir(async (dir) => {
       const model = talker(events);
-      const journal = createDiskJournal({ dir, model, callOwner_ms: 60_000, heartbeat_ms: 60_000 });
+      const journal = createCallJournal({
+        calls: createCallLog({ dir }),
+        model,
+        callOwner_ms: 60_000,
+        heartbeat_ms: 60_000,
+      });
       await expect(journal.ask(askFor({ maxCallLog_bytes: MOST }))).rejects.toMatchObject({
         kind: 'too_large',
         mayBePaid: true,
@@ -69,11 +75,16 @@ describe('a call is given up where its log would grow over maxCallLog_bytes', ()
   test('a raised limit lets the same call through', async () => {
     await withDir(async (dir) => {
       const events = () => [delta({ type: 'text_delta', text: 'x'.repeat(2 * MOST) }), { type: 'message_stop' }];
-      const options = { dir, model: talker(events), callOwner_ms: 60_000, heartbeat_ms: 60_000 };
-      await expect(createDiskJournal(options).ask(askFor({ maxCallLog_bytes: MOST }))).rejects.toMatchObject({
+      const options = {
+        calls: createCallLog({ dir }),
+        model: talker(events),
+        callOwner_ms: 60_000,
+        heartbeat_ms: 60_000,
+      };
+      await expect(createCallJournal(options).ask(askFor({ maxCallLog_bytes: MOST }))).rejects.toMatchObject({
         kind: 'too_large',
       });
-      expect(await createDiskJournal(options).ask(askFor({ maxCallLog_bytes: 3 * MOST }))).toMatchObject({
+      expect(await createCallJournal(options).ask(askFor({ maxCallLog_bytes: 3 * MOST }))).toMatchObject({
         outcome: 'answered',
         usage: { calls: 2, unknownCalls: 1 },
       });

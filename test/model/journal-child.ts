@@ -1,7 +1,8 @@
 /** Asks for one recorded call in a process of its own, with a fault; prints the outcome as JSON. */
 import { readFileSync } from 'node:fs';
 import { createAnthropicModel } from '../../src/model/anthropic/client.js';
-import { createDiskJournal } from '../../src/model/journal/index.js';
+import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallJournal } from '../../src/model/journal/index.js';
 import type { ModelRequest, CallKeyParts } from '../../src/model/ports.js';
 import { realSys } from '../../src/system/sys.js';
 import { shimSys, type ShimPlan } from '../support/sys-shim.js';
@@ -18,8 +19,8 @@ export interface AskTask {
 
 const task = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as AskTask;
 const { sys, names } = shimSys(realSys, task.plan);
-const journal = createDiskJournal({
-  dir: task.dir,
+const journal = createCallJournal({
+  calls: createCallLog({ dir: task.dir, sys }),
   model: createAnthropicModel({ env: { ANTHROPIC_BASE_URL: task.url }, streamIdle_ms: 10_000 }),
   callOwner_ms: task.owner_ms,
   heartbeat_ms: 200,

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { createDiskJournal } from '../../src/model/journal/index.js';
+import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallJournal } from '../../src/model/journal/index.js';
 import { callKey } from '../../src/model/journal/records.js';
 import type { ModelPort, StreamEvent } from '../../src/model/ports.js';
 import { realSys } from '../../src/system/sys.js';
@@ -42,8 +43,8 @@ const isWhole = (dir: string, regeneration: number): boolean =>
 /** Calls of the model, by directory: what a fault must not make more than needed. */
 const asked = new Map<string, number>();
 const journal = (dir: string, sys = realSys) =>
-  createDiskJournal({
-    dir,
+  createCallJournal({
+    calls: createCallLog({ dir, sys }),
     sys,
     callOwner_ms: 60_000,
     heartbeat_ms: 60_000,

@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAnthropicModel } from '../../src/model/anthropic/client.js';
-import { createDiskJournal, type DiskJournalOptions } from '../../src/model/journal/index.js';
+import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallJournal, type JournalOptions } from '../../src/model/journal/index.js';
 import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
 import type { JournalAsk, ModelRequest, CallKeyParts } from '../../src/model/ports.js';
@@ -70,8 +71,14 @@ export const askFor = (more: Partial<JournalAsk> = {}): JournalAsk => ({
   ...more,
 });
 
-export const journalAt = (dir: string, url: string, more: Partial<DiskJournalOptions> = {}) =>
-  createDiskJournal({ dir, model: modelAt(url), callOwner_ms: 1000, heartbeat_ms: 200, ...more });
+export const journalAt = (dir: string, url: string, more: Partial<JournalOptions> = {}) =>
+  createCallJournal({
+    calls: createCallLog({ dir, ...(more.sys && { sys: more.sys }) }),
+    model: modelAt(url),
+    callOwner_ms: 1000,
+    heartbeat_ms: 200,
+    ...more,
+  });
 
 /** Waits for something that another process or a server does. */
 export const eventually = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {

@@ -4,7 +4,8 @@ import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { withPlanLog } from '../../src/activities/plan/plan-log.js';
-import { createDiskJournal } from '../../src/model/journal/index.js';
+import { createCallJournal } from '../../src/model/journal/index.js';
+import { createCallLog } from '../../src/stores/directory/calls.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
@@ -16,6 +17,12 @@ import type { BlobRef } from '../../src/shared/ids.js';
 import { makeScene } from '../workspace/apply-scene.js';
 import { drawn, randomFrom } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
+
+const journalOf = (dir: string, options: Omit<Parameters<typeof createCallJournal>[0], 'calls'>) =>
+  createCallJournal({
+    ...options,
+    calls: createCallLog({ dir: join(dir, 'calls'), ...(options.sys && { sys: options.sys }) }),
+  });
 
 /**
  * `open`: what was made, renamed or written below `dir` and not synced since, by its path there. `cut`: a power cut, which takes back each
@@ -112,7 +119,13 @@ test('a call and the claim of it are durable before it is sent, its answer befor
           return real.stream(...args);
         },
       };
-      const journal = createDiskJournal({ dir: join(dir, 'calls'), model, callOwner_ms: 1000, heartbeat_ms: 200, sys });
+      const journal = createCallJournal({
+        calls: createCallLog({ dir: join(dir, 'calls'), sys }),
+        model,
+        callOwner_ms: 1000,
+        heartbeat_ms: 200,
+        sys,
+      });
       expect(await journal.ask(askFor())).toMatchObject({ outcome: 'answered' });
       expect(sent).toEqual([[]]);
       expect(open()).toEqual([]);
@@ -272,18 +285,18 @@ describe('a power cut takes back what was not synced; the next start brings back
               return real.stream(...args);
             },
           };
-          const journal = createDiskJournal({ dir: join(home, 'calls'), model, sys: { ...plain, redo }, ...options });
+          const journal = journalOf(home, { model, sys: { ...plain, redo }, ...options });
           const first = await journal.ask(askFor());
           await redo.flush();
           cut(randomFrom(seed));
 
           const never: typeof real = { ...real, stream: () => Promise.reject(new Error('asked again')) };
           await replayRedo(realSys, home);
-          const again = createDiskJournal({ dir: join(home, 'calls'), model: never, ...options });
+          const again = journalOf(home, { model: never, ...options });
           expect(await again.ask(askFor())).toMatchObject({ ...first, recorded: true });
           // Of the one that was on its way it is known that it may be paid for.
           await replayRedo(realSys, asSent);
-          const lost = createDiskJournal({ dir: join(asSent, 'calls'), model: never, ...options });
+          const lost = journalOf(asSent, { model: never, ...options });
           expect(await lost.ask({ ...askFor(), maxUnknownCalls: 1 })).toMatchObject({ outcome: 'call_lost' });
         }),
       );

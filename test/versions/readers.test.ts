@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../src/client/archive/run.js';
 import { readRefusal } from '../../src/activities/step/refusals.js';
 import { getSnapshot } from '../../src/activities/step/snapshot.js';
-import { createDiskJournal } from '../../src/model/journal/index.js';
+import { createCallJournal } from '../../src/model/journal/index.js';
 import { callKey } from '../../src/model/journal/records.js';
 import type { CallKeyParts } from '../../src/model/ports.js';
 import { ProblemError, unreadableCarried } from '../../src/shared/problems.js';
@@ -22,6 +22,7 @@ import { checkDatabase } from '../../src/temporal/dev-server.js';
 import { createApplyEngine } from '../../src/workspace/apply/engine.js';
 import { ownProcess } from '../../src/system/process.js';
 import { putJson } from '../../src/stores/ports.js';
+import { createCallLog } from '../../src/stores/directory/calls.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { homePaths } from '../../src/stores/home.js';
@@ -107,8 +108,8 @@ describe('the call journal', () => {
     },
   };
   const journal = () =>
-    createDiskJournal({
-      dir: storePaths(home).calls,
+    createCallJournal({
+      calls: createCallLog({ dir: storePaths(home).calls }),
       model: {
         stream: () => Promise.reject(new Error('asked again')),
         ready: () => null,

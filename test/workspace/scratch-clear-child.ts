@@ -3,11 +3,12 @@ import { removeUnused } from '../../src/client/gc/index.js';
 import { recover } from '../../src/cli/commands/recover.js';
 import { processIo } from '../../src/cli/io.js';
 import { hostId, resolveHome } from '../../src/stores/home.js';
+import { diskFiles } from '../../src/stores/directory/files.js';
 
 const [work = ''] = process.argv.slice(2);
 if (work === 'recover') {
   await hostId(await resolveHome(process.env));
   await recover({ ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined }, {});
 } else {
-  await removeUnused({ steps: [], blobs: [], temps: [], caches: [], notes: [] });
+  await removeUnused({ files: diskFiles }, { steps: [], blobs: [], temps: [], caches: [], named: [], notes: [] });
 }

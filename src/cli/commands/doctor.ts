@@ -6,6 +6,7 @@ import { PRICES } from '../../documents/job/index.js';
 import { queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, resolveHome } from '../../stores/home.js';
 import { resolveStore } from '../../stores/location.js';
+import { tryStore } from '../../stores/trial.js';
 import { findBubblewrap } from '../../workspace/commands/index.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
@@ -22,7 +23,7 @@ const bad = (found: string, fix: string): Finding => ({ ok: false, found, fix })
 
 const MINIMUM_NODE = '20.3';
 
-/** Runs every check, whatever the others found; changes nothing but creating an absent EMEND_HOME and fetching bubblewrap. Never throws. */
+/** Runs every check, whatever the others found; changes nothing but creating an absent EMEND_HOME and fetching bubblewrap; what it writes into a shared store is gone afterwards. Never throws. */
 export const examine = async (env: Environment): Promise<readonly Check[]> => {
   const absent = await absentHome(env).catch(() => null);
   const home = await resolveHome(env).catch((error: unknown) => error);
@@ -72,10 +73,14 @@ const gitVersion = async (env: Environment): Promise<Finding> => {
 const homeFinding = (home: string, isUsed: boolean): Finding =>
   isUsed ? good(home) : { ...good(`${home}: no runs yet`), fix: 'Start one with: emend run -m "what to change"' };
 
-/** Workers and clients that belong together show the same id here. */
+/** Workers and clients that belong together show the same id here. A store that homes share is tried. */
 const store = async (env: Environment, home: string): Promise<Finding> => {
-  const { dir, id, apart } = await resolveStore(env, home);
-  return good(`${apart ? dir : 'in EMEND_HOME'} (id ${id.slice(0, 8)})`);
+  const found = await resolveStore(env, home);
+  const { dir, id, apart } = found;
+  if (!apart) return good(`in EMEND_HOME (id ${id.slice(0, 8)})`);
+  const { ms, slow } = await tryStore(home, found);
+  const tried = good(`${dir} (id ${id.slice(0, 8)}), a write takes ${ms} ms`);
+  return slow ? { ...tried, fix: 'That is slow: a run makes some hundred writes. Use a store that is nearer.' } : tried;
 };
 
 const temporalCli = async (env: Environment): Promise<Finding> => {

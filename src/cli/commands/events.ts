@@ -41,7 +41,7 @@ const follow = async (printing: Printing, resolved: ResolvedRun): Promise<ExitCo
     const print = (lines: readonly string[]): void => {
       for (const text of lines) io.out(text);
     };
-    const live = flags.live === true ? showLiveText(emend.store, resolved.stepKey, print) : null;
+    const live = flags.live === true ? showLiveText(emend.calls, resolved.stepKey, print) : null;
     try {
       await watchRun(
         emend,

@@ -33,7 +33,7 @@ export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
     const all = [...found.steps.flatMap((step) => step.files), ...found.blobs, ...found.temps, ...found.caches];
     const refs = found.notes.reduce((sum, { names }) => sum + names.length, 0);
     const would = { notesRemoved: refs, files: all.length, bytes: bytesOf(all) };
-    const { notesRemoved, files, bytes } = dry ? would : await removeUnused(found);
+    const { notesRemoved, files, bytes } = dry ? would : await removeUnused(emend, found);
     if (flags.json === true) printJson(io, 'gc', { v: 1, removed: !dry, notesRemoved, files, bytes, ...found });
     else if (all.length + refs === 0) io.out('Nothing to remove.');
     else {

@@ -27,7 +27,7 @@ export interface ReportFlags extends JsonFlag, QuietFlag {
 export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     const { facts, ...found } = await reading(emend, (told) => toldOf(told, run, flags));
-    const phases = await phaseCosts(facts.events, (child) => recordedUsage(emend.store, child));
+    const phases = await phaseCosts(facts.events, (child) => recordedUsage(emend.calls, child));
     const texts = { ...found, phases };
     const written = redact(flags.json === true ? jsonOf(facts, texts) : rendered(facts, texts, flags), io.env);
     if (flags.out === undefined) io.write(written);

@@ -57,7 +57,7 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
     const steps = all && runStats(all.map(reportFacts));
     const told = statsOf(runs);
     const phases =
-      run === undefined ? null : await phaseCosts(runs[0] ?? [], (child) => recordedUsage(emend.store, child));
+      run === undefined ? null : await phaseCosts(runs[0] ?? [], (child) => recordedUsage(emend.calls, child));
     if (flags.json === true)
       printJson(io, 'stats', {
         v: 1,

@@ -11,7 +11,7 @@ import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
 import { parseConfig } from '../../documents/job/index.js';
 import { createArchive } from '../../stores/index.js';
-import { storePaths } from '../../stores/location.js';
+import { isBucket, storePaths } from '../../stores/location.js';
 import { jsonOf, orNull } from '../../system/durable.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
@@ -173,6 +173,8 @@ export const writeEvidence = async (
   repository: string,
   key: string | null,
 ): Promise<string> => {
+  if (isBucket(store))
+    return fail('usage', `Evidence is made from the files of an archive; the archive of this run lies in ${store}.`);
   const { archive, calls } = storePaths(store);
   const dir = join(archive, run);
   await writeFile(join(dir, INPUTS), `${canonicalJson(await inputsOf(calls, run))}\n`, { mode: 0o600 });

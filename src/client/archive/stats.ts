@@ -3,25 +3,24 @@ import { type StepUsage, addUsage, NO_USAGE } from '../../shared/usage.js';
 import { attemptsOfStep, usageOfEnded } from '../../model/journal/calls.js';
 import { ProblemError } from '../../shared/problems.js';
 import type { StepStatus } from '../../shared/run.js';
-import { storePaths } from '../../stores/location.js';
-import { realSys } from '../../system/sys.js';
+import type { CallLog } from '../../stores/ports.js';
 import type { Emend } from '../types.js';
 import type { StepEvent } from '../../shared/events.js';
 import type { StepKey } from '../../shared/ids.js';
 import type { ReportFacts } from './report.js';
 
 /** The status with all calls counted that the journal of this machine knows; unchanged where it knows no more than the run. */
-export const withRecordedUsage = async ({ store }: Pick<Emend, 'store'>, status: StepStatus): Promise<StepStatus> => {
-  const paid = await recordedUsage(store, status.stepKey);
+export const withRecordedUsage = async ({ calls }: Pick<Emend, 'calls'>, status: StepStatus): Promise<StepStatus> => {
+  const paid = await recordedUsage(calls, status.stepKey);
   if (paid === null || paid.calls <= status.usage.calls) return status;
   const result = status.result === null ? null : { ...status.result, usage: paid };
   return { ...status, usage: paid, result };
 };
 
 /** Null: the recorded calls cannot be read. */
-export const recordedUsage = async (store: string, stepKey: string): Promise<StepUsage | null> => {
+export const recordedUsage = async (calls: CallLog, stepKey: string): Promise<StepUsage | null> => {
   try {
-    return usageOfEnded(await attemptsOfStep(realSys, storePaths(store).calls, stepKey));
+    return usageOfEnded(await attemptsOfStep(calls, stepKey));
   } catch (error) {
     if (error instanceof ProblemError) return null;
     throw error;

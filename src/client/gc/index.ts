@@ -3,14 +3,13 @@
  * or transaction or the history of a run that the server knows mentions, and what a named blob mentions in turn (snapshots, proposals and
  * accepted results name others). What is younger than the given age stays whatever names it: its writer may be about to name it.
  */
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
-import { isAside, removeBlob, restoreBlob } from '../../stores/index.js';
+import { isAside, unAside } from '../../stores/index.js';
 import { homePaths } from '../../stores/home.js';
 import { clearScratch, deadScratch } from '../../system/scratch.js';
 import { storePaths } from '../../stores/location.js';
+import type { StoredFile } from '../../stores/ports.js';
 import { together } from '../../system/turns.js';
 import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace/git/index.js';
 import { archivedRun } from '../archive/run.js';
@@ -24,10 +23,12 @@ const CACHES = ['outlines', 'baselines'];
 
 export interface Unused {
   readonly steps: readonly oldSteps.OldStep[];
-  readonly blobs: readonly oldSteps.StoredFile[];
-  readonly temps: readonly oldSteps.StoredFile[];
+  readonly blobs: readonly StoredFile[];
+  /** Blobs that an earlier removal moved aside, and that are named now. */
+  readonly named: readonly StoredFile[];
+  readonly temps: readonly StoredFile[];
   /** What is made again where it is missing: outlines, and results of tests on an untouched base. */
-  readonly caches: readonly oldSteps.StoredFile[];
+  readonly caches: readonly StoredFile[];
   /** What rollbacks of those steps noted in git. */
   readonly notes: readonly RevertedNotes[];
 }
@@ -51,7 +52,7 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   const runs = await oldSteps.knownRuns(emend);
   const places = emend.store === emend.home ? [emend.home] : [emend.store, emend.home];
   // The dev server's database names blobs too, but its runs were asked already, and it may be large.
-  const stored = (await oldSteps.storedFiles(places)).filter(({ path }) => !path.startsWith(`${server}/`));
+  const stored = (await oldSteps.storedFiles(emend, places)).filter(({ path }) => !path.startsWith(`${server}/`));
 
   const now = Date.now();
   // A clock that jumped ahead makes all files old, those of this minute too: age is counted from the newest of them.
@@ -63,26 +64,28 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
     archivesBefore,
     assumeClosed,
   });
-  const old = (file: oldSteps.StoredFile): boolean => file.changed_ms < before;
-  const isCache = ({ path }: oldSteps.StoredFile) => CACHES.some((name) => path.startsWith(`${join(records, name)}/`));
+  const old = (file: StoredFile): boolean => file.changed_ms < before;
+  const isCache = ({ path }: StoredFile) => CACHES.some((name) => path.startsWith(`${records}/${name}/`));
   const caches = stored.filter((file) => isCache(file) && !TEMP.test(file.path) && old(file));
   const going = new Set([...steps.flatMap((step) => step.files), ...caches].map((file) => file.path));
 
-  const isBlob = ({ path }: oldSteps.StoredFile): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
+  const isBlob = ({ path }: StoredFile): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
   const named = new Set<BlobRef>(await runRefs(emend, runs));
   const naming = stored.filter((each) => !isBlob(each) && !going.has(each.path));
   await together(naming, async (file) => {
-    addRefs(named, await oldSteps.readText(file.path));
+    addRefs(named, await oldSteps.filesAt(emend, file.path).readText(file.path));
   });
   // A set grows while it is walked: every ref that a named blob adds is looked at in its turn.
-  for (const ref of named) addRefs(named, await oldSteps.readText(blobPath(blobDir, ref)));
+  for (const ref of named) addRefs(named, await emend.files.readText(blobPath(blobDir, ref)));
   const kept = new Set([...named].map((ref) => blobPath(blobDir, ref)));
+  const isKept = ({ path }: StoredFile): boolean => kept.has(isAside(path) ? unAside(path) : path);
   return {
     ...{ steps, caches },
-    blobs: stored.filter((file) => isBlob(file) && !kept.has(file.path) && old(file)),
+    blobs: stored.filter((file) => isBlob(file) && !isKept(file) && old(file)),
+    named: stored.filter((file) => isBlob(file) && isAside(file.path) && isKept(file)),
     temps: [
       ...stored.filter((file) => TEMP.test(file.path) && old(file)),
-      ...(await oldSteps.storedFiles(await deadScratch()).catch(() => [])),
+      ...(await oldSteps.storedFiles(emend, await deadScratch()).catch(() => [])),
     ],
     notes: await notesOf(steps),
   };
@@ -107,26 +110,25 @@ export interface Removed {
   readonly bytes: number;
 }
 /** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
-export const removeUnused = async ({ steps, blobs, temps, caches, notes }: Unused): Promise<Removed> => {
-  const removed: oldSteps.StoredFile[] = [];
+export const removeUnused = async (emend: Pick<Emend, 'files'>, unused: Unused): Promise<Removed> => {
+  const { steps, blobs, named, temps, caches, notes } = unused;
+  const removed: StoredFile[] = [];
   // First: the steps' own files say where they are.
   let dropped = 0;
   for (const each of notes) dropped += await dropReverted(each);
   for (const step of steps)
     for (const place of step.places)
-      if (await oldSteps.removePlace(place, step.files))
+      if (await oldSteps.removePlace(emend, place, step.files))
         removed.push(...step.files.filter(({ path }) => path === place || path.startsWith(`${place}/`)));
   for (const file of [...temps, ...caches]) {
-    if ((await oldSteps.fileAt(file.path))?.written_ms !== file.written_ms) continue;
-    await rm(file.path, { force: true });
+    const at = oldSteps.filesAt(emend, file.path);
+    if ((await at.at(file.path))?.written_ms !== file.written_ms) continue;
+    await at.remove(file.path);
     removed.push(file);
   }
   await clearScratch();
-  for (const file of blobs) {
-    // Left by a removal that died in the middle: it goes back, and is judged by its own name the next time.
-    if (isAside(file.path)) await restoreBlob(file.path).catch(() => undefined);
-    else if (await removeBlob(file.path, file.written_ms)) removed.push(file);
-  }
+  for (const { path } of named) await emend.files.restoreBlob(path);
+  for (const file of blobs) if (await emend.files.removeBlob(file)) removed.push(file);
   return { notesRemoved: dropped, files: removed.length, bytes: removed.reduce((sum, file) => sum + file.bytes, 0) };
 };
 
@@ -166,5 +168,5 @@ const addRefs = (refs: Set<BlobRef>, text: string): void => {
 
 const blobPath = (blobs: string, ref: BlobRef): string => {
   const hex = ref.slice('sha256:'.length);
-  return join(blobs, hex.slice(0, 2), hex);
+  return `${blobs}/${hex.slice(0, 2)}/${hex}`;
 };

@@ -3,14 +3,13 @@
  * A step stays as long as a server knows its run (it could be reset, and an answer that is paid for must be found then), it is not known
  * to have ended, it holds a workspace, one of its transactions is open, or any of its files is young.
  */
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { together } from '../../system/turns.js';
 import { fail } from '../../shared/problems.js';
 import { isStepKey, planOf, type StepKey } from '../../shared/ids.js';
 import { createApplyEngine, isOpen, recordsOf } from '../../workspace/apply/index.js';
 import { homePaths } from '../../stores/home.js';
-import { storePaths } from '../../stores/location.js';
+import { diskFiles } from '../../stores/index.js';
+import { isBucket, storePaths } from '../../stores/location.js';
+import type { StoredFile, StoreFiles } from '../../stores/ports.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import { archivedRun } from '../archive/run.js';
@@ -53,9 +52,9 @@ export const oldSteps = async (
 ): Promise<readonly OldStep[]> => {
   const { records, calls, archive } = storePaths(emend.store);
   const { transactions } = homePaths(emend.home);
-  const places = { calls, records: join(records, 'steps'), transactions, archive };
+  const places = { calls, records: `${records}/steps`, transactions, archive };
   const known = new Set(runs.map((run) => run.memo?.stepKey));
-  const shown = shownByCall(stored, calls, join(records, 'shown'));
+  const shown = shownByCall(stored, calls, `${records}/shown`);
   const found: OldStep[] = [];
   const holds = holdersOf(emend);
   for (const [stepKey, own] of byStep(stored, Object.values(places))) {
@@ -73,7 +72,7 @@ export const oldSteps = async (
     found.push({
       stepKey,
       archive: archiveGoes,
-      places: [...single, ...dirs.map((dir) => join(dir, stepKey))],
+      places: [...single, ...dirs.map((dir) => `${dir}/${stepKey}`)],
       files: goes,
       workspaces: goes.length < files.length ? [] : await workspacesOf(emend, transactions, stepKey),
     });
@@ -157,46 +156,31 @@ const hasOpenTransaction = async (transactions: string, stepKey: StepKey): Promi
   return false;
 };
 
-// The files of a store, and how they are removed beside processes that write.
+/** The files of the place: in the store's bucket, or on this machine's disk. */
+export const filesAt = ({ files }: Pick<Emend, 'files'>, place: string): StoreFiles =>
+  isBucket(place) ? files : diskFiles;
 
-export interface StoredFile {
-  readonly path: string;
-  readonly bytes: number;
-  /** Milliseconds since 1970: the later of its last write and its last change of any kind. */
-  readonly changed_ms: number;
-  readonly written_ms: number;
-}
-
-/** Every regular file below the directories; what goes away meanwhile is left out. */
-export const storedFiles = async (directories: readonly string[]): Promise<readonly StoredFile[]> => {
+/** Every file below the places. */
+export const storedFiles = async (
+  emend: Pick<Emend, 'files'>,
+  places: readonly string[],
+): Promise<readonly StoredFile[]> => {
   const found: StoredFile[] = [];
-  for (const directory of directories) {
-    const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-    const files = await together(
-      entries.filter((each) => each.isFile()),
-      (entry) => fileAt(join(entry.parentPath, entry.name)),
-    );
-    for (const file of files) if (file !== null) found.push(file);
-  }
+  for (const place of places) for (const file of await filesAt(emend, place).list(place)) found.push(file);
   return found;
 };
 
-export const fileAt = async (path: string): Promise<StoredFile | null> => {
-  const found = await stat(path).catch(() => null);
-  if (found?.isFile() !== true) return null;
-  const { size: bytes, mtimeMs: written_ms, ctimeMs } = found;
-  return { path, bytes, changed_ms: Math.max(written_ms, ctimeMs), written_ms };
-};
-
-/** Bytes as text; references are ASCII in every encoding that we write. */
-export const readText = (path: string): Promise<string> => readFile(path, 'latin1').catch(() => '');
-
 /** Removes the place where none of its files was written since they were found, and none is new. False: it was left alone. */
-export const removePlace = async (place: string, files: readonly StoredFile[]): Promise<boolean> => {
+export const removePlace = async (
+  emend: Pick<Emend, 'files'>,
+  place: string,
+  files: readonly StoredFile[],
+): Promise<boolean> => {
   const before = new Map(files.map((file) => [file.path, file.written_ms]));
-  const single = await fileAt(place);
-  const now = single !== null ? [single] : await storedFiles([place]).catch(() => []);
+  const at = filesAt(emend, place);
+  const single = await at.at(place);
+  const now = single !== null ? [single] : await at.list(place).catch(() => []);
   if (now.some((file) => before.get(file.path) !== file.written_ms)) return false;
-  await rm(place, { recursive: true, force: true });
+  await at.remove(place);
   return true;
 };

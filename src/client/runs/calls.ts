@@ -4,23 +4,21 @@ import type { ContextFile } from '../../shared/pick.js';
 import { count } from '../../shared/text.js';
 import { fail } from '../../shared/problems.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
-import { createRecordStore } from '../../stores/index.js';
-import { storePaths } from '../../stores/location.js';
 import type { Emend } from '../types.js';
 
 export type { CallTexts, ShownCall } from '../../model/journal/calls.js';
 
 /** In the order in which they were begun; a plan's phases have their own. Throws ProblemError `disk`. */
-export const listCalls = async ({ store }: Pick<Emend, 'store'>, run: StepKey): Promise<readonly ShownCall[]> =>
-  (await callsOfStep(storePaths(store).calls, run)).map(({ call }) => call);
+export const listCalls = async ({ calls }: Pick<Emend, 'calls'>, run: StepKey): Promise<readonly ShownCall[]> =>
+  (await callsOfStep(calls, run)).map(({ call }) => call);
 
 /** What was sent and what came back. `n`: as `listCalls` counts. Throws ProblemError `usage` where there is no such call, `disk`. */
 export const readCall = async (
-  { store }: Pick<Emend, 'store'>,
+  emend: Pick<Emend, 'calls'>,
   run: StepKey,
   n: number,
 ): Promise<ShownCall & CallTexts> => {
-  const calls = await callsOfStep(storePaths(store).calls, run);
+  const calls = await callsOfStep(emend.calls, run);
   const [found, key] = [calls[n - 1], shownKey(run)];
   if (found !== undefined) return { ...found.call, ...found.texts };
   return fail('usage', `Run ${key} has ${count(calls.length, 'model call')}, no ${n}.`, `See: emend calls ${key}`);
@@ -33,9 +31,10 @@ export interface SentContext extends Pick<ShownCall, 'n' | 'file'> {
 }
 
 /** In the order of `listCalls`. Throws ProblemError `disk`. */
-export const sentContext = async ({ store }: Pick<Emend, 'store'>, run: StepKey): Promise<readonly SentContext[]> => {
-  const { calls, records: dir } = storePaths(store);
-  const records = createRecordStore({ dir });
+export const sentContext = async (
+  { calls, records }: Pick<Emend, 'calls' | 'records'>,
+  run: StepKey,
+): Promise<readonly SentContext[]> => {
   const edits = (await callsOfStep(calls, run)).filter(({ call }) => call.role === 'edit');
   const sent = edits.map(async ({ callKey, call: { n, file } }) => {
     const recorded = await records.get(`shown/${callKey}`);

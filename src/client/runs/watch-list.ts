@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProblemError, type Problem } from '../../shared/problems.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
+import { isBucket } from '../../stores/location.js';
 import { listNote, listRuns, openOnServer, type ListedRun, type RunList } from './list.js';
 import { findRun, resolveRun, type ResolvedRun } from './resolve.js';
 import { showRun, type RunView } from './show.js';
@@ -205,14 +206,19 @@ interface ArchiveNames {
 }
 
 /** The names in the archive, read once now. */
-const archiveNames = async ({ store }: Emend): Promise<ArchiveNames> => {
-  const dir = join(store, 'archive');
+const archiveNames = async ({ store, archive }: Emend): Promise<ArchiveNames> => {
+  const dir = isBucket(store) ? null : join(store, 'archive');
   const names = async (): Promise<readonly StepKey[]> =>
-    (await readdir(dir).catch((): string[] => [])).filter(isStepKey);
+    dir === null
+      ? archive.list().catch(() => [])
+      : (await readdir(dir).catch((): string[] => [])).filter(isStepKey);
   let wake = new AbortController();
-  const watcher = watchedDirectory(dir, () => {
-    wake.abort();
-  });
+  const watcher =
+    dir === null
+      ? null
+      : watchedDirectory(dir, () => {
+          wake.abort();
+        });
   let known = new Set(await names());
   return {
     news: async () => {

@@ -132,11 +132,11 @@ export interface RecordedAttempt {
 export const readAttempts = async (files: CallFiles, call: CallRecord): Promise<readonly RecordedAttempt[]> => {
   const attempts: RecordedAttempt[] = [];
   for (const attempt of await files.attempts()) {
-    const record = await files.get(`attempt-${attempt}.json`);
+    const record = await files.get(`attempt-${attempt}`);
     if (record === null) continue;
     // First the end, then the log: an owner that was given up may still have finished in between.
-    const end = await files.get(`attempt-${attempt}.end.json`);
-    const stream = await readLog(files.sys, files.logPath(attempt));
+    const end = await files.get(`attempt-${attempt}.end`);
+    const stream = await readLog(files.calls, files.stream(attempt));
     const state = stream.complete ? 'answered' : (end?.state ?? 'open');
     const { request, prices } = call;
     const usage = state === 'failed' ? NO_USAGE : attemptUsage({ stream, state, request, prices });

@@ -4,9 +4,9 @@ import { ProblemError } from '../../shared/problems.js';
 import { ModelError } from '../errors.js';
 import { textDelta, type RecordedAttempt } from './answer.js';
 import { SLEPT, type EndRecord, type CallFiles, isSurelyGone } from './records.js';
-import { StreamLog, logSize } from './stream-log.js';
+import { StreamLog } from './stream-log.js';
 import type { ModelPort, ModelRequest } from '../ports.js';
-import { onDisk } from '../../system/durable.js';
+import type { Sys } from '../../system/sys.js';
 
 interface MakeAttempt {
   readonly files: CallFiles;
@@ -34,7 +34,7 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
   const seen = { sent: false, takenOver: false };
   let timer: NodeJS.Timeout | null = null;
   try {
-    const begun = await StreamLog.create(files.sys, files.logPath(attempt), {
+    const begun = await StreamLog.create(files.calls, files.stream(attempt), {
       attempt,
       at: at(),
       max_bytes: options.maxLog_bytes,
@@ -77,7 +77,7 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
 };
 
 const isTakenOver = async (files: CallFiles, attempt: number): Promise<boolean> =>
-  (await files.get(`attempt-${attempt}.end.json`)) !== null || (await files.get('answer.json')) !== null;
+  (await files.get(`attempt-${attempt}.end`)) !== null || (await files.get('answer')) !== null;
 
 const recordEnd = async ({ files, attempt, at }: MakeAttempt, error: unknown, sent: boolean, slept: boolean) => {
   const state: EndRecord['state'] = !sent || (error instanceof ModelError && !error.mayBePaid) ? 'failed' : 'unknown';
@@ -85,7 +85,7 @@ const recordEnd = async ({ files, attempt, at }: MakeAttempt, error: unknown, se
     error instanceof ModelError ? error.kind : error instanceof ProblemError ? error.problem.code : 'internal';
   // Without room for this record the attempt is found without an owner later, and counted as unknown: never as less than it was.
   await files
-    .put(`attempt-${attempt}.end.json`, { at: at(), state, why: slept && state === 'unknown' ? SLEPT : said })
+    .put(`attempt-${attempt}.end`, { at: at(), state, why: slept && state === 'unknown' ? SLEPT : said })
     .catch(() => undefined);
 };
 
@@ -94,6 +94,7 @@ const recordEnd = async ({ files, attempt, at }: MakeAttempt, error: unknown, se
 export const cancelled = (): ModelError => new ModelError('cancelled', 'The model call was cancelled.');
 
 interface WaitOptions {
+  readonly sys: Sys;
   readonly clock: Clock;
   readonly owner_ms: number;
   readonly signal: AbortSignal;
@@ -108,16 +109,15 @@ export const waitForOwner = async (
   open: RecordedAttempt,
   options: WaitOptions,
 ): Promise<'changed' | 'lost'> => {
-  const { clock, owner_ms, signal } = options;
-  const path = files.logPath(open.attempt);
-  const size = () => onDisk(`Reading the call journal at ${path}`, () => logSize(files.sys, path));
+  const { sys, clock, owner_ms, signal } = options;
+  const size = () => files.calls.size(files.stream(open.attempt));
   const look_ms = Math.min(1000, Math.max(20, owner_ms / 10));
   let last = await size();
   // Counted in looks, not by a clock: while this process is stopped, no time passes for the owner either.
   for (let quiet_ms = 0; ; quiet_ms += look_ms) {
-    if ((await files.get('answer.json')) !== null) return 'changed';
-    if ((await files.get(`attempt-${open.attempt}.end.json`)) !== null) return 'changed';
-    if (quiet_ms >= owner_ms || (await isSurelyGone(files.sys, open.record.owner))) return 'lost';
+    if ((await files.get('answer')) !== null) return 'changed';
+    if ((await files.get(`attempt-${open.attempt}.end`)) !== null) return 'changed';
+    if (quiet_ms >= owner_ms || (await isSurelyGone(sys, open.record.owner))) return 'lost';
     await clock.sleep(look_ms, signal).catch(() => {
       throw cancelled();
     });

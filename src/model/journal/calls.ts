@@ -1,12 +1,9 @@
 /** What the call journal says of a step: no running workflow, worker or server is needed to say what was asked and paid. */
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepKey } from '../../shared/ids.js';
-import { onDisk, orNull } from '../../system/durable.js';
-import { realSys, type Sys } from '../../system/sys.js';
+import type { CallLog } from '../../stores/ports.js';
 import { textDelta, toAnswer, readAttempts, type RecordedAttempt } from './answer.js';
-import { CallFiles, stepDir, type CallRecord } from './records.js';
+import { CallFiles, knownStep, type CallRecord } from './records.js';
 import { eventOfLine } from './stream-log.js';
 import type { Role, JournaledAttempt } from '../ports.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
@@ -19,14 +16,19 @@ interface Seen {
   readonly recorded: RecordedAttempt;
 }
 
-/** `dir`: `storePaths(store).calls`. In the order in which the attempts were begun. */
-const seenAttempts = async (sys: Sys, dir: string, stepKey: string): Promise<readonly Seen[]> => {
-  const step = stepDir(dir, stepKey);
-  const names = (await onDisk(`Reading the call journal at ${step}`, () => orNull(sys.readdir(step)))) ?? [];
+/** In no order. */
+const callsIn = async (calls: CallLog, stepKey: StepKey): Promise<readonly (readonly [string, CallFiles])[]> => {
+  const names = await calls.names(knownStep(stepKey));
+  return names
+    .filter((name) => /^[0-9a-f]{64}$/.test(name))
+    .map((callKey) => [callKey, new CallFiles(calls, `${stepKey}/${callKey}`)]);
+};
+
+/** In the order in which the attempts were begun. */
+const seenAttempts = async (calls: CallLog, stepKey: StepKey): Promise<readonly Seen[]> => {
   const found: Seen[] = [];
-  for (const callKey of names.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
-    const files = new CallFiles(sys, join(step, callKey));
-    const call = await files.get('call.json');
+  for (const [callKey, files] of await callsIn(calls, stepKey)) {
+    const call = await files.get('call');
     if (call === null) continue;
     for (const recorded of await readAttempts(files, call)) found.push({ callKey, call, recorded });
   }
@@ -34,8 +36,8 @@ const seenAttempts = async (sys: Sys, dir: string, stepKey: string): Promise<rea
   return found.sort((one, two) => (begun(one) < begun(two) ? -1 : begun(one) > begun(two) ? 1 : 0));
 };
 
-export const attemptsOfStep = async (sys: Sys, dir: string, stepKey: string): Promise<readonly JournaledAttempt[]> =>
-  (await seenAttempts(sys, dir, stepKey)).map(({ callKey, call: { key }, recorded: { attempt, state, usage } }) => ({
+export const attemptsOfStep = async (calls: CallLog, stepKey: string): Promise<readonly JournaledAttempt[]> =>
+  (await seenAttempts(calls, stepKey)).map(({ callKey, call: { key }, recorded: { attempt, state, usage } }) => ({
     ...{ callKey, key, attempt, state, usage },
   }));
 
@@ -64,12 +66,12 @@ export interface CallTexts {
   readonly answer: string;
 }
 
-/** Throws ProblemError `disk` where the journal cannot be read. */
+/** Throws ProblemError `disk` or `store_unusable` where the journal cannot be read. */
 export const callsOfStep = async (
-  dir: string,
+  calls: CallLog,
   stepKey: string,
 ): Promise<readonly { readonly callKey: string; readonly call: ShownCall; readonly texts: CallTexts }[]> =>
-  (await seenAttempts(realSys, dir, stepKey)).map(({ callKey, call: { request, key }, recorded }, index) => {
+  (await seenAttempts(calls, stepKey)).map(({ callKey, call: { request, key }, recorded }, index) => {
     const { record, attempt, state, stream, usage, why } = recorded;
     const { text: answer, stopReason, model } = toAnswer(stream, request.model);
     const joined = (blocks: readonly { readonly text: string }[]): string =>
@@ -111,8 +113,7 @@ export type CallNews =
   | { readonly kind: 'text'; readonly call: RunningCall; readonly text: string };
 
 export interface FollowCalls {
-  /** `storePaths(store).calls`. */
-  readonly dir: string;
+  readonly calls: CallLog;
   readonly stepKey: StepKey;
   readonly signal: AbortSignal;
   readonly onNews: (news: CallNews) => void;
@@ -121,40 +122,39 @@ export interface FollowCalls {
 
 /**
  * Tells of each call that runs now, from its first word, and of those that begin later; returns when `signal` aborts. Calls that had
- * ended before are left out. Throws ProblemError `disk` where the journal cannot be read.
+ * ended before are left out. Throws ProblemError `disk` or `store_unusable` where the journal cannot be read.
  */
 export const followCalls = async (options: FollowCalls): Promise<void> => {
-  const { stepKey, signal, onNews } = options;
-  const step = stepDir(options.dir, stepKey);
-  /** By path of the log; null: not told, since it had ended before we looked. */
+  const { calls, stepKey, signal, onNews } = options;
+  /** By key of the stream; null: not told, since it had ended before we looked. */
   const known = new Map<string, Reader | null>();
   const gone = (): boolean => signal.aborted;
   for (let first = true; ; first = false) {
     // What is on disk when somebody stops looking is still told.
     const last = gone();
-    const names = (await onDisk(`Reading the call journal at ${step}`, () => orNull(realSys.readdir(step)))) ?? [];
-    for (const callKey of names.filter((name) => /^[0-9a-f]{64}$/.test(name))) {
-      const files = new CallFiles(realSys, join(step, callKey));
+    for (const [, files] of await callsIn(calls, stepKey)) {
       for (const attempt of await files.attempts()) {
-        const path = files.logPath(attempt);
-        let reader = known.get(path);
+        const key = files.stream(attempt);
+        let reader = known.get(key);
         if (reader === undefined) {
           reader = first && (await hasEnded(files, attempt)) ? null : await readerOf(files, attempt, onNews);
-          known.set(path, reader);
+          known.set(key, reader);
         }
         await reader?.read();
       }
     }
     if (last) return;
-    await sleep(options.poll_ms ?? RUNNING_POLL_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(options.poll_ms ?? Math.max(RUNNING_POLL_MS, calls.flush_ms), undefined, { signal }).catch(
+      () => undefined,
+    );
   }
 };
 
 const hasEnded = async (files: CallFiles, attempt: number): Promise<boolean> =>
-  (await files.get(`attempt-${attempt}.end.json`)) !== null || (await files.get('answer.json')) !== null;
+  (await files.get(`attempt-${attempt}.end`)) !== null || (await files.get('answer')) !== null;
 
 const readerOf = async (files: CallFiles, attempt: number, onNews: FollowCalls['onNews']): Promise<Reader | null> => {
-  const call = await files.get('call.json');
+  const call = await files.get('call');
   return call === null ? null : new Reader(files, { role: call.key.role, file: call.key.file, attempt }, onNews);
 };
 
@@ -193,17 +193,9 @@ class Reader {
 
   /** Whole lines since the last look. */
   async #fresh(): Promise<readonly string[]> {
-    const file = await orNull(open(this.#files.logPath(this.#call.attempt)));
-    if (file === null) return [];
-    try {
-      const { size } = await file.stat();
-      const bytes = Buffer.alloc(Math.max(0, size - this.#offset));
-      const { bytesRead } = await file.read(bytes, 0, bytes.length, this.#offset);
-      const end = bytes.subarray(0, bytesRead).lastIndexOf('\n') + 1;
-      this.#offset += end;
-      return end === 0 ? [] : bytes.toString('utf8', 0, end - 1).split('\n');
-    } finally {
-      await file.close();
-    }
+    const bytes = Buffer.from(await this.#files.calls.read(this.#files.stream(this.#call.attempt), this.#offset));
+    const end = bytes.lastIndexOf('\n') + 1;
+    this.#offset += end;
+    return end === 0 ? [] : bytes.toString('utf8', 0, end - 1).split('\n');
   }
 }

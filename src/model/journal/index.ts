@@ -1,10 +1,9 @@
 /**
- * The call journal on disk: one wanted answer, a recorded call, paid for once. See journal/records.ts for what lies where.
+ * The call journal: one wanted answer, a recorded call, paid for once. See journal/records.ts for what lies where.
  *
  * ask: the recorded answer, if there is one; else a whole answer in an attempt's log is recorded and returned; else an open attempt is
  * waited for while its owner lives; else `call_lost` after `maxUnknownCalls`; else the next attempt is claimed (put-if-absent) and made.
  */
-import { join } from 'node:path';
 import { LIMITS } from '../../shared/limits.js';
 import { type Clock, isoTime, systemClock } from '../../system/clock.js';
 import { realSys, type Sys } from '../../system/sys.js';
@@ -15,7 +14,7 @@ import {
   keyParts,
   callKey,
   CallFiles,
-  stepDir,
+  knownStep,
   type AnswerRecord,
   type CallRecord,
   SLEPT,
@@ -24,28 +23,29 @@ import {
 } from './records.js';
 import { toAnswer, readAttempts, usageOfCall, type RecordedAttempt } from './answer.js';
 import { attemptsOfStep } from './calls.js';
+import type { CallLog } from '../../stores/ports.js';
 import type { CallJournal, JournalAsk, ModelPort, CallOutcome } from '../ports.js';
 export { toAnswer } from './answer.js';
 export { nonceFor, callKey } from './records.js';
 
-export interface DiskJournalOptions {
-  /** The directory of recorded calls, `storePaths(store).calls`. */
-  readonly dir: string;
+export interface JournalOptions {
+  readonly calls: CallLog;
   readonly model: ModelPort;
   readonly callOwner_ms: number;
   /** `onProgress` is called at least this often. */
   readonly heartbeat_ms: number;
+  /** Tells which processes are alive. */
   readonly sys?: Sys;
   /** For what records say about when. Nothing is decided by it. */
   readonly clock?: Clock;
 }
 
-export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
-  const { dir, model, callOwner_ms: owner_ms, heartbeat_ms, sys = realSys, clock = systemClock } = options;
+export const createCallJournal = (options: JournalOptions): CallJournal => {
+  const { calls, model, callOwner_ms: owner_ms, heartbeat_ms, sys = realSys, clock = systemClock } = options;
   const at = (): string => isoTime(clock);
 
   const recordCall = async (files: CallFiles, key: string, input: JournalAsk): Promise<CallRecord | null> => {
-    const earlier = await files.get('call.json');
+    const earlier = await files.get('call');
     if (earlier !== null) return earlier;
     const asked = await input.makeRequest((haystack) => nonceFor(key, haystack));
     if (asked === null) return null;
@@ -53,7 +53,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
     const prices = pricesOf(input.price, request.model);
     const made = { at: at(), key: keyParts(input.key), request, nonce, prices };
     // Its name and the claim's are durable with the log's, before the call is sent.
-    const { record } = await files.put('call.json', made, { later: 'name' });
+    const { record } = await files.put('call', made, { later: 'name' });
     return record;
   };
 
@@ -67,7 +67,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
     const answer = toAnswer(whole.stream, call.request.model);
     const made = { at: at(), attempt: whole.attempt, answer, usage: usageOfCall(attempts) };
     // Made again from the attempt's log where a power cut takes it.
-    await files.put('answer.json', made, { later: 'later' });
+    await files.put('answer', made, { later: 'later' });
   };
 
   /** Claims the attempt and makes it. False: somebody else has claimed it. */
@@ -79,7 +79,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
   ): Promise<boolean> => {
     const owner = await takeOwnership(sys);
     try {
-      const { created } = await files.put(`attempt-${attempt}.json`, { at: at(), owner }, { later: 'name' });
+      const { created } = await files.put(`attempt-${attempt}`, { at: at(), owner }, { later: 'name' });
       if (!created) return false;
       const onText = (text: string): void => input.onProgress?.(text);
       await makeAttempt({
@@ -104,16 +104,16 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
   const settle = async (files: CallFiles, call: CallRecord, input: JournalAsk): Promise<CallOutcome> => {
     let ours = 0;
     for (;;) {
-      const recorded = await files.get('answer.json');
+      const recorded = await files.get('answer');
       if (recorded !== null) return answered(call, recorded, recorded.attempt !== ours);
       const attempts = await readAttempts(files, call);
       const open = attempts.find((a) => a.state === 'open');
       if (attempts.some((a) => a.state === 'answered')) {
         await recordAnswer(files, call, attempts);
       } else if (open !== undefined) {
-        const seen = await waitForOwner(files, open, { clock, owner_ms, signal: input.signal });
+        const seen = await waitForOwner(files, open, { sys, clock, owner_ms, signal: input.signal });
         if (seen === 'lost')
-          await files.put(`attempt-${open.attempt}.end.json`, { at: at(), state: 'unknown', why: 'owner_lost' });
+          await files.put(`attempt-${open.attempt}.end`, { at: at(), state: 'unknown', why: 'owner_lost' });
       } else if (lost(attempts, input)) {
         return { outcome: 'call_lost', usage: usageOfCall(attempts) };
       } else if (input.signal.aborted) {
@@ -135,7 +135,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
 
   const ask: CallJournal['ask'] = async (input) => {
     const key = callKey(input.key);
-    const files = new CallFiles(sys, join(stepDir(dir, input.key.stepKey), key));
+    const files = new CallFiles(calls, `${knownStep(input.key.stepKey)}/${key}`);
     const beat = setInterval(() => input.onProgress?.(''), heartbeat_ms);
     try {
       const call = await recordCall(files, key, input);
@@ -145,7 +145,7 @@ export const createDiskJournal = (options: DiskJournalOptions): CallJournal => {
     }
   };
 
-  return { ask, attempts: (stepKey) => attemptsOfStep(sys, dir, stepKey) };
+  return { ask, attempts: (stepKey) => attemptsOfStep(calls, stepKey) };
 };
 
 const answered = (call: CallRecord, { answer, usage }: AnswerRecord, recorded: boolean): CallOutcome => ({

@@ -1,5 +1,5 @@
 /**
- * ◆ A recorded call on disk, `<calls>/<stepKey>/<call key>/`. Every JSON file is written once (put-if-absent).
+ * ◆ A recorded call in the store, `<calls>/<stepKey>/<call key>/`. Every JSON file is written once (put-if-absent).
  *
  *     call.json              key parts, the whole request, nonce, prices: written before the first attempt, sent by every attempt
  *     attempt-N.json         who makes attempt N; creating it is the right to make the attempt
@@ -7,11 +7,11 @@
  *     attempt-N.end.json     how attempt N ended without an answer: `failed` (surely not paid) or `unknown` (cut off once it may have been sent, or taken over)
  *     answer.json            the call's answer, from the first attempt whose `message_stop` was on disk
  */
-import { join } from 'node:path';
 import { randomUUID, createHash } from 'node:crypto';
 import { fail } from '../../shared/problems.js';
 import { type StepKey, isStepKey } from '../../shared/ids.js';
-import { onDisk, orNull, putJsonIfAbsent, readJson, type PutModes } from '../../system/durable.js';
+import type { PutModes } from '../../system/durable.js';
+import type { CallLog } from '../../stores/ports.js';
 import type { Sys } from '../../system/sys.js';
 import type { PriceTable } from '../tokens.js';
 import type { ModelAnswer, ModelRequest, CallKeyParts } from '../ports.js';
@@ -48,42 +48,40 @@ export interface AnswerRecord {
 }
 
 interface Records {
-  'call.json': CallRecord;
-  'answer.json': AnswerRecord;
-  [attempt: `attempt-${number}.json`]: AttemptRecord;
-  [end: `attempt-${number}.end.json`]: EndRecord;
+  call: CallRecord;
+  answer: AnswerRecord;
+  [attempt: `attempt-${number}`]: AttemptRecord;
+  [end: `attempt-${number}.end`]: EndRecord;
 }
 
-/** The files of one recorded call. Failed system calls come out as ProblemError `disk`, records of a newer Emend as `version_unknown`. */
+/** The files of one recorded call. What the store fails with comes out of all, records of a newer Emend as `version_unknown`. */
 export class CallFiles {
-  readonly dir: string;
-  readonly sys: Sys;
-  constructor(sys: Sys, dir: string) {
-    this.sys = sys;
-    this.dir = dir;
+  /** `<stepKey>/<call key>` */
+  readonly key: string;
+  readonly calls: CallLog;
+  constructor(calls: CallLog, key: string) {
+    this.calls = calls;
+    this.key = key;
   }
 
   async get<N extends keyof Records>(name: N): Promise<Records[N] | null> {
-    const path = join(this.dir, name);
-    return (await onDisk(`Reading the call journal at ${path}`, () => readJson<Records[N]>(this.sys, path))) ?? null;
+    return (await this.calls.get(`${this.key}/${name}`)) as Records[N] | null;
   }
 
   /** What stands there durably afterwards: ours, or an earlier writer's. */
   async put<N extends keyof Records>(name: N, record: Records[N], modes: PutModes = {}) {
-    const path = join(this.dir, name);
-    const write = () => putJsonIfAbsent(this.sys, path, record, modes);
-    const { value, created } = await onDisk(`Writing the call journal at ${path}`, write);
+    const { value, created } = await this.calls.putIfAbsent(`${this.key}/${name}`, record, modes);
     return { record: value, created };
   }
 
-  logPath(attempt: number): string {
-    return join(this.dir, `attempt-${attempt}.events.jsonl`);
+  /** The key of the attempt's stream. */
+  stream(attempt: number): string {
+    return `${this.key}/attempt-${attempt}.events`;
   }
 
   /** Numbers of the attempts that were begun, rising. */
   async attempts(): Promise<readonly number[]> {
-    const names = await onDisk(`Reading the call journal at ${this.dir}`, () => orNull(this.sys.readdir(this.dir)));
-    return (names ?? [])
+    return (await this.calls.names(this.key))
       .flatMap((name) => /^attempt-([1-9]\d*)\.json$/.exec(name)?.[1] ?? [])
       .map(Number)
       .sort((a, b) => a - b);
@@ -91,8 +89,8 @@ export class CallFiles {
 }
 
 /** stepKeys come from outside: one that is no plain name must not become a path. */
-export const stepDir = (calls: string, stepKey: StepKey): string =>
-  isStepKey(stepKey) ? join(calls, stepKey) : fail('internal', 'A call was requested with an invalid stepKey.');
+export const knownStep = (stepKey: StepKey): StepKey =>
+  isStepKey(stepKey) ? stepKey : fail('internal', 'A call was requested with an invalid stepKey.');
 
 // Which process owns an open attempt. A process that is surely gone loses its attempt at once; where that cannot be known (another
 // machine, another container, a process that hangs) ownership ends only when the log has not grown for `callOwner_ms`.

@@ -1,21 +1,19 @@
 /**
- * One attempt's stream on disk, a JSON line each: first `{v, attempt, at}`, then `{t, e}` (milliseconds since then, event) and `{t}` (a sign
+ * One attempt's stream, a JSON line each: first `{v, attempt, at}`, then `{t, e}` (milliseconds since then, event) and `{t}` (a sign
  * of life). Lines gather while a write is under way; each is fsynced, `message_start`'s with the next. It and `message_stop` wait for theirs.
  */
-import { appendAll, jsonOf, onDisk, orNull, syncName } from '../../system/durable.js';
-import { errnoOf, type Sys } from '../../system/sys.js';
+import { jsonOf } from '../../system/durable.js';
 import { ModelError } from '../errors.js';
 import { checkVersion, versioned } from '../../shared/problems.js';
+import type { CallLog, CallStream } from '../../stores/ports.js';
 import type { StreamEvent } from '../ports.js';
 
-/** Lines that wait in memory no longer than this before they go to disk. */
-const flushEvery_ms = 100;
 /** More than this waiting holds the stream up until it is on disk. */
 const maxWaiting_bytes = 262_144;
 
 export class StreamLog {
-  private readonly sys: Sys;
-  private readonly path: string;
+  private readonly stream: CallStream;
+  private readonly flush_ms: number;
   private readonly max_bytes: number;
   private readonly begun: number;
   private waiting: string[] = [];
@@ -26,23 +24,22 @@ export class StreamLog {
   private timer: NodeJS.Timeout | null = null;
   private failure: { readonly error: unknown } | null = null;
 
-  private constructor(sys: Sys, path: string, max_bytes: number) {
-    this.sys = sys;
-    this.path = path;
+  private constructor(stream: CallStream, flush_ms: number, max_bytes: number) {
+    this.stream = stream;
+    this.flush_ms = flush_ms;
     this.max_bytes = max_bytes;
     this.begun = performance.now();
   }
 
   /** Creates the log durably. Nothing is paid for before the disk has shown that it takes bytes. */
   static async create(
-    sys: Sys,
-    path: string,
+    calls: CallLog,
+    key: string,
     { max_bytes, ...head }: { readonly attempt: number; readonly at: string; readonly max_bytes: number },
   ): Promise<StreamLog> {
-    const log = new StreamLog(sys, path, max_bytes);
-    log.line(versioned(head));
-    await log.flush();
-    await onDisk(`Writing the call journal at ${path}`, () => syncName(sys, path, true));
+    const first = new TextEncoder().encode(`${JSON.stringify(versioned(head))}\n`);
+    const log = new StreamLog(await calls.begin(key, first), calls.flush_ms, max_bytes);
+    log.size_bytes = first.length;
     return log;
   }
 
@@ -100,7 +97,7 @@ export class StreamLog {
     this.timer ??= setTimeout(() => {
       this.timer = null;
       this.flush().catch(() => undefined);
-    }, flushEvery_ms);
+    }, this.flush_ms);
   }
 
   private async write(later?: 'later'): Promise<void> {
@@ -111,7 +108,7 @@ export class StreamLog {
     this.waiting = [];
     this.waiting_bytes = 0;
     try {
-      await onDisk(`Writing the call journal at ${this.path}`, () => appendAll(this.sys, this.path, bytes, later));
+      await this.stream.append(bytes, later);
     } catch (error) {
       this.failure = { error };
       throw error;
@@ -127,32 +124,21 @@ export interface LoggedStream {
   readonly seconds: number;
 }
 
-/** What is on disk of an attempt; empty where it had not begun. Reading ends at the first line that is not whole. */
-export const readLog = async (sys: Sys, path: string): Promise<LoggedStream> => {
-  const bytes = await onDisk(`Reading the call journal at ${path}`, () => orNull(sys.readFile(path)));
-  const lines = new TextDecoder().decode(bytes ?? new Uint8Array()).split('\n');
+/** What is stored of an attempt; empty where it had not begun. Reading ends at the first line that is not whole. */
+export const readLog = async (calls: CallLog, key: string): Promise<LoggedStream> => {
+  const lines = new TextDecoder().decode(await calls.read(key)).split('\n');
   const events: StreamEvent[] = [];
   let last_ms = 0;
   // The last piece has no line end: nothing, or torn.
   for (const [index, text] of lines.slice(0, -1).entries()) {
     const line = jsonOf(text);
     if (line === null) break;
-    if (index === 0) checkVersion(line, path);
+    if (index === 0) checkVersion(line, `The stream of the call ${key}`);
     if ('t' in line && typeof line.t === 'number') last_ms = line.t;
     const event = eventIn(line);
     if (event !== null) events.push(event);
   }
   return { events, complete: events.some((e) => e.type === 'message_stop'), seconds: last_ms / 1000 };
-};
-
-/** Bytes of an attempt's log so far; -1 where there is none. A log that grows has a living owner. */
-export const logSize = async (sys: Sys, path: string): Promise<number> => {
-  try {
-    return await sys.sizeNow(path);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return -1;
-    throw error;
-  }
 };
 
 /** The stream event of one whole line; null: the head, a sign of life, or torn. */

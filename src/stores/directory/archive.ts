@@ -26,13 +26,16 @@ const SHORT_WRITES = 3; // bound: A write cut short (a disk that fills up) is wr
 
 const LF = 0x0a;
 
+export const linesOf = (values: readonly object[]): string =>
+  values.map((value) => `${JSON.stringify(versioned(value))}\n`).join('');
+
 /**
  * Appends the values as lines with one write, durably (`later`: with the next append). A torn line that a dead writer left is closed
  * first. Values may be there twice after a retry or a short write: readers drop what they know by its id.
  */
 const appendLines = async (sys: Sys, path: string, values: readonly object[], later?: 'later'): Promise<void> => {
   if (values.length === 0) return;
-  const text = values.map((value) => `${JSON.stringify(versioned(value))}\n`).join('');
+  const text = linesOf(values);
   const last = await orNull(sys.lastByte(path));
   let torn = last !== null && last !== LF;
   for (let write = 0; write < SHORT_WRITES; write++) {
@@ -47,10 +50,8 @@ const appendLines = async (sys: Sys, path: string, values: readonly object[], la
   );
 };
 
-/** The whole lines of the file that are JSON, in order; torn ones are left out. Empty where there is no file. */
-const readLines = async (sys: Sys, path: string): Promise<readonly unknown[]> => {
-  const bytes = await orNull(sys.readFile(path));
-  if (bytes === null) return [];
+/** The whole lines that are JSON, in order; torn ones are left out. */
+export const linesIn = (bytes: Uint8Array): readonly unknown[] => {
   const text = new TextDecoder().decode(bytes);
   // A torn line that a later append closed was never acknowledged to anybody.
   return text
@@ -86,7 +87,7 @@ const isEntry = (value: unknown): value is ArchiveEntry =>
   typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string' && isKnown(value);
 
 /** What is of another version is left out. */
-const nullOfOther = (error: unknown): null => {
+export const nullOfOther = (error: unknown): null => {
   if (error instanceof ProblemError && error.problem.code === 'version_unknown') return null;
   throw error;
 };
@@ -98,6 +99,14 @@ const newerOf = (lines: readonly unknown[]): readonly ArchiveEntry[] => {
   return entries === 0 ? [] : [{ id: 'newer', at: '', kind: 'newer', data }];
 };
 
+/** What the logs of a run say together, each entry once. */
+export const entriesOf = (logs: readonly (readonly unknown[])[]): readonly ArchiveEntry[] => {
+  const byId = new Map<string, ArchiveEntry>();
+  for (const entry of mergeLogs(logs.map((lines) => lines.filter(isEntry))))
+    if (!byId.has(entry.id)) byId.set(entry.id, entry);
+  return [...byId.values(), ...newerOf(logs.flat())];
+};
+
 interface ArchiveOptions extends DiskStoreOptions {
   /** The name of this host's logs, [a-z0-9]; without one this host is the only writer. */
   readonly writer?: string;
@@ -105,6 +114,10 @@ interface ArchiveOptions extends DiskStoreOptions {
 const ABSENT = ['ENOENT', 'ENOTDIR'];
 const NAME = /^[a-z0-9-]{1,80}$/;
 const LOG = /^log(-[a-z0-9]+)?\.jsonl$/;
+
+/** Of a kept file. */
+export const fileName = (name: string): string =>
+  NAME.test(name) ? `${name}.json` : fail('internal', `${JSON.stringify(name)} is not the name of an archive file.`);
 
 export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): Archive => {
   const ownLog = writer === undefined ? 'log.jsonl' : `log-${writer}.jsonl`;
@@ -148,8 +161,7 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       return onDisk(`Appending to the archive at ${path}`, () => appendLines(sys, path, entries, later));
     },
     putFile: (stepKey, name, value) => {
-      const path = join(placeOf(stepKey), `${name}.json`);
-      if (!NAME.test(name)) return fail('internal', `${JSON.stringify(name)} is not the name of an archive file.`);
+      const path = join(placeOf(stepKey), fileName(name));
       return onDisk(`Keeping ${path}`, async () => ({ path, ...(await putJsonIfAbsent(sys, path, value)) }));
     },
     files: (stepKey, prefix) =>
@@ -163,12 +175,9 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       }),
     read: async (stepKey) => {
       const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
-        Promise.all((await logsOf(stepKey)).map((log) => readLines(sys, log))),
+        Promise.all((await logsOf(stepKey)).map((log) => orNull(sys.readFile(log)))),
       );
-      const byId = new Map<string, ArchiveEntry>();
-      for (const entry of mergeLogs(logs.map((lines) => lines.filter(isEntry))))
-        if (!byId.has(entry.id)) byId.set(entry.id, entry);
-      return [...byId.values(), ...newerOf(logs.flat())];
+      return entriesOf(logs.map((bytes) => linesIn(bytes ?? new Uint8Array())));
     },
     find,
     list: () => find(''),

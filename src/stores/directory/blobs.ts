@@ -16,8 +16,10 @@ const PUT_TRIES = 5; // bound: Puts of a blob that `emend gc` takes each time be
 
 const ASIDE = '.GC';
 /** Where a blob lies while it is decided on. */
-const asidePath = (path: string): string => `${path}${ASIDE}`;
+export const asidePath = (path: string): string => `${path}${ASIDE}`;
 export const isAside = (path: string): boolean => path.endsWith(ASIDE);
+/** Where it belongs. */
+export const unAside = (aside: string): string => aside.slice(0, -ASIDE.length);
 
 /** Removes the blob unless it was written or touched since `written_ms` (its mtime). False: it stays, or was gone. */
 export const removeBlob = async (path: string, written_ms: number): Promise<boolean> => {
@@ -31,7 +33,7 @@ export const removeBlob = async (path: string, written_ms: number): Promise<bool
 };
 
 /** Puts a blob back that was moved aside; what a putter wrote there meanwhile has the same bytes. */
-export const restoreBlob = (aside: string): Promise<void> => rename(aside, aside.slice(0, -ASIDE.length));
+export const restoreBlob = (aside: string): Promise<void> => rename(aside, unAside(aside));
 
 export interface DiskStoreOptions {
   /** Absolute; made when first needed. */

@@ -8,14 +8,17 @@ import type { RecordStore } from '../ports.js';
 
 const SEGMENT = /^[a-z0-9_.-]{1,200}$/;
 
+/** Below the folder of records. */
+export const recordName = (key: string): string => {
+  const segments = key.split('/');
+  const bad = segments.find((s) => !SEGMENT.test(s) || s === '.' || s === '..');
+  return bad === undefined
+    ? `${key}.json`
+    : fail('internal', `Record key ${JSON.stringify(key)}: ${JSON.stringify(bad)} is not a segment of [a-z0-9-_.].`);
+};
+
 export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): RecordStore => {
-  const pathOf = (key: string): string => {
-    const segments = key.split('/');
-    const bad = segments.find((s) => !SEGMENT.test(s) || s === '.' || s === '..');
-    return bad === undefined
-      ? join(dir, `${key}.json`)
-      : fail('internal', `Record key ${JSON.stringify(key)}: ${JSON.stringify(bad)} is not a segment of [a-z0-9-_.].`);
-  };
+  const pathOf = (key: string): string => join(dir, recordName(key));
 
   return {
     putIfAbsent: async (key, value, later) => {

@@ -34,7 +34,7 @@ describe('what may be removed', () => {
       join(emend.home, 'blobs', hexOf(nobody).slice(0, 2), hexOf(nobody)),
     ]);
     expect(found.temps.map(({ path }) => path)).toEqual([temp]);
-    await removeUnused(found);
+    await removeUnused(emend, found);
     expect(await holds(emend.blobs, nobody)).toBe(false);
     for (const ref of [content, snapshot, inHistory, inRecord]) expect(await holds(emend.blobs, ref)).toBe(true);
     expect(await readdir(join(emend.home, 'records'))).toEqual(['x.json']);
@@ -54,7 +54,7 @@ describe('what may be removed', () => {
     await rm(join(records, 'test-commands'), { recursive: true });
     const found = await findUnused(emend, { olderThan_ms: -1000 });
     expect(found.caches.map(({ path }) => path).sort()).toEqual([...caches].sort());
-    await removeUnused(found);
+    await removeUnused(emend, found);
     expect(await holds(emend.blobs, output)).toBe(false);
   });
 
@@ -66,7 +66,7 @@ describe('what may be removed', () => {
     expect(found.blobs).toHaveLength(1);
     const soon = new Date(Date.now() + 60_000);
     await utimes(found.blobs[0]!.path, soon, soon);
-    await removeUnused(found);
+    await removeUnused(emend, found);
     expect(await holds(emend.blobs, ref)).toBe(true);
   });
 

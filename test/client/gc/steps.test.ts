@@ -5,11 +5,12 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { findUnused, removeUnused } from '../../../src/client/gc/index.js';
-import { storedFiles, GC_RUNS } from '../../../src/client/gc/steps.js';
+import { GC_RUNS } from '../../../src/client/gc/steps.js';
 import type { Emend } from '../../../src/client/types.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
 import { createBlobStore, removeBlob } from '../../../src/stores/directory/blobs.js';
+import { diskFiles } from '../../../src/stores/directory/files.js';
 import { makeScene, requestOf } from '../../workspace/apply-scene.js';
 import { fakeEmend, FakeServer, problemOf, NOTHING_UNUSED } from '../fake.js';
 import { holds } from '../../support/blobs.js';
@@ -75,12 +76,12 @@ test('what a rollback noted in git goes with the archive of its run, and is show
   // Its transactions go first; the archive says where it worked.
   const first = await findUnused(emend, ALL);
   expect(first).toMatchObject({ steps: [{ stepKey: keyOf(1), archive: false }], notes: [] });
-  await removeUnused(first);
+  await removeUnused(emend, first);
   expect(notes()).toHaveLength(2);
   const found = await findUnused(emend, { ...ALL, archivesOlderThan_ms: -1000 });
   expect(found.notes).toMatchObject([{ workspace: scene.workspace, names: [expect.stringContaining(keyOf(1))] }]);
   expect(notes()).toHaveLength(2);
-  expect(await removeUnused(found)).toMatchObject({ notesRemoved: 1 });
+  expect(await removeUnused(emend, found)).toMatchObject({ notesRemoved: 1 });
   expect(notes()).toEqual([expect.stringContaining(`/reverted/${keyOf(2)}/`)]);
   scene.remove();
 });
@@ -101,7 +102,7 @@ describe('steps that have ended', () => {
     expect(found.steps.map((each) => [each.stepKey, each.archive])).toEqual([[old.key, false]]);
     expect(found.blobs.map(({ path }) => path)).toEqual([pathOf(emend, old.answer)]);
     const bytes = [...found.blobs, ...found.steps.flatMap((each) => each.files)].reduce((sum, f) => sum + f.bytes, 0);
-    expect(await removeUnused(found)).toEqual({ notesRemoved: 0, files: 6, bytes });
+    expect(await removeUnused(emend, found)).toEqual({ notesRemoved: 0, files: 6, bytes });
     for (const place of ['calls', 'records/steps', 'transactions'])
       expect((await readdir(join(emend.home, place))).sort()).toEqual([open.key, known.key, writing.key]);
     expect(await readdir(join(emend.home, 'records/shown'))).toHaveLength(3);
@@ -124,7 +125,7 @@ describe('steps that have ended', () => {
     expect(none.steps.filter((each) => each.archive)).toEqual([]);
     const found = await findUnused(emend, { ...ALL, archivesOlderThan_ms: -1000 });
     expect(found.steps.map((each) => each.archive)).toEqual([true, true]);
-    await removeUnused(found);
+    await removeUnused(emend, found);
     expect(await emend.archive.list()).toEqual([]);
     for (const ref of [old.shown, old.answer, young.shown]) expect(await holds(emend.blobs, ref)).toBe(false);
   });
@@ -134,7 +135,7 @@ describe('steps that have ended', () => {
     const { key } = await step(emend, 1, true);
     const found = await findUnused(emend, ALL);
     await write(emend, `calls/${key}/${'e'.repeat(64)}/call.json`, {});
-    await removeUnused(found);
+    await removeUnused(emend, found);
     expect(await readdir(join(emend.home, 'calls', key))).toHaveLength(2);
   });
 
@@ -175,18 +176,26 @@ describe('beside a process that puts blobs', () => {
     expect(found.blobs).toHaveLength(3);
     await new Promise((resolve) => setTimeout(resolve, 20));
     await Promise.all(['one', 'two'].map((text) => put(emend, text)));
-    expect((await removeUnused(found)).files).toBe(1);
+    expect((await removeUnused(emend, found)).files).toBe(1);
     expect(await Promise.all(refs.map((ref) => holds(emend.blobs, ref)))).toEqual([true, true, false]);
   });
 
-  test('what a dead removal left aside is read, and goes back', async () => {
+  test('what a dead removal left aside is read, and goes back where it, or what it names, is named', async () => {
     const emend = await fakeEmend(new FakeServer());
-    const ref = await put(emend, 'half removed');
-    const path = pathOf(emend, ref);
-    await rename(path, `${path}.GC`);
-    expect(Buffer.from(await emend.blobs.get(ref)).toString()).toBe('half removed');
-    await removeUnused(await findUnused(emend, ALL));
-    expect(existsSync(path)).toBe(true);
+    const inner = await put(emend, 'named by one that is aside');
+    const refs = [await put(emend, JSON.stringify({ inner })), await put(emend, 'named by nobody')];
+    const [named, other] = refs.map((ref) => pathOf(emend, ref));
+    for (const path of [named!, other!]) await rename(path, `${path}.GC`);
+    expect(Buffer.from(await emend.blobs.get(refs[1]!)).toString()).toBe('named by nobody');
+    await emend.archive.append(keyOf(1), [{ id: '1', at: '', kind: 'activity', data: { ref: refs[0] } }]);
+    await removeUnused(emend, await findUnused(emend, ALL));
+    expect([named!, other!, `${named}.GC`, `${other}.GC`].map((path) => existsSync(path))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(await holds(emend.blobs, inner)).toBe(true);
   });
 
   test('what is named is found, while all that is not named is taken over and over', async () => {
@@ -210,7 +219,7 @@ describe('beside a process that puts blobs', () => {
     // As findUnused and removeUnused do: look at ages, then at names, then remove what was not touched since.
     const collector = async (): Promise<void> => {
       while (!seen.stop)
-        for (const file of await storedFiles([join(home, 'blobs')])) {
+        for (const file of await diskFiles.list(join(home, 'blobs'))) {
           if (!/\/[0-9a-f]{64}$/.test(file.path)) continue;
           if (Date.now() - file.written_ms < OLD_MS || named.has(`sha256:${basename(file.path)}`)) continue;
           await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));

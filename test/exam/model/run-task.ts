@@ -15,8 +15,6 @@ import {
 } from '../../../src/client/index.js';
 import { attemptsOfStep, usageOfEnded } from '../../../src/model/journal/calls.js';
 import type { Format } from '../../../src/shared/formats.js';
-import { storePaths } from '../../../src/stores/location.js';
-import { realSys } from '../../../src/system/sys.js';
 import { answersOf, type KeptAnswer, type Verdict } from './answers.js';
 import { abort_ms, maxApprovals, poll_ms } from './limits.js';
 import type { PeerFormat } from './peer.js';
@@ -91,7 +89,7 @@ export const runTask = async (task: Task, options: RunOptions): Promise<{ run: T
     const end = await drive(emend, run, started + options.limit_ms);
     const seconds = (performance.now() - started) / 1000;
     const applied = end.kind === 'ended' && ['applied', 'committed'].includes(end.outcome);
-    const usage = usageOfEnded(await attemptsOfStep(realSys, storePaths(emend.store).calls, stepKey));
+    const usage = usageOfEnded(await attemptsOfStep(emend.calls, stepKey));
     const answers = await answersOf(emend.store, stepKey, task);
     return {
       answers,

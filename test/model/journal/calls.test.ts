@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { LiveLines } from '../../../src/cli/live.js';
 import { followCalls, type CallNews, type RunningCall } from '../../../src/model/journal/calls.js';
+import { createCallLog } from '../../../src/stores/directory/calls.js';
 import { askFor, eventually, journalAt, keyParts, rule, withDir, withRehearsal } from '../support.js';
 
 /** Followers of a test that failed must not go on for ever. */
@@ -16,7 +17,7 @@ const follow = (dir: string) => {
   stops.push(stop);
   const news: CallNews[] = [];
   const done = followCalls({
-    dir,
+    calls: createCallLog({ dir }),
     stepKey: keyParts.stepKey,
     signal: stop.signal,
     poll_ms: 20,

@@ -1,0 +1,29 @@
+/** The contract of the stores over a directory; over a bucket: s3.test.ts. */
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll } from '@jest/globals';
+import { resolveHome } from '../../src/stores/home.js';
+import { openStores, resolveStore } from '../../src/stores/location.js';
+import { storeContract } from './contract.js';
+
+let dir: string;
+beforeAll(() => {
+  dir = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'emend contract-')));
+});
+afterAll(() => {
+  fs.rmSync(dir, { recursive: true, force: true });
+});
+
+storeContract('a directory', () => ({
+  open: async (host) => {
+    const home = await resolveHome({ EMEND_HOME: join(dir, host) });
+    return openStores(home, await resolveStore({ EMEND_STORE: join(dir, 'store') }, home));
+  },
+  plant: async (name, bytes) => {
+    const path = join(dir, 'store', name);
+    fs.mkdirSync(dirname(path), { recursive: true });
+    if (fs.existsSync(path)) fs.chmodSync(path, 0o600);
+    fs.writeFileSync(path, bytes);
+  },
+}));

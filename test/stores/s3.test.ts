@@ -1,0 +1,326 @@
+/** Stores in a bucket, on a real SeaweedFS: the contract of all stores, every fault that a network has, and what is set up wrongly. */
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { ProblemError } from '../../src/shared/problems.js';
+import { homePaths, hostId, resolveHome } from '../../src/stores/home.js';
+import { guardHome, openStores, resolveStore } from '../../src/stores/location.js';
+import { objectsAt, type Objects } from '../../src/stores/s3/index.js';
+import { ObjectLog, readLog } from '../../src/stores/s3/log.js';
+import { TIMES } from '../../src/stores/s3/objects.js';
+import { tryStore } from '../../src/stores/trial.js';
+import { next, startFaultyProxy, type Asked, type Fault, type FaultyProxy } from '../support/faulty-proxy.js';
+import { findSeaweed, startSeaweed, type Seaweed } from '../support/seaweed.js';
+import { describeIf, longOnly } from '../support/skipped.js';
+import { storeContract } from './contract.js';
+
+const found = await findSeaweed();
+const describeS3 = describeIf('path' in found, 'path' in found ? '' : found.why);
+
+let dir: string;
+let seaweed: Seaweed;
+let proxy: FaultyProxy;
+/** Where the bucket is reached through the proxy. */
+let env: Readonly<Record<string, string>>;
+
+const AWS = /^(AWS|EMEND_STORE)/;
+const setEnv = (wanted: Readonly<Record<string, string>>): void => {
+  for (const name of Object.keys(process.env)) if (AWS.test(name)) Reflect.deleteProperty(process.env, name);
+  // Asked for last, where nothing else has credentials, and slow where there is none.
+  Object.assign(process.env, { AWS_EC2_METADATA_DISABLED: 'true', AWS_CONFIG_FILE: '/dev/null', ...wanted });
+  process.env.AWS_SHARED_CREDENTIALS_FILE = '/dev/null';
+};
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+const textOf = (bytes: Uint8Array | null): string | null => (bytes === null ? null : new TextDecoder().decode(bytes));
+let keys = 0;
+const freshKey = (): string => `faults/${(keys += 1)}`;
+
+const SHORT = { ...TIMES, answer_ms: 700, try_ms: 1_000, tries: 3, pause_ms: 20 };
+const objects = (more: Partial<typeof TIMES> = {}): Objects =>
+  objectsAt(`s3://${seaweed.bucket}/objects`, { EMEND_STORE_PATH_STYLE: '1' }, { ...SHORT, ...more });
+const failure = async (work: Promise<unknown>): Promise<{ message: string; next: string }> => {
+  const error = await work.then(
+    () => new Error('it worked'),
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ProblemError)) throw error;
+  expect(error.problem.code).toBe('store_unusable');
+  const said = { message: error.message, next: error.problem.next ?? '' };
+  for (const secret of [env.AWS_ACCESS_KEY_ID ?? '', env.AWS_SECRET_ACCESS_KEY ?? ''])
+    expect(JSON.stringify(said)).not.toContain(secret);
+  return said;
+};
+
+describeS3('a store in a bucket', () => {
+  beforeAll(async () => {
+    dir = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'emend s3-')));
+    seaweed = await startSeaweed('path' in found ? found.path : '');
+    proxy = await startFaultyProxy(seaweed.port);
+    env = { ...seaweed.env, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${proxy.port}`, EMEND_STORE_PATH_STYLE: '1' };
+  }, 300_000);
+  afterAll(async () => {
+    await proxy.close();
+    await seaweed.close();
+    fs.rmSync(dir, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    setEnv(env);
+    proxy.fault = () => null;
+  });
+  afterEach(() => setEnv({}));
+
+  const url = (prefix: string): string => `s3://${seaweed.bucket}/${prefix}`;
+  const storeAt = async (host: string, prefix: string) => {
+    const home = await resolveHome({ EMEND_HOME: join(dir, host) });
+    return { home, store: await resolveStore({ ...env, EMEND_STORE: url(prefix) }, home) };
+  };
+
+  storeContract('a bucket', () => ({
+    open: async (host) => {
+      const { home, store } = await storeAt(host, 'contract');
+      return openStores(home, store);
+    },
+    plant: async (name, bytes) => {
+      await objectsAt(url('contract'), env).put(name, bytes);
+    },
+  }));
+
+  // ------------------------------------------------------------------------------------------------------------ faults on the way
+
+  test.each<readonly [string, Fault]>([
+    ['no answer', 'hang'],
+    ['a connection that is reset', 'reset'],
+    ['a lost reply', 'reply lost'],
+    ['a partial upload', 'partial upload'],
+    ['status 500', { status: 500 }],
+    ['SlowDown', { status: 503, body: '<Error><Code>SlowDown</Code></Error>' }],
+    [
+      'a conditional put beside another',
+      { status: 409, body: '<Error><Code>ConditionalRequestConflict</Code></Error>' },
+    ],
+  ])('a put with %s is sent again; it is whole, and ours', async (_, fault) => {
+    const key = freshKey();
+    proxy.fault = next(fault, new RegExp(`^PUT .*${key}\\b`));
+    const bytes = bytesOf(`bytes of ${key} `.repeat(1_000));
+    expect(await objects().putIfAbsent(key, bytes)).toMatchObject({ created: true });
+    expect(textOf(await objects().get(key))).toBe(textOf(bytes));
+    expect(proxy.seen.filter((each) => each.startsWith('PUT') && each.includes(`${key}?`))).toHaveLength(2);
+    // Another's with the same bytes is another's.
+    expect(await objects().putIfAbsent(key, bytes)).toMatchObject({ created: false });
+  });
+
+  test.each<readonly [string, Fault]>([
+    ['no answer', 'hang'],
+    ['a connection that is reset', 'reset'],
+    ['a body that is cut off', 'cut'],
+    ['a body that stops coming', 'slow'],
+    ['a damaged byte', 'damaged'],
+    ['status 502', { status: 502 }],
+  ])('a read with %s is made again', async (_, fault) => {
+    const key = freshKey();
+    await objects().put(key, bytesOf('what was put'));
+    proxy.fault = next(fault, new RegExp(`^GET .*${key}\\b`));
+    expect(textOf(await objects().get(key))).toBe('what was put');
+  });
+
+  test.each<readonly [string, Fault, RegExp]>([
+    ['no answer', 'hang', /failed: no answer in time \(3 tries\)\.$/],
+    ['a body that stops coming', 'slow', /failed: no answer in time \(3 tries\)\.$/],
+    ['a body that is cut off', 'cut', /failed: no answer, \w+ \(3 tries\)\.$/],
+    ['damaged bytes', 'damaged', /failed: its bytes do not match their hash \(3 tries\)\.$/],
+    ['status 500', { status: 500 }, /failed: status 500, \w+ \(3 tries\)\.$/],
+  ])('a read that always has %s says so, and what to do', async (_, fault, says) => {
+    const key = freshKey();
+    await objects().put(key, bytesOf('what was put'));
+    proxy.fault = next(fault, /^GET/, Infinity);
+    const { message, next: what } = await failure(objects().get(key));
+    expect(message).toMatch(says);
+    expect(message).toContain(`s3://${seaweed.bucket}/objects/${key}`);
+    expect(what).toMatch(/retry|Restore/);
+  });
+
+  test('of an upload that is always cut off nothing is there', async () => {
+    const key = freshKey();
+    proxy.fault = next('partial upload', /^PUT/, Infinity);
+    await failure(objects().putIfAbsent(key, bytesOf('x'.repeat(100_000))));
+    proxy.fault = () => null;
+    expect(await objects().get(key)).toBeNull();
+  });
+
+  test('an object that somebody else put there, without its hash, is not believed', async () => {
+    const key = freshKey();
+    // As `aws s3 cp` makes them.
+    proxy.fault = next({ status: 200, body: 'x' }, /^GET/, Infinity);
+    expect((await failure(objects().get(key))).message).toMatch(/has no hash, so Emend did not write it\.$/);
+  });
+
+  test('a log goes on in a new object after a put that was sent twice, since the first may still arrive', async () => {
+    const key = freshKey();
+    const log = new ObjectLog(objects(), key);
+    await log.append(bytesOf('1\n'));
+    await log.append(bytesOf('2\n'));
+    proxy.fault = next('reply lost', /^PUT/);
+    await log.append(bytesOf('3\n'));
+    await log.append(bytesOf('4\n'));
+    expect((await objects().list(`${key}/`)).map((each) => each.key)).toEqual([`${key}/000001`, `${key}/000002`]);
+    expect(textOf(await readLog(objects(), key))).toBe('1\n2\n3\n4\n');
+    proxy.fault = next({ status: 500 }, /^PUT/, Infinity);
+    await failure(log.append(bytesOf('5\n')));
+    proxy.fault = () => null;
+    await log.append(bytesOf('5\n'));
+    expect(textOf(await readLog(objects(), key))).toBe('1\n2\n3\n4\n5\n');
+  });
+
+  longOnly('1,050 objects')('more objects than a page of a list has', async () => {
+    const many = objects();
+    const names = Array.from({ length: 1_050 }, (_, n) => `many/${String(n).padStart(4, '0')}/x`);
+    for (let at = 0; at < names.length; at += 50)
+      await Promise.all(names.slice(at, at + 50).map((key) => many.put(key, bytesOf('x'))));
+    expect((await many.list('many/')).map(({ key }) => key)).toEqual(names);
+    expect(await many.names('many/')).toHaveLength(names.length);
+  });
+
+  // -------------------------------------------------------------------------------------------------------- what is set up wrongly
+
+  const without = (...names: readonly string[]) =>
+    Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)));
+
+  test.each(['s3://', 's3:///prefix', 's3://Upper/x', 's3://bucket/a b', 's3://bucket/../x//y'])(
+    '%s names no bucket, and the message says how to write it',
+    async (wrong) => {
+      const home = await resolveHome({ EMEND_HOME: join(dir, 'wrong') });
+      const { message, next: what } = await failure(resolveStore({ ...env, EMEND_STORE: wrong }, home));
+      expect(message).toContain(JSON.stringify(wrong));
+      expect(what).toContain('s3://BUCKET/PREFIX');
+    },
+  );
+
+  const redirect: Fault = {
+    status: 301,
+    headers: { 'x-amz-bucket-region': 'eu-central-1' },
+    body: '<Error><Code>PermanentRedirect</Code></Error>',
+  };
+  test.each<readonly [string, () => Readonly<Record<string, string>>, Fault | null, RegExp, RegExp]>([
+    [
+      'no credentials',
+      () => without('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'),
+      null,
+      /no credentials were found/,
+      /export AWS_ACCESS_KEY_ID=/,
+    ],
+    ['no region', () => without('AWS_REGION'), null, /no region is set/, /export AWS_REGION=us-east-1/],
+    ['another region', () => env, redirect, /is in region eu-central-1/, /export AWS_REGION=eu-central-1/],
+    [
+      'a key that is unknown',
+      () => ({ ...env, AWS_ACCESS_KEY_ID: 'stranger' }),
+      null,
+      /it denies access/,
+      /Check the credentials/,
+    ],
+    [
+      'nobody at the endpoint',
+      () => ({ ...env, AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1' }),
+      null,
+      /http:\/\/127\.0\.0\.1:1 cannot be reached \(3 tries\)/,
+      /AWS_ENDPOINT_URL_S3/,
+    ],
+    [
+      'an endpoint that has no address',
+      () => ({ ...env, AWS_ENDPOINT_URL_S3: 'http://nowhere.invalid' }),
+      null,
+      /http:\/\/nowhere\.invalid cannot be reached/,
+      /AWS_ENDPOINT_URL_S3/,
+    ],
+    [
+      'a service without conditional writes',
+      () => env,
+      { status: 501, body: '<Error><Code>NotImplemented</Code></Error>' },
+      /conditional writes/,
+      /another service/,
+    ],
+  ])('with %s the message says what to type', async (_, at, fault, says, type) => {
+    setEnv(at());
+    proxy.fault = () => fault;
+    const { message, next: what } = await failure(objects().putIfAbsent(freshKey(), bytesOf('x')));
+    expect(message).toMatch(says);
+    expect(what).toMatch(type);
+  });
+
+  test('with a bucket that is missing the message says how to create it', async () => {
+    const home = await resolveHome({ EMEND_HOME: join(dir, 'missing') });
+    const { message, next: what } = await failure(
+      resolveStore({ ...env, EMEND_STORE: 's3://no-such-bucket-here' }, home),
+    );
+    expect(message).toMatch(/there is no bucket no-such-bucket-here at http:\/\/127\.0\.0\.1:\d+\.$/);
+    expect(what).toContain('aws s3 mb s3://no-such-bucket-here');
+  });
+
+  // ------------------------------------------------------------------------------------------------------------- homes and stores
+
+  test('homes share it, remember it, and refuse another one', async () => {
+    const a = await storeAt('remembers', 'homes');
+    expect(a.store).toMatchObject({ dir: url('homes'), id: expect.stringMatching(/^[0-9a-f]{32}$/), apart: true });
+    expect((await storeAt('remembers too', 'homes/')).store.id).toBe(a.store.id);
+    expect((await resolveStore(env, a.home)).id).toBe(a.store.id);
+    const elsewhere = failure(resolveStore({ ...env, EMEND_STORE: url('elsewhere') }, a.home));
+    expect((await elsewhere).message).toMatch(/uses store .*but there is no store/);
+    expect(fs.existsSync('s3:')).toBe(false);
+  });
+
+  test('a home with runs of its own is not pointed to a bucket without a word', async () => {
+    const home = await resolveHome({ EMEND_HOME: join(dir, 'has runs') });
+    const { archive } = await openStores(home, await resolveStore({}, home));
+    await archive.append('0123456789abcdef', [{ id: '1', at: '', kind: 'event', data: null }]);
+    const { message, next: what } = await failure(resolveStore({ ...env, EMEND_STORE: url('homes') }, home));
+    expect(message).toMatch(/contains its own store \(archive\)/);
+    expect(what).toContain('another EMEND_HOME');
+  });
+
+  test('a worker sees that its store was emptied or replaced', async () => {
+    const { home, store } = await storeAt('guarded', 'guarded');
+    await hostId(home);
+    const { check } = await guardHome(home, store, (await import('../../src/system/sys.js')).realSys);
+    await check();
+    await store.objects!.remove('store-id');
+    expect((await failure(check())).message).toMatch(/was removed or emptied/);
+    await store.objects!.put('store-id', bytesOf(`2 ${'a'.repeat(32)}\n`));
+    expect((await failure(check())).message).toMatch(/was replaced/);
+    expect(fs.existsSync(homePaths(home).hostId)).toBe(true);
+  });
+
+  // ------------------------------------------------------------------------------------------------------------------- the doctor
+
+  test('a sound store passes the trial and nothing of it stays; a slow one is slow', async () => {
+    const { home, store } = await storeAt('tried', 'tried');
+    expect(await tryStore(home, store)).toEqual({ ms: expect.any(Number), slow: false });
+    expect(await store.objects!.list('records/')).toEqual([]);
+    proxy.fault = ({ method }) => (method === 'PUT' ? { delay_ms: 400 } : null);
+    expect(await tryStore(home, store)).toMatchObject({ slow: true });
+  });
+
+  /** A service in memory that stores objects, but not as it was told to. */
+  const careless = (put: (held: Map<string, Asked>, asked: Asked) => number): FaultyProxy['fault'] => {
+    const held = new Map<string, Asked>();
+    return (asked) => {
+      const path = asked.url.replace(/\?.*/, '');
+      if (!path.includes('/records/')) return null;
+      if (asked.method === 'PUT') return { status: put(held, { ...asked, url: path }) };
+      const found = held.get(path);
+      if (found === undefined) return { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
+      const meta = Object.entries(found.headers).filter(([name]) => name.startsWith('x-amz-meta-'));
+      return { status: 200, headers: Object.fromEntries(meta) as Record<string, string>, body: found.body.toString() };
+    };
+  };
+
+  test('one where all writers win is refused, and one where none does', async () => {
+    const { home, store } = await storeAt('tried', 'tried');
+    proxy.fault = careless((held, asked) => (held.set(asked.url, asked), 200));
+    const all = await failure(tryStore(home, store));
+    expect(all.message).toMatch(/of 4 who wrote one key at once 4 were told that they were the first/);
+    expect(all.next).toContain('conditional writes');
+    proxy.fault = careless(() => 412);
+    expect((await failure(tryStore(home, store))).message).toMatch(/refused as already there, but is not there/);
+  });
+});
