@@ -9,6 +9,7 @@ export const LONG_ONLY = [
   'test/crash/plan-kill.test.ts',
   'test/e2e/advice.test.ts',
   'test/e2e/bad-input.test.ts',
+  'test/e2e/bucket.test.ts',
   'test/e2e/cancelled.test.ts',
   'test/e2e/crash-more.test.ts',
   'test/e2e/defaults.test.ts',

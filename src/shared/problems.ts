@@ -79,7 +79,10 @@ export const PROBLEMS = {
   model_rejected: spec(EXIT.unavailable, 'The model server refused the request; see its message.'),
   call_lost: spec(EXIT.failed, 'Calls were interrupted; retry calls (and pays) again.'),
   home_unusable: spec(EXIT.failed, 'EMEND_HOME must be a writable directory.'),
-  store_unusable: spec(EXIT.failed, 'EMEND_STORE must be a writable directory, the same for all workers.'),
+  store_unusable: spec(
+    EXIT.failed,
+    'EMEND_STORE must be a writable directory or s3://BUCKET/PREFIX, the same for all workers.',
+  ),
   blob_lost: spec(EXIT.failed, 'A stored file is missing; answer regenerate.'),
   version_unknown: spec(EXIT.failed, 'This record was written by another version of Emend.'),
   cli_version: spec(EXIT.failed, 'The database was created by another Temporal CLI version.'),

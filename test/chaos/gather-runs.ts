@@ -34,7 +34,12 @@ const callsOf = async (world: World, stepKey: string): Promise<FoundCall[]> => {
   // Without EMEND_STORE the home is the store, too.
   const { calls } = storePaths(world.home);
   const never = { stream: () => Promise.reject(new Error('nothing is asked here')), ready: () => null };
-  const journal = createCallJournal({ calls: createCallLog({ dir: calls }), model: never, callOwner_ms: 1_000, heartbeat_ms: 1_000 });
+  const journal = createCallJournal({
+    calls: createCallLog({ dir: calls }),
+    model: never,
+    callOwner_ms: 1_000,
+    heartbeat_ms: 1_000,
+  });
   const attempts = await journal.attempts(stepKey);
   return namesIn(join(calls, stepKey)).flatMap((callKey) => {
     const dir = join(calls, stepKey, callKey);

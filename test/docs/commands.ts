@@ -131,6 +131,9 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'npm run exam:model -- --small --config exam/small-model.yaml --format search-replace,auto --limit-minutes 12 --model qwen2.5-coder-1.5b-instruct':
     MODEL,
 
+  'export AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=…': FILL_IN,
+  'export AWS_REGION=us-east-1 AWS_ENDPOINT_URL_S3=http://127.0.0.1:8333 EMEND_STORE_PATH_STYLE=1': FILL_IN,
+  'EMEND_STORE=s3://BUCKET/PREFIX emend doctor': { by: 'test/e2e/bucket.test.ts' },
   'export EMEND_WORKSPACE=/path/to/your/repository ANTHROPIC_API_KEY=… POSTGRES_PASSWORD=…': NO_DOCKER,
   'export EMEND_WEB_SECRET=…': NO_DOCKER,
   'export EMEND_PACKAGES="python3 python3-pytest"': NO_DOCKER,

@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { findUnused, removeUnused } from '../../src/client/gc/index.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { homePaths, hostId, resolveHome } from '../../src/stores/home.js';
 import { guardHome, openStores, resolveStore } from '../../src/stores/location.js';
@@ -10,6 +11,7 @@ import { objectsAt, type Objects } from '../../src/stores/s3/index.js';
 import { ObjectLog, readLog } from '../../src/stores/s3/log.js';
 import { TIMES } from '../../src/stores/s3/objects.js';
 import { tryStore } from '../../src/stores/trial.js';
+import { fakeEmend, FakeServer } from '../client/fake.js';
 import { next, startFaultyProxy, type Asked, type Fault, type FaultyProxy } from '../support/faulty-proxy.js';
 import { findSeaweed, startSeaweed, type Seaweed } from '../support/seaweed.js';
 import { describeIf, longOnly } from '../support/skipped.js';
@@ -288,6 +290,66 @@ describeS3('a store in a bucket', () => {
     await store.objects!.put('store-id', bytesOf(`2 ${'a'.repeat(32)}\n`));
     expect((await failure(check())).message).toMatch(/was replaced/);
     expect(fs.existsSync(homePaths(home).hostId)).toBe(true);
+  });
+
+  // -------------------------------------------------------------------------------------------------------------------------- gc
+
+  test('gc takes what nothing names in two rounds: what is named in between comes back', async () => {
+    const { home, store } = await storeAt('collected', 'collected');
+    const stores = await openStores(home, store);
+    const emend = { ...(await fakeEmend(new FakeServer())), home, store: store.dir, ...stores };
+    const key = 'abcd1234'.padEnd(32, '0');
+    const put = (text: string) => stores.blobs.put(bytesOf(text));
+    const inner = await put('named by a blob');
+    const [named, late, gone] = [
+      await put(JSON.stringify({ inner })),
+      await put('named too late'),
+      await put('unnamed'),
+    ];
+    const name = (ref: string) => stores.archive.append(key, [{ id: ref, at: '', kind: 'activity', data: { ref } }]);
+    await name(named);
+    const held = async () => (await store.objects!.list('blobs/')).map((each) => each.key.replace(/.*\//, ''));
+    const hex = (ref: string): string => ref.slice('sha256:'.length);
+    const wide = { olderThan_ms: -60_000 };
+
+    expect((await removeUnused(emend, await findUnused(emend, wide))).files).toBe(2);
+    expect((await held()).sort()).toEqual([hex(inner), hex(named), `${hex(late)}.GC`, `${hex(gone)}.GC`].sort());
+    // Both can still be read; one is named now.
+    for (const ref of [late, gone])
+      expect([await stores.blobs.has(ref), (await stores.blobs.get(ref)).length > 0]).toEqual([true, true]);
+    await name(late);
+    const second = await findUnused(emend, wide);
+    await removeUnused(emend, second);
+    expect((await held()).sort()).toEqual([hex(inner), hex(named), hex(late)].sort());
+    await expect(stores.blobs.get(gone)).rejects.toMatchObject({ problem: { code: 'blob_lost' } });
+
+    // One that was put again since it was found stays.
+    const again = await put('put again');
+    const third = await findUnused(emend, wide);
+    expect(third.blobs).toHaveLength(1);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await put('put again');
+    expect((await removeUnused(emend, third)).files).toBe(0);
+    expect(await stores.blobs.has(again)).toBe(true);
+  });
+
+  test('gc removes the calls, records and archive of a step that has ended, and nothing of another', async () => {
+    const { home, store } = await storeAt('collected too', 'collected-steps');
+    const stores = await openStores(home, store);
+    const emend = { ...(await fakeEmend(new FakeServer())), home, store: store.dir, ...stores };
+    const steps = ['a', 'b'].map((start) => start.repeat(32));
+    for (const step of steps) {
+      const type = step === steps[0] ? 'step_finished' : 'step_started';
+      await stores.archive.append(step, [{ id: '1', at: '', kind: 'event', data: { seq: 1, at: 0, type } }]);
+      await stores.records.putIfAbsent(`steps/${step}/x`, {});
+      await stores.calls.putIfAbsent(`${step}/${'c'.repeat(64)}/call`, {});
+    }
+    const found = await findUnused(emend, { olderThan_ms: -60_000, archivesOlderThan_ms: -60_000 });
+    expect(found.steps).toMatchObject([{ stepKey: steps[0], archive: true }]);
+    expect((await removeUnused(emend, found)).files).toBe(3);
+    const left = (await store.objects!.list('')).map((each) => each.key);
+    expect(left).toHaveLength(4);
+    for (const each of left) expect(each).toMatch(/^store-id$|b{32}/);
   });
 
   // ------------------------------------------------------------------------------------------------------------------- the doctor

@@ -90,6 +90,8 @@ export const startSeaweed = async (path: string): Promise<Seaweed> => {
     rmSync(dir, { recursive: true, force: true });
   };
   const env = { ...KEYS, AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${s3}` };
+  // As Emend does.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
   const client = new S3Client({
     region: env.AWS_REGION,
     endpoint: env.AWS_ENDPOINT_URL_S3,

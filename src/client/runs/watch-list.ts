@@ -209,9 +209,7 @@ interface ArchiveNames {
 const archiveNames = async ({ store, archive }: Emend): Promise<ArchiveNames> => {
   const dir = isBucket(store) ? null : join(store, 'archive');
   const names = async (): Promise<readonly StepKey[]> =>
-    dir === null
-      ? archive.list().catch(() => [])
-      : (await readdir(dir).catch((): string[] => [])).filter(isStepKey);
+    dir === null ? archive.list().catch(() => []) : (await readdir(dir).catch((): string[] => [])).filter(isStepKey);
   let wake = new AbortController();
   const watcher =
     dir === null
