@@ -31,7 +31,7 @@ export const tryStore = async (
         if (winners.length === 1 && winners[0] === stands?.writer && same) return;
         fail(
           'store_unusable',
-          `${store.dir}: of ${WRITERS} who wrote one key at once ${winners.length} were told that they were the first${same ? '' : ', and they were told different values'}.`,
+          `${store.dir}: of ${WRITERS} writers of one key at once, ${winners.length} won${same ? '' : ', and they received different values'}; exactly one must win.`,
           'Use a service with conditional writes (If-None-Match), or a file system with hard links.',
         );
       }),

@@ -5,7 +5,6 @@
 import type { Objects } from './objects.js';
 
 const SEGMENT_BYTES = 262_144; // bound: An object of a log in an S3 store is not put anew once it has so many bytes.
-const DIGITS = 6;
 
 export class ObjectLog {
   readonly #objects: Objects;
@@ -30,7 +29,7 @@ export class ObjectLog {
     const all = Buffer.concat([this.#bytes, bytes]);
     let tries = 0;
     try {
-      tries = await this.#objects.put(`${this.#name}/${String(this.#number).padStart(DIGITS, '0')}`, all);
+      tries = await this.#objects.put(`${this.#name}/${String(this.#number).padStart(6, '0')}`, all);
       this.#bytes = all;
     } finally {
       if (tries !== 1 || all.length >= SEGMENT_BYTES) {

@@ -16,17 +16,19 @@ import { fail, ProblemError } from '../../shared/problems.js';
 import { sha256 } from '../../system/hash.js';
 import { Damaged, explain, isTransient, named, OTHER, TooLate, type Place } from './failures.js';
 
-// bound: How long a request to an S3 store may take, and how often it is made.
+const CONNECT_MS = 3_000; // bound: A service that speaks S3 takes a connection within this time,
+const ANSWER_MS = 20_000; // bound: begins its answer within this (conditional puts on one key wait for each other),
+const TRY_MS = 60_000; // bound: and has ended it within this; else the request is made again,
+const TRIES = 5; // bound: so many times in all,
+const PAUSE_MS = 100; // bound: after this pause, four times as long before each further try, and up to half of it more, by chance.
+
+/** Tests have shorter ones. */
 export const TIMES = {
-  /** Until the service takes the connection. */
-  connect_ms: 3_000,
-  /** Until its answer begins: conditional puts on one key wait for each other. */
-  answer_ms: 20_000,
-  /** A whole try, with its body. */
-  try_ms: 60_000,
-  tries: 5,
-  /** Before the second try; four times as long before each further one, and up to half of it more, by chance. */
-  pause_ms: 100,
+  connect_ms: CONNECT_MS,
+  answer_ms: ANSWER_MS,
+  try_ms: TRY_MS,
+  tries: TRIES,
+  pause_ms: PAUSE_MS,
 };
 export type Times = typeof TIMES;
 
