@@ -55,9 +55,7 @@ export type Followed =
 
 export const followRun = async (session: Session, started: ResolvedRun, options: FollowOptions): Promise<Followed> => {
   const progress = new ProgressLog(session, options);
-  const print = (lines: readonly string[]): void => {
-    progress.say(lines);
-  };
+  const print = (lines: readonly string[]): void => progress.say(lines);
   const live = options.live ? showLiveText(session.emend.calls, started.stepKey, print) : null;
   try {
     return await follow(session, started, options, progress);

@@ -101,9 +101,7 @@ const runTool: Io['runTool'] = (command, args, text, env = {}) =>
       stdio: [text === null ? 'inherit' : 'pipe', 'inherit', 'inherit'],
       env: { ...process.env, ...env },
     });
-    tool.once('error', () => {
-      done(null);
-    });
+    tool.once('error', () => done(null));
     tool.once('close', done);
     // A pager that is left early closes its stdin: that is no error.
     tool.stdin?.on('error', ignore);
@@ -137,9 +135,7 @@ export const processIo = (): Io => {
       // While a question is open the terminal is in raw mode: Ctrl-C arrives here and not as a signal.
       lines.on('SIGINT', interrupt);
       const ended = new Promise<null>((resolve) => {
-        lines.once('close', () => {
-          resolve(null);
-        });
+        lines.once('close', () => resolve(null));
       });
       try {
         return await Promise.race([lines.question(question, { signal }).catch(() => null), ended]);

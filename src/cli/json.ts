@@ -7,14 +7,11 @@ import { type JsonCommand, type JsonOutputs, IN_A_LINE } from './json-types.js';
 export const jsonText = <C extends JsonCommand>(command: C, value: JsonOutputs[C]): string =>
   JSON.stringify(value, null, IN_A_LINE.includes(command) ? undefined : 2);
 
-export const printJson = <C extends JsonCommand>(io: Pick<Io, 'out'>, command: C, value: JsonOutputs[C]): void => {
+export const printJson = <C extends JsonCommand>(io: Pick<Io, 'out'>, command: C, value: JsonOutputs[C]): void =>
   io.out(jsonText(command, value));
-};
 
 /** What `--wait --json` prints while a run goes on; undefined: it was not asked for. */
 export const eventPrinter = (io: Pick<Io, 'out'>, { json, wait }: { readonly json?: true; readonly wait?: true }) =>
   json === true && wait === true
-    ? (stepKey: StepKey, event: StepEvent): void => {
-        printJson(io, 'run --wait', { stepKey, event });
-      }
+    ? (stepKey: StepKey, event: StepEvent): void => printJson(io, 'run --wait', { stepKey, event })
     : undefined;

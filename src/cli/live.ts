@@ -25,9 +25,9 @@ export const showLiveText = (
       const whole = lines.take(news);
       if (whole.length > 0) print(whole);
     },
-  }).catch((error: unknown) => {
-    print([`--live has ended: ${plain(error instanceof Error ? error.message : String(error))}`]);
-  });
+  }).catch((error: unknown) =>
+    print([`--live has ended: ${plain(error instanceof Error ? error.message : String(error))}`]),
+  );
   return {
     stop: () => {
       stopped.abort();

@@ -32,12 +32,8 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({
-      writeOut: (text) => {
-        io.write(text);
-      },
-      writeErr: (text) => {
-        io.err(text.trimEnd());
-      },
+      writeOut: (text) => io.write(text),
+      writeErr: (text) => io.err(text.trimEnd()),
       getOutHelpWidth: () => io.columns,
       getErrHelpWidth: () => io.columns,
     })

@@ -111,9 +111,9 @@ const startMissing = async (io: Io, emend: Emend, flags: QuietFlag): Promise<Own
     throw error;
   }
   // A worker that breaks shows in the run, which stops moving; its error must not end this process unheard.
-  worker.done.catch((error: unknown) => {
-    io.err(`The worker ended: ${error instanceof Error ? error.message : String(error)}`);
-  });
+  worker.done.catch((error: unknown) =>
+    io.err(`The worker ended: ${error instanceof Error ? error.message : String(error)}`),
+  );
   return {
     server: server !== null,
     // What it has accepted is on disk, and nobody is left to answer: to end by itself takes it more than a second.

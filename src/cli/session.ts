@@ -16,9 +16,7 @@ export interface Session<Flags = unknown> {
 /** `signal` aborts at Ctrl-C or SIGTERM, which end nothing else meanwhile. */
 export const interruptible = async <T>(io: Io, use: (signal: AbortSignal) => Promise<T>): Promise<T> => {
   const stop = new AbortController();
-  const off = io.onInterrupt(() => {
-    stop.abort();
-  });
+  const off = io.onInterrupt(() => stop.abort());
   try {
     return await use(stop.signal);
   } finally {
@@ -102,9 +100,7 @@ interface Service {
  * began to start is ended in good order, too. A second Ctrl-C waits for nothing.
  */
 export const serveUntilInterrupted = async (io: Io, start: () => Promise<Service>): Promise<void> => {
-  const interrupt = hearInterrupt(io, () => {
-    io.exitNow(EXIT.interrupted);
-  });
+  const interrupt = hearInterrupt(io, () => io.exitNow(EXIT.interrupted));
   try {
     const service = await start();
     try {

@@ -39,9 +39,7 @@ const untilAborted = async <T>(
   call: () => Promise<T>,
 ): Promise<T> => {
   const round = new AbortController();
-  const end = (): void => {
-    round.abort();
-  };
+  const end = (): void => round.abort();
   signal.addEventListener('abort', end, { once: true });
   try {
     return await connection.withAbortSignal(round.signal, call);
@@ -73,9 +71,7 @@ export const followHistory = async (
   let told: Promise<void> = Promise.resolve();
   const tell = (news: News): void => {
     told = Promise.all([told, onNews(news)]).then(() => undefined);
-    told.catch(() => {
-      failing.abort();
-    });
+    told.catch(() => failing.abort());
   };
   while (!aborted()) {
     try {

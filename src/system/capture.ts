@@ -70,9 +70,9 @@ const outputOf = (child: ChildProcess, { input, max_bytes, timeout_ms }: Process
         }, STORE_BOUNDS.drain_ms);
       }, STORE_BOUNDS.killGrace_ms);
     };
-    const callOff = afterRunning(timeout_ms, () => {
-      end(`it took longer than ${Math.round(timeout_ms) / 1000} s and was stopped`);
-    });
+    const callOff = afterRunning(timeout_ms, () =>
+      end(`it took longer than ${Math.round(timeout_ms) / 1000} s and was stopped`),
+    );
     const gather = (stream: NodeJS.ReadableStream | null, name: string): (() => Buffer) => {
       const parts: Buffer[] = [];
       let size = 0;

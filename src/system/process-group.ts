@@ -152,16 +152,10 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
     if (stopped !== null) return;
     stopped = why;
     signalGroup(child, 'SIGTERM');
-    lastResort = setTimeout(() => {
-      signalGroup(child, 'SIGKILL');
-    }, request.killGrace_ms ?? STORE_BOUNDS.killGrace_ms);
+    lastResort = setTimeout(() => signalGroup(child, 'SIGKILL'), request.killGrace_ms ?? STORE_BOUNDS.killGrace_ms);
   };
-  const onAbort = (): void => {
-    stop('aborted');
-  };
-  const callOff = afterRunning(timeFor(request.timeout_s * 1000), () => {
-    stop('timedOut');
-  });
+  const onAbort = (): void => stop('aborted');
+  const callOff = afterRunning(timeFor(request.timeout_s * 1000), () => stop('timedOut'));
   request.signal?.addEventListener('abort', onAbort);
   const watch = request.watch;
   let looking = false;
@@ -176,12 +170,8 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
 
   try {
     return await new Promise<ProcessOutcome>((resolve) => {
-      child.stdout?.on('data', (chunk: Buffer) => {
-        output.add(chunk);
-      });
-      child.stderr?.on('data', (chunk: Buffer) => {
-        output.add(chunk);
-      });
+      child.stdout?.on('data', (chunk: Buffer) => output.add(chunk));
+      child.stderr?.on('data', (chunk: Buffer) => output.add(chunk));
       child.stdio[3]?.on('error', () => undefined); // the watcher is killed with its end open
       child.stdio[4]?.on('data', (chunk: Buffer) => {
         told = (told + chunk.toString('utf8')).slice(0, TOLD_CHARS);

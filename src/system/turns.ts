@@ -40,9 +40,7 @@ export const afterRunning = (limit_ms: number, end: () => void): (() => void) =>
     else end();
   };
   wait();
-  return () => {
-    clearTimeout(timer);
-  };
+  return () => clearTimeout(timer);
 };
 
 /** `limit_ms`, or what is left where that is less; never below 0. */
@@ -85,20 +83,15 @@ export const createTurns = (atOnce: number, what: string, perSecond = Infinity):
         signal?.removeEventListener('abort', onAbort);
         how();
       };
-      const begin = (): void => {
-        settle(resolve);
-      };
-      const onAbort = (): void => {
+      const begin = (): void => settle(resolve);
+      const onAbort = (): void =>
         settle(() => {
           reject(signal?.reason instanceof Error ? signal.reason : new Error('cancelled'));
         });
-      };
       const patience_ms = Math.max(0, Math.min(wait_ms, timeFor(Infinity) - work_ms));
       const timer = setTimeout(() => {
         const message = `${what} are running (at most ${atOnce} at a time on this host), and none ended within ${Math.round(patience_ms) / 1000} s`;
-        settle(() => {
-          reject(new NoTurn(problem('busy', message)));
-        });
+        settle(() => reject(new NoTurn(problem('busy', message))));
       }, patience_ms);
       queue.add(begin);
       signal?.addEventListener('abort', onAbort);

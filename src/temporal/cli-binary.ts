@@ -84,15 +84,11 @@ export const findTemporalCli = async ({
     );
   }
 
-  const onPath = await firstUsable(pathCandidates(env), 'no `temporal` there', (why) => {
-    failed('PATH', why);
-  });
+  const onPath = await firstUsable(pathCandidates(env), 'no `temporal` there', (why) => failed('PATH', why));
   if (onPath) return { ...onPath, from: 'PATH' };
 
   const cached = cachedCli(env);
-  const inCache = await firstUsable([cached], `${cached} does not exist`, (why) => {
-    failed('cache', why);
-  });
+  const inCache = await firstUsable([cached], `${cached} does not exist`, (why) => failed('cache', why));
   if (inCache) return { ...inCache, from: 'cache' };
 
   const ways: readonly (readonly [TemporalCli['from'], (env: Environment) => Promise<Fetched>])[] = [

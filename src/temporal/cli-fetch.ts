@@ -45,9 +45,7 @@ export const fromOfficialSite = async (env: Environment): Promise<Fetched> => {
   const url = `${env.EMEND_TEMPORAL_DOWNLOAD ?? OFFICIAL}/v${PINNED_CLI}?platform=${platform}&arch=${arch}`;
   const abort = new AbortController();
   const limit = (after_ms: number): NodeJS.Timeout =>
-    setTimeout(() => {
-      abort.abort(new Error(`no answer within ${after_ms} ms`));
-    }, after_ms);
+    setTimeout(() => abort.abort(new Error(`no answer within ${after_ms} ms`)), after_ms);
   let timer = limit(DOWNLOAD_ANSWER_MS);
   try {
     const response = await fetch(url, { signal: abort.signal });

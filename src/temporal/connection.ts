@@ -66,12 +66,8 @@ const refuseClosedLoopback = async (settings: ServerSettings): Promise<void> => 
       socket.destroy();
       resolve(result);
     };
-    socket.once('connect', () => {
-      done(null);
-    });
-    socket.once('timeout', () => {
-      done(null);
-    });
+    socket.once('connect', () => done(null));
+    socket.once('timeout', () => done(null));
     socket.once('error', done);
   });
   // `localhost` tried over both families reports an AggregateError with the code of its first.
@@ -117,15 +113,11 @@ const GRPC = { notFound: 5, permissionDenied: 7, unimplemented: 12, unauthentica
 const timeOut = (after_ms: number): { promise: Promise<never>; cancel: () => void } => {
   let timer: NodeJS.Timeout | undefined;
   const promise = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no answer within ${after_ms} ms.`));
-    }, after_ms);
+    timer = setTimeout(() => reject(new Error(`no answer within ${after_ms} ms.`)), after_ms);
   });
   return {
     promise,
-    cancel: () => {
-      clearTimeout(timer);
-    },
+    cancel: () => clearTimeout(timer),
   };
 };
 

@@ -39,15 +39,11 @@ export const freePort = async (wanted: number, host = LOOPBACK): Promise<number>
 const listenOnce = (wanted: number, host: string): Promise<number | null> =>
   new Promise((resolve) => {
     const server = createServer();
-    server.once('error', () => {
-      resolve(null);
-    });
+    server.once('error', () => resolve(null));
     server.listen(wanted, host, () => {
       const address = server.address();
       const port = typeof address === 'object' && address !== null ? address.port : null;
-      server.close(() => {
-        resolve(port);
-      });
+      server.close(() => resolve(port));
     });
   });
 

@@ -54,9 +54,8 @@ export const send = (
   response.end(response.req.method === 'HEAD' ? undefined : body);
 };
 
-export const sendJson = (response: ServerResponse, value: unknown, headers: Headers = {}): void => {
+export const sendJson = (response: ServerResponse, value: unknown, headers: Headers = {}): void =>
   send(response, 200, JSON.stringify(value), { ...JSON_TYPE, ...headers });
-};
 
 /** Opens a stream of server-sent events. */
 export const openStream = (response: ServerResponse): void => {
@@ -87,13 +86,12 @@ export const sendProblem = (response: ServerResponse, found: Problem, status?: n
 };
 
 /** What is refused before anything is looked at: a status and a sentence, nothing of what came. */
-export const refuse = (response: ServerResponse, status: number, message: string): void => {
+export const refuse = (response: ServerResponse, status: number, message: string): void =>
   sendProblem(
     response,
     problem('usage', message, status === 429 ? 'Wait a moment.' : 'Open the address that was printed.'),
     status,
   );
-};
 
 /** Throws ProblemError `usage` for what is not JSON or over `WEB_BODY_BYTES`. */
 export const readJson = async (request: IncomingMessage): Promise<unknown> => {
@@ -218,7 +216,7 @@ export const addressOf = (
 /** The port that it got. Throws ProblemError `usage` where it cannot be had. */
 export const listen = (server: Server, host: string, port: number): Promise<number> =>
   new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         new ProblemError(
           problem(
@@ -227,11 +225,9 @@ export const listen = (server: Server, host: string, port: number): Promise<numb
             'Choose another with --port, or 0 for any free port.',
           ),
         ),
-      );
-    });
-    server.listen(port, host, () => {
-      resolve((server.address() as AddressInfo).port);
-    });
+      ),
+    );
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
   });
 
 /** Ends it with all its connections. */

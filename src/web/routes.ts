@@ -83,21 +83,9 @@ const ofProposal =
   };
 
 const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[] = [
-  [
-    'GET',
-    /^\/api\/session$/,
-    ({ response, person }) => {
-      sendJson(response, { person });
-    },
-  ],
+  ['GET', /^\/api\/session$/, ({ response, person }) => sendJson(response, { person })],
   ['GET', /^\/api\/runs$/, async ({ response, source }) => sendJson(response, await listRuns(await source()))],
-  [
-    'GET',
-    /^\/api\/live$/,
-    (context) => {
-      live(context, 'list', listFeed(context.source));
-    },
-  ],
+  ['GET', /^\/api\/live$/, (context) => live(context, 'list', listFeed(context.source))],
   [
     'GET',
     /^\/api\/runs\/([^/]+)\/live$/,

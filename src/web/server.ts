@@ -90,9 +90,7 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     base: '',
     cookie: '',
   };
-  const offer = (): void => {
-    onAddress(`${at.base}/#token=${sessions.token()}`);
-  };
+  const offer = (): void => onAddress(`${at.base}/#token=${sessions.token()}`);
 
   const login = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const given = LOGIN.safeParse(await http.readJson(request));

@@ -51,9 +51,7 @@ export const startUi = async (options: UiOptions): Promise<ServedUi> => {
   };
   const start = async (port: number): Promise<Server> => {
     const server = createServer({ maxHeaderSize: 16_384, headersTimeout: 10_000 }, (request, response) => {
-      answer(request, response).catch(() => {
-        refuse(response, 502, NO_ANSWER);
-      });
+      answer(request, response).catch(() => refuse(response, 502, NO_ANSWER));
     });
     at.port = await listen(server, options.host, port);
     return server;

@@ -200,9 +200,7 @@ export async function createWorker(options: WorkerOptions = {}): Promise<Running
   const { connection, namespace, address, uiUrl } = connected;
   const queues = queuesFor(env, hostOfQueue(activities.queues.host), connected.own);
   if (connected.assumed === true) logger.warn(`connected to the server${byDefault(connected)}`);
-  const attributes = await ensureSearchAttributes(connection, namespace, (why) => {
-    logger.warn(why);
-  });
+  const attributes = await ensureSearchAttributes(connection, namespace, (why) => logger.warn(why));
   // Ready is who may start runs: a fresh namespace refuses its new attributes for a moment after it lists them.
   if (attributes) await awaitUsable(connection, namespace);
   // Said twice in the events of each workflow task: the SDK's own word has 90 characters. Versioning, which is deprecated, is not used.

@@ -80,32 +80,31 @@ const inThread = <R>(thread: Worker, signal: AbortSignal, timeout_ms: number): P
       void thread.terminate();
       settle();
     };
-    const onAbort = (): void => {
+    const onAbort = (): void =>
       end(() => {
         reject(signal.reason instanceof Error ? signal.reason : new Error('cancelled'));
       });
-    };
-    const callOff = afterRunning(timeout_ms, () => {
+    const callOff = afterRunning(timeout_ms, () =>
       end(() => {
         reject(new TimeLimit());
-      });
-    });
+      }),
+    );
     signal.addEventListener('abort', onAbort);
-    thread.once('message', (result: R) => {
+    thread.once('message', (result: R) =>
       end(() => {
         resolve(result);
-      });
-    });
-    thread.once('error', (error: Error) => {
+      }),
+    );
+    thread.once('error', (error: Error) =>
       end(() => {
         reject(error);
-      });
-    });
-    thread.once('exit', (code) => {
+      }),
+    );
+    thread.once('exit', (code) =>
       end(() => {
         reject(new Error(`its thread exited with code ${code}`));
-      });
-    });
+      }),
+    );
     if (signal.aborted) onAbort();
   });
 

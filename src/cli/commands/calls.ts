@@ -42,9 +42,8 @@ const showCall = (io: Io, call: ShownCall & CallTexts, flags: CallsFlags): void 
     return;
   }
   // Piped, an answer goes out as it came, so that it can be applied.
-  const print = (text: string): void => {
+  const print = (text: string): void =>
     io.write(`${io.outIsTty ? plain(text) : text}${text.endsWith('\n') ? '' : '\n'}`);
-  };
   const [prompt, answer] = [flags.prompt === true, flags.answer === true];
   if (answer && !prompt) {
     print(call.answer);

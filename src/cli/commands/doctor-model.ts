@@ -107,9 +107,7 @@ export const doctorModel = async (io: Io, name: string | true, flags: JsonFlag &
   const port = createAnthropicModel({ env: io.env, streamIdle_ms: resolveTimings(io.env).streamIdle_ms });
   const interrupt = hearInterrupt(io);
   const stop = new AbortController();
-  void interrupt.came.then(() => {
-    stop.abort();
-  });
+  void interrupt.came.then(() => stop.abort());
   const trials: FormatTrial[] = [];
   try {
     if (!asJson) aside.out(`${plain(model)}: one small edit in each format`);

@@ -142,9 +142,7 @@ export const mcp = async (io: Io, flags: { readonly workspace?: string }): Promi
       server.server.onclose = resolve;
       process.stdin.once('end', resolve);
     });
-    server.server.onerror = ({ message }) => {
-      io.err(message);
-    };
+    server.server.onerror = ({ message }) => io.err(message);
     await server.connect(new StdioServerTransport());
     return { done, stop: () => server.close() };
   });

@@ -50,12 +50,8 @@ export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServe
       assets: await loadAssets(),
       source,
       ui,
-      onAddress: (address) => {
-        io.out(`review page  ${address}`);
-      },
-      onError: (error) => {
-        io.err(error instanceof Error ? (error.stack ?? error.message) : String(error));
-      },
+      onAddress: (address) => io.out(`review page  ${address}`),
+      onError: (error) => io.err(error instanceof Error ? (error.stack ?? error.message) : String(error)),
     });
   const wanted = flags.port === undefined ? null : portOf(flags.port);
   const starting = wanted === null ? start(USUAL_PORT).catch(() => start(0)) : start(wanted);

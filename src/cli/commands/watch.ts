@@ -47,9 +47,7 @@ const watchAll = async (
     onView: tell,
     onServer: true,
     // One run that cannot be followed says so; the others go on.
-    onFailed: (stepKey, { message }) => {
-      io.err(`${shownKey(stepKey)}  ${message}`);
-    },
+    onFailed: (stepKey, { message }) => io.err(`${shownKey(stepKey)}  ${message}`),
   });
   return EXIT.interrupted;
 };

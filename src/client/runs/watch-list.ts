@@ -83,9 +83,7 @@ class ListWatch {
     if (this.given.emend.runs !== null)
       for (const { open, stepKey } of this.given.list.runs) if (open) this.follow(stepKey);
     while (!this.until.aborted) {
-      await this.look().catch((error: unknown) => {
-        this.fail(error);
-      });
+      await this.look().catch((error: unknown) => this.fail(error));
       await this.given.archive.told(this.until);
     }
     await Promise.all([...this.followed.values(), ...this.beginning.values()]);
@@ -141,9 +139,7 @@ class ListWatch {
     }
     this.waiting.delete(stepKey);
     const following = this.toItsEnd(stepKey)
-      .catch((error: unknown) => {
-        this.lost(stepKey, error);
-      })
+      .catch((error: unknown) => this.lost(stepKey, error))
       .finally(() => {
         this.followed.delete(stepKey);
         for (const next of [...this.waiting].slice(0, 1)) this.follow(next);
@@ -211,12 +207,7 @@ const archiveNames = async ({ store, archive }: Emend): Promise<ArchiveNames> =>
   const names = async (): Promise<readonly StepKey[]> =>
     dir === null ? archive.list().catch(() => []) : (await readdir(dir).catch((): string[] => [])).filter(isStepKey);
   let wake = new AbortController();
-  const watcher =
-    dir === null
-      ? null
-      : watchedDirectory(dir, () => {
-          wake.abort();
-        });
+  const watcher = dir === null ? null : watchedDirectory(dir, () => wake.abort());
   let known = new Set(await names());
   return {
     news: async () => {
@@ -240,9 +231,7 @@ const watchedDirectory = (dir: string, onChange: () => void): FSWatcher | null =
     // A new home has none before its first run, which is the one to be told of.
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const watcher = watch(dir, onChange);
-    watcher.on('error', () => {
-      watcher.close();
-    });
+    watcher.on('error', () => watcher.close());
     return watcher;
   } catch {
     return null;

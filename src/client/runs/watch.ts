@@ -61,9 +61,7 @@ export const watchRun = async (
         if (!over()) await runs.follow(ref, live.historyLength, watching, news);
       };
       const both = [changes(), ...(only === 'end' ? [] : [watchWorkers(runs, live, watching, look)])];
-      const leave = (): void => {
-        ended.abort();
-      };
+      const leave = (): void => ended.abort();
       await Promise.all(both.map((each) => each.finally(leave)));
       if (over()) return null;
     }

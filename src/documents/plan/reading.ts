@@ -157,9 +157,7 @@ export function settingsOf({ file, source, faults }: Reading, frontMatter: Span 
   return checkKeys(Object.fromEntries(said), SHARED, {
     problems: [],
     say,
-    add: (path, expected, received) => {
-      say(path, `expected ${expected}, received ${described(received)}`);
-    },
+    add: (path, expected, received) => say(path, `expected ${expected}, received ${described(received)}`),
   });
 }
 

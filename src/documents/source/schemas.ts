@@ -92,11 +92,11 @@ const pathBy = (what: string, check: (written: string) => CheckedPath) =>
   });
 export const filePath = pathBy('the path of a file, as text', checkFilePath);
 export const directoryPath = pathBy('the path of a directory, as text', checkDirectoryPath);
-export const filePaths = z.array(filePath, { error: 'a list of paths' }).superRefine((paths, context) => {
+export const filePaths = z.array(filePath, { error: 'a list of paths' }).superRefine((paths, context) =>
   paths.forEach((path, index) => {
     if (paths.indexOf(path) < index) context.addIssue({ code: 'custom', message: 'each file once', path: [index] });
-  });
-});
+  }),
+);
 
 export const format = oneOf(FORMATS);
 export const approval = oneOf(['ask', 'auto']);

@@ -43,9 +43,7 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
     if (missing !== null) throw new ModelError('auth', missing.message);
     const idle = new IdleTimer(streamIdle_ms);
     const call = new AbortController();
-    const cancel = (): void => {
-      call.abort();
-    };
+    const cancel = (): void => call.abort();
     idle.onIdle = cancel;
     signal.addEventListener('abort', cancel, { once: true });
     if (signal.aborted) cancel();
@@ -58,9 +56,7 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
       timeout: 2_000_000_000, // its own clock never ends a call; ours does
       logLevel: 'off',
       fetch: tappedFetch({
-        onLife: () => {
-          idle.restart();
-        },
+        onLife: () => idle.restart(),
         sending,
         maxAnswer_bytes: most_bytes,
       }),

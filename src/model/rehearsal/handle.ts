@@ -85,9 +85,7 @@ interface Sending {
 const send = async (response: ServerResponse, context: Context, { n, asked, rule, reply }: Sending): Promise<void> => {
   const { log, gate, closing } = context;
   const gone = new AbortController();
-  const go = (): void => {
-    gone.abort();
-  };
+  const go = (): void => gone.abort();
   response.on('close', go);
   closing.addEventListener('abort', go, { once: true });
   const id = `msg_rehearsal_${randomUUID()}`;
@@ -96,9 +94,7 @@ const send = async (response: ServerResponse, context: Context, { n, asked, rule
     ? framesOf(reply, { id, model: asked.model, chunk_bytes, faults })
     : [JSON.stringify(messageOf(id, asked.model, reply, true))];
   const type = asked.stream ? 'text/event-stream' : 'application/json';
-  const onState = (state: 'held' | 'silent' | 'open'): void => {
-    log.update(n, { state });
-  };
+  const onState = (state: 'held' | 'silent' | 'open'): void => log.update(n, { state });
   let finished = false;
   try {
     const headers = { 'content-type': type, 'cache-control': 'no-store' };
@@ -129,9 +125,8 @@ const sendJson = (
   response.end(JSON.stringify(value));
 };
 
-export const sendStatus = (response: ServerResponse, { status, type, message, headers }: StatusReply): void => {
+export const sendStatus = (response: ServerResponse, { status, type, message, headers }: StatusReply): void =>
   sendJson(response, status, { type: 'error', error: { type, message } }, headers);
-};
 
 // What was asked of a rehearsal: kept in memory for GET /rehearsal/requests, and as JSON lines where a file is named.
 

@@ -105,14 +105,7 @@ const fileIsThere = async (path: string, gone: AbortSignal): Promise<void> => {
 const until = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
-    else
-      signal.addEventListener(
-        'abort',
-        () => {
-          resolve();
-        },
-        { once: true },
-      );
+    else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
 /**
@@ -121,9 +114,7 @@ const until = (signal: AbortSignal): Promise<void> =>
  */
 const written = (response: ServerResponse, bytes: Buffer): Promise<boolean> =>
   new Promise((resolve) => {
-    response.write(bytes, (error) => {
-      resolve(!error);
-    });
+    response.write(bytes, (error) => resolve(!error));
   });
 
 // An answer as the Messages API's stream: one string per server-sent event.

@@ -86,11 +86,7 @@ export const startRehearsal = async (
     release,
     close: async () => {
       closing.abort();
-      const closed = new Promise<void>((resolve) =>
-        server.close(() => {
-          resolve();
-        }),
-      );
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await closed;
     },

@@ -86,9 +86,7 @@ const AGAIN_MOST_ms = 10_000;
 export const openStream = (path: string, handlers: StreamHandlers): (() => void) => {
   const stop = new AbortController();
   void run(path, handlers, stop.signal);
-  return () => {
-    stop.abort();
-  };
+  return () => stop.abort();
 };
 
 const run = async (path: string, handlers: StreamHandlers, signal: AbortSignal): Promise<void> => {

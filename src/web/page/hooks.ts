@@ -18,9 +18,7 @@ export const usePlace = (): Place => {
       scrollTo(0, 0);
     };
     addEventListener('hashchange', moved);
-    return () => {
-      removeEventListener('hashchange', moved);
-    };
+    return () => removeEventListener('hashchange', moved);
   }, []);
   return place;
 };
@@ -39,9 +37,7 @@ export const useStream = (path: string, onChange: (data: unknown) => void): Live
   useEffect(
     () =>
       openStream(path, {
-        change: (data) => {
-          latest.current(data);
-        },
+        change: (data) => latest.current(data),
         trouble: setTrouble,
         link: setLink,
       }),
@@ -103,15 +99,12 @@ export const useKeys = (keys: Keys): void => {
       action();
     };
     addEventListener('keydown', pressed);
-    return () => {
-      removeEventListener('keydown', pressed);
-    };
+    return () => removeEventListener('keydown', pressed);
   }, []);
 };
 
 /** Once the server says that we are not let in any more, the door is shown. */
-export const useOut = ({ link }: Live, onOut: () => void): void => {
+export const useOut = ({ link }: Live, onOut: () => void): void =>
   useEffect(() => {
     if (link === 'out') onOut();
   }, [link]);
-};

@@ -41,23 +41,11 @@ const App = () => {
       if (location.hash.startsWith('#token=')) void enter().then(setEntry);
     };
     addEventListener('hashchange', again);
-    return () => {
-      removeEventListener('hashchange', again);
-    };
+    return () => removeEventListener('hashchange', again);
   }, []);
   if (entry.state === 'asking') return <p class="quiet page">One moment …</p>;
-  if (entry.state === 'out')
-    return (
-      <LogIn
-        why={entry.why}
-        onIn={() => {
-          setEntry({ state: 'in' });
-        }}
-      />
-    );
-  const out = (): void => {
-    setEntry({ state: 'out', why: null });
-  };
+  if (entry.state === 'out') return <LogIn why={entry.why} onIn={() => setEntry({ state: 'in' })} />;
+  const out = (): void => setEntry({ state: 'out', why: null });
   return (
     <Shell onOut={out}>
       {place.page === 'runs' ? <RunsPage onOut={out} /> : <RunPages key={place.stepKey} place={place} onOut={out} />}

@@ -84,9 +84,7 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
     const validation = validateDecision(target.state, reading.request);
     if (!validation.counts && !validation.again) throw refuseUpdate(validation.message);
   };
-  const ignore = (what: string, why: string): void => {
-    target.dispatch({ type: 'ignored', what, why });
-  };
+  const ignore = (what: string, why: string): void => target.dispatch({ type: 'ignored', what, why });
   const hear = (reading: SignalReading): void | Promise<void> => {
     target.long.heard();
     if (reading.kind === 'ignored') {

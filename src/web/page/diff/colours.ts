@@ -19,9 +19,7 @@ export const useTokens = (files: readonly DiffFile[]): Tokens => {
     for (const [name, load] of wanted)
       // A grammar that does not come leaves its files plain.
       load().then(
-        (parser) => {
-          setParsers((had) => new Map([...had, [name, parser]]));
-        },
+        (parser) => setParsers((had) => new Map([...had, [name, parser]])),
         () => undefined,
       );
   }, [files]);

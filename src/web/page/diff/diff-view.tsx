@@ -46,9 +46,7 @@ export const DiffView = (props: DiffViewProps) => {
   const { list, first, last, offsets, scrollTo } = useVirtual({ rows, guess, bar_px: BAR_px, onSight });
   const heads = useMemo(() => rows.flatMap(({ kind }, index) => (kind === 'file' ? [index] : [])), [rows]);
   useImperativeHandle(handle, () => ({
-    show: (index) => {
-      scrollTo(index, rows[index]?.kind === 'file' ? BAR_px : EDGE_px);
-    },
+    show: (index) => scrollTo(index, rows[index]?.kind === 'file' ? BAR_px : EDGE_px),
   }));
   useEffect(() => {
     width.current = list.current?.clientWidth ?? 900;
@@ -109,12 +107,7 @@ const RowView = (props: DiffViewProps & { readonly row: Row }) => {
       return <HunkHead file={file} hunk={row.hunk} text={row.text} {...props} />;
     case 'fold':
       return (
-        <button
-          class="fold"
-          onClick={() => {
-            props.onUnfold(file.path, row.gap);
-          }}
-        >
+        <button class="fold" onClick={() => props.onUnfold(file.path, row.gap)}>
           {row.to === Number.MAX_SAFE_INTEGER
             ? `show the unchanged rest from line ${row.from}`
             : `show ${row.to - row.from + 1} unchanged lines`}

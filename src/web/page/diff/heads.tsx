@@ -14,13 +14,7 @@ export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: Di
   const answered = Object.hasOwn(props.answered, file.path) ? props.answered[file.path] : undefined;
   return (
     <div class="file-head">
-      <button
-        class="plain path"
-        aria-expanded={!props.folded.has(file.path)}
-        onClick={() => {
-          props.onFold(file.path);
-        }}
-      >
+      <button class="plain path" aria-expanded={!props.folded.has(file.path)} onClick={() => props.onFold(file.path)}>
         {file.movedFrom !== null && (
           <span class="quiet">
             {file.movedFrom} {'->'}{' '}
@@ -49,9 +43,7 @@ export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: Di
           class="verdict"
           aria-pressed={props.viewed.has(file.path)}
           aria-label={`Viewed ${file.path}`}
-          onClick={() => {
-            props.onViewed(file.path);
-          }}
+          onClick={() => props.onViewed(file.path)}
         >
           Viewed
         </button>
@@ -64,19 +56,12 @@ export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: Di
               key={each}
               class={`verdict ${each}`}
               aria-pressed={verdict === each}
-              onClick={() => {
-                props.onVerdict(file.path, verdict === each ? null : each);
-              }}
+              onClick={() => props.onVerdict(file.path, verdict === each ? null : each)}
             >
               {word}
             </button>
           ))}
-          <button
-            class="verdict"
-            onClick={() => {
-              props.onSpot({ path: file.path, side: 'after', line: 0 }, '');
-            }}
-          >
+          <button class="verdict" onClick={() => props.onSpot({ path: file.path, side: 'after', line: 0 }, '')}>
             Comment
           </button>
         </span>
@@ -144,9 +129,7 @@ export const HunkHead = ({ file, hunk, text, ...props }: HunkHeadProps) => {
               key={word}
               class={`verdict ${look}`}
               aria-pressed={said.get(hunk) === word}
-              onClick={() => {
-                props.onHunk(file, hunk, said.get(hunk) === word ? null : word);
-              }}
+              onClick={() => props.onHunk(file, hunk, said.get(hunk) === word ? null : word)}
             >
               {title}
             </button>
@@ -181,28 +164,12 @@ export const CommentBox = ({ spot, text, editing, onComment, onSpot }: CommentBo
         <p>
           <strong>Your comment on {where}:</strong> {text}
         </p>
-        <button
-          onClick={() => {
-            onSpot(spot, '');
-          }}
-        >
-          Edit
-        </button>
-        <button
-          onClick={() => {
-            onComment(spot, null);
-          }}
-        >
-          Remove
-        </button>
+        <button onClick={() => onSpot(spot, '')}>Edit</button>
+        <button onClick={() => onComment(spot, null)}>Remove</button>
       </div>
     );
-  const cancel = (): void => {
-    onComment(spot, text === '' ? null : text);
-  };
-  const keep = (): void => {
-    onComment(spot, typed.trim() === '' ? null : typed.trim());
-  };
+  const cancel = (): void => onComment(spot, text === '' ? null : text);
+  const keep = (): void => onComment(spot, typed.trim() === '' ? null : typed.trim());
   return (
     <div class="comment">
       <label>
@@ -211,9 +178,7 @@ export const CommentBox = ({ spot, text, editing, onComment, onSpot }: CommentBo
           ref={field}
           rows={3}
           value={typed}
-          onInput={(event) => {
-            setTyped(event.currentTarget.value);
-          }}
+          onInput={(event) => setTyped(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) keep();
             if (event.key === 'Escape') cancel();

@@ -31,13 +31,7 @@ export const LineText = ({ line, other, tokens, search }: LineTextProps) => {
     <span class="text">
       {parts}
       {line.text.length > most && (
-        <button
-          class="plain more"
-          onClick={() => {
-            setAll(true);
-          }}
-          disabled={all}
-        >
+        <button class="plain more" onClick={() => setAll(true)} disabled={all}>
           {(line.text.length - most).toLocaleString('en-US')} more characters{all ? ' are not shown' : ''}
         </button>
       )}

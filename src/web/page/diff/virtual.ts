@@ -63,9 +63,7 @@ export const useVirtual = ({ rows, guess, bar_px, onSight }: VirtualOptions): Vi
     let asked = 0;
     const ask = (): void => {
       cancelAnimationFrame(asked);
-      asked = requestAnimationFrame(() => {
-        look.current();
-      });
+      asked = requestAnimationFrame(() => look.current());
     };
     let width = innerWidth;
     const resized = (): void => {
@@ -84,12 +82,8 @@ export const useVirtual = ({ rows, guess, bar_px, onSight }: VirtualOptions): Vi
     };
   }, []);
   useEffect(() => {
-    const next = setTimeout(() => {
-      look.current();
-    });
-    return () => {
-      clearTimeout(next);
-    };
+    const next = setTimeout(() => look.current());
+    return () => clearTimeout(next);
   }, [offsets, sight]);
 
   useLayoutEffect(() => {
@@ -121,8 +115,6 @@ export const useVirtual = ({ rows, guess, bar_px, onSight }: VirtualOptions): Vi
     first: indexAt(offsets, sight.y - sight.margin),
     last: indexAt(offsets, sight.y + sight.height + STEP_px + sight.margin),
     offsets,
-    scrollTo: (index, edge) => {
-      scrollTo(0, top() + scrollY + (offsets[index] ?? 0) - edge);
-    },
+    scrollTo: (index, edge) => scrollTo(0, top() + scrollY + (offsets[index] ?? 0) - edge),
   };
 };

@@ -99,9 +99,7 @@ const fileRows = (add: AddRow, file: DiffFile, input: RowsInput, spots: Readonly
   const shown = visibleLines(file);
   // What is about no line that is shown stands at the top of the file.
   for (const finding of findings) if (finding.lines === undefined || !shown.has(finding.lines[1])) tell(finding);
-  file.notes.forEach((text, i) => {
-    add(`note:${i}`, { kind: 'note', text });
-  });
+  file.notes.forEach((text, i) => add(`note:${i}`, { kind: 'note', text }));
   const after = (line: DiffLine): void => {
     if (line.after !== null)
       for (const finding of findings) if (!told.has(finding) && finding.lines?.[1] === line.after) tell(finding);

@@ -125,12 +125,11 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
     review.setHunk(file, hunk, word);
     toNext(1, isHunk)();
   };
-  const all = (wanted: Verdict): void => {
+  const all = (wanted: Verdict): void =>
     review.setVerdict(
       [...open].filter((path) => !review.verdicts.has(path)),
       wanted,
     );
-  };
   const comment = (spot: Spot, text: string | null): void => {
     const quoted =
       editing !== null && spotKey(editing.spot) === spotKey(spot) && editing.quoted !== ''
@@ -177,19 +176,11 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   const isFile = (row: Row): boolean => row.kind === 'file';
   const isHunk = (row: Row): boolean => row.kind === 'hunk';
   const isLine = (row: Row): boolean => lineOf(row) !== null;
-  const toNext = (by: 1 | -1, wanted: (row: Row) => boolean) => (): void => {
-    go(nextRow(rows, here(), by, wanted));
-  };
-  const saying = (said: Verdict | null) => (): void => {
-    verdict(fileHere()?.path, said);
-  };
+  const toNext = (by: 1 | -1, wanted: (row: Row) => boolean) => (): void => go(nextRow(rows, here(), by, wanted));
+  const saying = (said: Verdict | null) => (): void => verdict(fileHere()?.path, said);
   const wanted = words.trim().toLowerCase();
-  const findNext = (): void => {
-    go(searchRows(rows, files, wanted, here()));
-  };
-  const ask = (isOpen: boolean) => () => {
-    setSending(isOpen);
-  };
+  const findNext = (): void => go(searchRows(rows, files, wanted, here()));
+  const ask = (isOpen: boolean) => () => setSending(isOpen);
   useKeys({
     j: toNext(1, isFile),
     k: toNext(-1, isFile),
@@ -203,9 +194,7 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
     t: hunkVerdict('take'),
     l: hunkVerdict('leave'),
     u: saying(null),
-    A: () => {
-      all('approve');
-    },
+    A: () => all('approve'),
     c: commentHere,
     f: onFile(fold),
     x: onFile((path) => {
@@ -278,9 +267,7 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
           onUnfold={unfold}
           onSpot={spot}
           onComment={comment}
-          onPointed={(row) => {
-            setCursor(row.key);
-          }}
+          onPointed={(row) => setCursor(row.key)}
         />
       </div>
       {approval !== null && <SendBar open={[...open]} verdicts={review.verdicts} onAll={all} onSend={ask(true)} />}

@@ -100,9 +100,7 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
                 name="answer"
                 value={each}
                 checked={answer === each}
-                onChange={() => {
-                  setAnswer(each);
-                }}
+                onChange={() => setAnswer(each)}
               />
               <span>
                 <strong>{each.replaceAll('_', ' ')}</strong> {MEANS[each] ?? ANSWER_MEANS[each]}

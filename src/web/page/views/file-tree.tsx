@@ -102,15 +102,9 @@ export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answere
     const top = item.offsetTop - box.scrollTop;
     if (top < 0 || top + item.offsetHeight > box.clientHeight) box.scrollTop = item.offsetTop - box.clientHeight / 2;
   };
-  useEffect(() => {
-    single('data-active', activeAt);
-  }, [activeAt, items]);
-  useEffect(() => {
-    single('aria-current', here);
-  }, [here, items]);
-  const fold = (path: string) => () => {
-    setClosed(toggled(closed, path));
-  };
+  useEffect(() => single('data-active', activeAt), [activeAt, items]);
+  useEffect(() => single('aria-current', here), [here, items]);
+  const fold = (path: string) => () => setClosed(toggled(closed, path));
   const open = ({ path, file }: TreeRow): void => {
     setActive(path);
     if (file === null) fold(path)();
@@ -119,14 +113,10 @@ export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answere
   const pressed = (event: KeyboardEvent): void => {
     const row = rows[activeAt] ?? rows[0];
     if (row === undefined) return;
-    const move = (index: number) => () => {
-      setActive(rows[Math.max(0, Math.min(rows.length - 1, index))]?.path ?? null);
-    };
+    const move = (index: number) => () => setActive(rows[Math.max(0, Math.min(rows.length - 1, index))]?.path ?? null);
     const isOpen = row.file === null && !closed.has(row.path);
     const above = rows.findLastIndex(({ depth }, index) => index < activeAt && depth < row.depth);
-    const go = (): void => {
-      open(row);
-    };
+    const go = (): void => open(row);
     const keys: Readonly<Record<string, () => void>> = {
       ArrowDown: move(activeAt + 1),
       ArrowUp: move(activeAt - 1),
@@ -149,9 +139,7 @@ export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answere
         tabIndex={0}
         aria-activedescendant={activeAt < 0 ? undefined : `tree-${activeAt}`}
         onKeyDown={pressed}
-        onBlur={() => {
-          setActive(null);
-        }}
+        onBlur={() => setActive(null)}
         onClick={({ target }) => {
           const row = rows[Number((target as HTMLElement).closest('li')?.id.slice('tree-'.length))];
           if (row !== undefined) open(row);

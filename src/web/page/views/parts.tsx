@@ -168,13 +168,7 @@ export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; reado
             ))}
           </ul>
           {run.leftOut > 0 && (
-            <button
-              onClick={() => {
-                setWhole(true);
-              }}
-            >
-              Show the {count(run.leftOut, 'line')} before
-            </button>
+            <button onClick={() => setWhole(true)}>Show the {count(run.leftOut, 'line')} before</button>
           )}
           <pre class="said" tabIndex={0} aria-label="Output of the tests">
             {run.text ?? 'Its output is not available.'}
@@ -198,9 +192,7 @@ export const Search = ({ label, value, field = { current: null }, onWords }: Sea
     aria-label={label}
     placeholder="search"
     value={value}
-    onInput={({ currentTarget }) => {
-      onWords(currentTarget.value);
-    }}
+    onInput={({ currentTarget }) => onWords(currentTarget.value)}
     onKeyDown={({ key, currentTarget }) => {
       if (key === 'Escape') currentTarget.blur();
     }}

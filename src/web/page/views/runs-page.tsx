@@ -20,9 +20,7 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
   const [workspace, setWorkspace] = useState('');
   const [state, setState] = useState('');
   const search = useRef<HTMLInputElement>(null);
-  const live = useStream('/api/live', (data) => {
-    setList((data as ListMessage).list);
-  });
+  const live = useStream('/api/live', (data) => setList((data as ListMessage).list));
   useOut(live, onOut);
   const step = (by: number): void => {
     const links = [...document.querySelectorAll<HTMLAnchorElement>('a.run')];
@@ -31,12 +29,8 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
   };
   useKeys({
     '/': () => search.current?.focus(),
-    j: () => {
-      step(1);
-    },
-    k: () => {
-      step(-1);
-    },
+    j: () => step(1),
+    k: () => step(-1),
   });
   const runs = list?.runs ?? [];
   const found = runs.filter((run) => fitsFilter(run, { state, workspace, text: words }));
@@ -45,13 +39,7 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
     <>
       <h1>Runs</h1>
       <LinkMark live={live} note={list?.note ?? null} />
-      <form
-        class="filters"
-        role="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-        }}
-      >
+      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <Search label="Search" field={search} value={words} onWords={setWords} />
         <Select label="Repository" value={workspace} options={orAll(workspaces)} onChoice={setWorkspace} />
         <Select label="State" value={state} options={orAll(LISTED_STATES)} onChoice={setState} />

@@ -24,12 +24,7 @@ export const SendBar = ({ open, verdicts, onAll, onSend }: SendBarProps) => {
       <span class="spring" />
       {left > 0 &&
         VERDICTS.map(([each, word]) => (
-          <button
-            key={each}
-            onClick={() => {
-              onAll(each);
-            }}
-          >
+          <button key={each} onClick={() => onAll(each)}>
             {word} {left === open.length ? 'all' : `other ${left}`}
           </button>
         ))}
@@ -114,13 +109,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
           {[...verdicts.values()].includes('revise')
             ? '(for the model: what to change)'
             : '(saved with the decision; optional)'}
-          <textarea
-            rows={3}
-            value={note}
-            onInput={(event) => {
-              setNote(event.currentTarget.value);
-            }}
-          />
+          <textarea rows={3} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
         </label>
         {parts.missed.length > 0 && (
           <ul class="box warn">

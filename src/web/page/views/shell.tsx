@@ -36,9 +36,7 @@ const show = (theme: Theme): void => {
 export const Shell = ({ children, onOut }: { readonly children: ComponentChildren; readonly onOut: () => void }) => {
   const help = useRef<HTMLDialogElement>(null);
   const [theme, setTheme] = useState(themeNow);
-  useEffect(() => {
-    show(theme);
-  }, [theme]);
+  useEffect(() => show(theme), [theme]);
   useKeys({
     '?': () => help.current?.showModal(),
     g: () => {
@@ -63,13 +61,7 @@ export const Shell = ({ children, onOut }: { readonly children: ComponentChildre
           Emend
         </a>
         <span class="spring" />
-        <button
-          class="plain"
-          onClick={() => {
-            setTheme(next);
-          }}
-          title="Colours: system, light or dark"
-        >
+        <button class="plain" onClick={() => setTheme(next)} title="Colours: system, light or dark">
           Colours: {theme}
         </button>
         <button class="plain" onClick={() => help.current?.showModal()}>

@@ -52,9 +52,7 @@ export interface Review {
 
 export const useReview = (proposalId: string): Review => {
   const [kept, setKept] = useState(() => read(proposalId));
-  useEffect(() => {
-    sessionStorage.setItem(placeOf(proposalId), JSON.stringify(kept));
-  }, [kept]);
+  useEffect(() => sessionStorage.setItem(placeOf(proposalId), JSON.stringify(kept)), [kept]);
   const verdicts = useMemo(() => new Map(kept.verdicts), [kept]);
   const texts = useMemo(() => new Map(kept.comments.map((each) => [spotKey(each.spot), each.text])), [kept]);
   const hunks = useMemo(() => new Map(kept.hunks.map(([path, said]) => [path, new Map(said)])), [kept]);
@@ -63,7 +61,7 @@ export const useReview = (proposalId: string): Review => {
     hunks,
     comments: kept.comments,
     texts,
-    setHunk: (file, hunk, word) => {
+    setHunk: (file, hunk, word) =>
       setKept((had) => {
         const { path } = file;
         const before = had.hunks.find(([each]) => each === path)?.[1];
@@ -77,9 +75,8 @@ export const useReview = (proposalId: string): Review => {
           verdicts: verdict === null ? others : [...others, [path, verdict] as const],
           hunks: [...had.hunks.filter(([each]) => each !== path), [path, [...said]] as const],
         };
-      });
-    },
-    setVerdict: (paths, verdict) => {
+      }),
+    setVerdict: (paths, verdict) =>
       setKept((had) => {
         const others = had.verdicts.filter(([path]) => !paths.includes(path));
         return {
@@ -87,8 +84,7 @@ export const useReview = (proposalId: string): Review => {
           hunks: had.hunks.filter(([path]) => !paths.includes(path)),
           verdicts: verdict === null ? others : [...others, ...paths.map((path) => [path, verdict] as const)],
         };
-      });
-    },
+      }),
     setComment: (spot, quoted, text) => {
       setKept((had) => {
         const others = had.comments.filter((each) => spotKey(each.spot) !== spotKey(spot));
