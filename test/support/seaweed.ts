@@ -63,7 +63,7 @@ export interface Seaweed {
 }
 
 const READY_MS = 60_000;
-const KEYS = { AWS_ACCESS_KEY_ID: 'emend-test', AWS_SECRET_ACCESS_KEY: 'secret-of-the-test' };
+const KEYS = { AWS_ACCESS_KEY_ID: 'key-of-the-test', AWS_SECRET_ACCESS_KEY: 'secret-of-the-test' };
 
 /** With one bucket. */
 export const startSeaweed = async (path: string): Promise<Seaweed> => {

@@ -34,7 +34,7 @@ export class Repo {
   }
   /** Standard output, byte for byte as latin1 where `-z` outputs matter little; here as UTF-8. */
   async git(...args: string[]): Promise<string> {
-    const options = { cwd: this.dir, maxBuffer: 64 * 1024 * 1024 };
+    const options = { cwd: this.dir, env: process.env, maxBuffer: 64 * 1024 * 1024 };
     return (await promisify(execFile)('git', ['-c', 'core.quotepath=off', ...args], options)).stdout;
   }
   async line(...args: string[]): Promise<string> {
