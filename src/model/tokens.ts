@@ -7,6 +7,8 @@ const BYTES_PER_TOKEN = 4;
 const RUN = 4;
 /** Context sizes are multiples of so many tokens. */
 const CONTEXT_STEP = 1024;
+/** Each text of a request is rounded up: an estimate may be too large by so much. */
+const ROUNDED_TOKENS = 32;
 
 /**
  * Estimated tokens of a text: UTF-8 bytes / 4, long runs of one character counted as 4 bytes. Errs low for source code (3 to 4 bytes a
@@ -39,7 +41,9 @@ export const estimateRequestTokens = (request: Pick<ModelRequest, 'system' | 'me
  */
 export function promptCut(estimate_tokens: number, usage: ModelAnswer['usage'] | null): boolean {
   const read = usage === null ? 0 : tokensIn(usage);
-  return read > 0 && (read * 2 < estimate_tokens || (read < estimate_tokens && read % CONTEXT_STEP === 0));
+  return (
+    read > 0 && (read * 2 < estimate_tokens || (read + ROUNDED_TOKENS < estimate_tokens && read % CONTEXT_STEP === 0))
+  );
 }
 
 // Money of tokens by the price table of `emend.yaml` (`models:`), in US dollars per million tokens.
