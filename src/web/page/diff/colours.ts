@@ -8,8 +8,7 @@ export type Tokens = (file: DiffFile, hunk: number, line: DiffLine) => readonly 
 
 export const useTokens = (files: readonly DiffFile[]): Tokens => {
   const [parsers, setParsers] = useState<ReadonlyMap<string, Parser>>(new Map());
-  const [done] = useState(() => new WeakMap<Hunk, Lines | null>());
-  const [parsed, setParsed] = useState(0);
+  const [done] = useState(() => new WeakMap<Hunk, Lines>());
   useEffect(() => {
     const wanted = new Map(
       files
@@ -28,16 +27,10 @@ export const useTokens = (files: readonly DiffFile[]): Tokens => {
       const hunk = file.hunks[index];
       const parser = parsers.get(grammarOf(file.path)?.name ?? '');
       if (hunk === undefined || parser === undefined) return null;
-      if (!done.has(hunk)) {
-        // Plain until then: what is drawn after a jump does not wait for a parser.
-        done.set(hunk, null);
-        setTimeout(() => {
-          done.set(hunk, hunkTokens(parser, hunk));
-          setParsed((before) => before + 1);
-        });
-      }
-      return done.get(hunk)?.(line) ?? null;
+      const lines = done.get(hunk) ?? hunkTokens(parser, hunk);
+      done.set(hunk, lines);
+      return lines(line) ?? null;
     },
-    [parsers, parsed],
+    [parsers],
   );
 };
