@@ -105,7 +105,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'export TEMPORAL_PROFILE=cloud ANTHROPIC_API_KEY=sk-ant-…': NO_CLOUD,
 
   'EMEND_LONG=1 npm run test:cluster': MEASURE,
-  'npm run bench:step -- --only time --only rate --rounds 12 --rate-rounds 4 --steps 30': MEASURE,
+  'npm run bench:step -- --only time --only rate --only start --rounds 8 --rate-rounds 3 --steps 30': MEASURE,
   'npm run bench:step -- --only actions': MEASURE,
   'npm run bench:step -- --only budget --rounds 10': MEASURE,
   'strace -f -qq -e trace=fsync,fdatasync -e signal=none -o calls npm run bench:step -- --only budget --rounds 5':
@@ -116,7 +116,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'npm run bench:tokens -- celery eslint vuejs-core --peer aider/bin/python': MEASURE,
   'npm run bench:page': MEASURE,
   'npm run bench:step -- --only history': MEASURE,
-  'npm run bench:step -- --only start --rounds 11': MEASURE,
+  'npm run bench:step -- --only start --rounds 8': MEASURE,
   'npm run bench:peer -- --peer /tmp/aider/bin/aider --rounds 4': MEASURE,
   'npm run bench:edits -- --rounds 3': MEASURE,
   'npm run first-commit': MEASURE,
