@@ -32,7 +32,7 @@ describe('promptCut', () => {
     ['a whole context, as much as was sent', 2048, usage(2048), false],
     ['most of it', 3000, usage(2047), false],
     ['a round number, less by what rounding can do', 1025, usage(1024), false],
-    ['the same with the most that it can do', 2080, usage(2048), false],
+    ['a round number, less by the most that rounding can do', 2080, usage(2048), false],
     ['and more than that', 2081, usage(2048), true],
   ])('%s', (_, estimate, given, wanted) => {
     expect(promptCut(estimate, given)).toBe(wanted);
