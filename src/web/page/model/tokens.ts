@@ -60,16 +60,18 @@ const sideTokens = (parser: Parser, lines: readonly DiffLine[]): Lines => {
     next += line.text.length + 1;
   }
   const tree = parser.parse(lines.map(({ text }) => text).join('\n'));
+  const known = new Map<DiffLine, readonly Token[]>();
   return (line) => {
     const start = starts.get(line);
-    if (start === undefined) return undefined;
+    if (start === undefined || known.has(line)) return known.get(line);
     const found: Token[] = [];
-    // Kept is the tree, which is small: tokens of every line that was drawn once would be most of what a page holds.
+    // Beside the tree, which is small, what was drawn once is kept: tokens of every line would be most of what a page holds.
     const put = (from: number, to: number, colour: string): void => {
       const token = { from: Math.max(from - start, 0), to: Math.min(to - start, line.text.length), colour };
       if (token.to > token.from) found.push(token);
     };
     highlightTree(tree, COLOURS, put, start, start + line.text.length);
+    known.set(line, found);
     return found;
   };
 };
