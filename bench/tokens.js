@@ -1,7 +1,7 @@
 /**
  * `npm run bench:tokens`: what an edit costs in tokens beside aider, for the same real commits with the same answers; what a second call could
  * read from the cache; which lines listings show. Prints Markdown tables with the goals beside the numbers. Exit codes: 0 measured
- * (whatever the numbers say), 1 not measured, 2 usage.
+ * (whatever the numbers say), 2 usage, or not measured.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startRehearsal } from '../dist/src/model/rehearsal/server.js';
 import { estimateTokens } from '../dist/src/model/tokens.js';
+import { asCommand } from '../test/exam/command.ts';
 import { blocksOf, ourRules, peerRule, readableFromCache, SIZES, tokenTasks } from '../test/exam/tokens/tasks.ts';
 import { windows } from '../test/exam/tokens/windows.ts';
 import { row, shown, table } from './numbers.js';
@@ -261,18 +262,7 @@ const SECTIONS = {
   },
 };
 
-const main = async () => {
-  let options;
-  try {
-    options = readOptions();
-  } catch (error) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (options === null) {
-    console.log(USAGE);
-    return 0;
-  }
+const main = async (options) => {
   const { peer, repos } = options;
   const count = async (texts) => (peer === undefined ? texts.map(estimateTokens) : python(peer, 'count', texts));
   if (peer === undefined) console.log('aider is skipped: no --peer PY. Tokens are estimated, 4 bytes each.\n');
@@ -283,4 +273,4 @@ const main = async () => {
   return 0;
 };
 
-process.exitCode = await main();
+await asCommand(USAGE, readOptions, main);
