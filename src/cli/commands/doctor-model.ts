@@ -15,10 +15,10 @@ import { readGivenText } from '../../system/given-file.js';
 import { applyAnswer, decodeFile } from '../../edits/index.js';
 import { type Format, FORMATS } from '../../shared/formats.js';
 import { ModelError } from '../../model/errors.js';
-import { nonceFor, toAnswer } from '../../model/journal/index.js';
+import { askOnce, nonceFor } from '../../model/journal/index.js';
 import { buildEditRequest, NOTHING_ELSE } from '../../model/prompts/index.js';
 import { estimateRequestTokens, promptCut } from '../../model/tokens.js';
-import type { ModelPort, StreamEvent } from '../../model/ports.js';
+import type { ModelPort } from '../../model/ports.js';
 import { NO_USAGE, tokensIn } from '../../shared/usage.js';
 
 const PATH = 'src/config.txt';
@@ -59,24 +59,17 @@ async function tryFormat(
   });
   const nonce = nonceFor(`doctor ${format}`, built.haystack);
   const request = built.request(nonce);
-  const events: StreamEvent[] = [];
   const begun = performance.now();
   const seconds = (): number => (performance.now() - begun) / 1000;
   const trial = (outcome: string, message: string, { input_tokens, output_tokens } = NO_USAGE): FormatTrial => ({
     ...{ format, works: outcome === 'edited', outcome, message },
     ...{ input_tokens, output_tokens, seconds: seconds() },
   });
-  const onEvent = (event: StreamEvent): Promise<void> => {
-    events.push(event);
-    return Promise.resolve();
-  };
-  try {
-    await model.stream(request, { signal, onEvent });
-  } catch (error) {
-    if (!(error instanceof ModelError)) throw error;
-    return trial(error.kind, error.message);
-  }
-  const answer = toAnswer({ events, complete: true, seconds: seconds() }, name);
+  const answer = await askOnce(model, request, signal).catch((error: unknown) => {
+    if (error instanceof ModelError) return error;
+    throw error;
+  });
+  if (answer instanceof ModelError) return trial(answer.kind, answer.message);
   const used = { ...NO_USAGE, ...answer.usage, input_tokens: tokensIn(answer.usage) };
   if (promptCut(estimateRequestTokens(request), answer.usage))
     return trial('prompt_cut', 'the server cut the prompt: raise its context size (num_ctx for Ollama)', used);

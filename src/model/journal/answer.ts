@@ -1,7 +1,7 @@
 /** From an attempt's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
 import { priceBy, type PriceTable, estimateRequestTokens } from '../tokens.js';
 import { type LoggedStream, readLog } from './stream-log.js';
-import type { ModelAnswer, ModelRequest, StreamEvent, JournaledAttempt } from '../ports.js';
+import type { ModelAnswer, ModelPort, ModelRequest, StreamEvent, JournaledAttempt } from '../ports.js';
 import { NO_USAGE, sumUsage, type StepUsage } from '../../shared/usage.js';
 import type { AttemptRecord, CallFiles, CallRecord } from './records.js';
 
@@ -83,6 +83,14 @@ export const toAnswer = (stream: LoggedStream, requestedModel: string): ModelAns
     model: text(field(start?.message, 'model')) || requestedModel,
     usage: tokensOf(stream),
   };
+};
+
+/** One call that nothing is kept of. Throws ModelError. */
+export const askOnce = async (model: ModelPort, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> => {
+  const events: StreamEvent[] = [];
+  const onEvent = (event: StreamEvent): Promise<void> => Promise.resolve(void events.push(event));
+  await model.stream(request, { signal, onEvent });
+  return toAnswer({ events, complete: true, seconds: 0 }, request.model);
 };
 
 interface AttemptFacts {

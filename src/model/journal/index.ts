@@ -25,7 +25,7 @@ import { toAnswer, readAttempts, usageOfCall, type RecordedAttempt } from './ans
 import { attemptsOfStep } from './calls.js';
 import type { CallLog } from '../../stores/ports.js';
 import type { CallJournal, JournalAsk, ModelPort, CallOutcome } from '../ports.js';
-export { toAnswer } from './answer.js';
+export { askOnce } from './answer.js';
 export { nonceFor, callKey } from './records.js';
 
 export interface JournalOptions {

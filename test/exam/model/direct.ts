@@ -12,8 +12,8 @@ import { closeEditPrompt, type EditPromptInput, NOTHING_ELSE } from '../../../sr
 import { ModelError } from '../../../src/model/errors.js';
 import { nonceFor } from '../../../src/model/journal/records.js';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
-import { toAnswer } from '../../../src/model/journal/answer.js';
-import type { ModelPort, StreamEvent } from '../../../src/model/ports.js';
+import { askOnce } from '../../../src/model/journal/answer.js';
+import type { ModelPort } from '../../../src/model/ports.js';
 import type { Format } from '../../../src/shared/formats.js';
 import { LIMITS } from '../../../src/shared/limits.js';
 import { tokensIn } from '../../../src/shared/usage.js';
@@ -92,7 +92,8 @@ export const askDirectly = async (
   return { run, answers };
 };
 
-const failedCall = (error: unknown): ModelError => {
+/** A call's failure is a value here. Throws anything else. */
+export const failedCall = (error: unknown): ModelError => {
   if (error instanceof ModelError) return error;
   throw error;
 };
@@ -118,15 +119,9 @@ const ask = async (
   const built = closeEditPrompt(prompt, format, paths);
   const nonce = nonceFor(sha256(`exam ${task.hash} ${format} ${regeneration} ${asked}`), built.haystack);
   const request = built.request(nonce);
-  const events: StreamEvent[] = [];
   const started = performance.now();
-  const onEvent = (event: StreamEvent): Promise<void> => {
-    events.push(event);
-    return Promise.resolve();
-  };
-  await model.stream(request, { signal: new AbortController().signal, onEvent });
+  const { text, stopReason, usage } = await askOnce(model, request, new AbortController().signal);
   const seconds = (performance.now() - started) / 1000;
-  const { text, stopReason, usage } = toAnswer({ events, complete: true, seconds }, name);
   return {
     role: 'edit',
     file: '*',

@@ -6,10 +6,11 @@ import { createHash } from 'node:crypto';
 import { checkedBy } from '../../../src/activities/frame/model-call.js';
 import { ModelError } from '../../../src/model/errors.js';
 import { nonceFor } from '../../../src/model/journal/records.js';
-import { toAnswer } from '../../../src/model/journal/answer.js';
-import type { ModelPort, StreamEvent } from '../../../src/model/ports.js';
+import { askOnce } from '../../../src/model/journal/answer.js';
+import type { ModelPort } from '../../../src/model/ports.js';
 import { buildPickRequest, candidateList, pickSchema, readJsonAnswer } from '../../../src/model/prompts/index.js';
 import type { Candidate } from '../../../src/shared/pick.js';
+import { failedCall } from '../model/direct.js';
 import { newFileCheck } from '../../../src/workspace/files/index.js';
 
 const OUTPUT_TOKENS = 600; // ten files with a few words each
@@ -55,15 +56,9 @@ const ask = async (
   const shown = { instructions: task, rules: [], hints: [], list, lookedFor, create: true as const, refusal: null };
   const built = buildPickRequest({ ...shown, model: name, outputBudget_tokens: OUTPUT_TOKENS });
   const nonce = nonceFor(createHash('sha256').update(`pick ${built.haystack}`).digest('hex'), built.haystack);
-  const events: StreamEvent[] = [];
-  const onEvent = (event: StreamEvent): Promise<void> => Promise.resolve(void events.push(event));
-  try {
-    await port.stream(built.request(nonce), { signal: new AbortController().signal, onEvent });
-  } catch (error) {
-    if (error instanceof ModelError) return { why: error.kind };
-    throw error;
-  }
-  const { text, stopReason } = toAnswer({ events, complete: true, seconds: 0 }, name);
+  const answer = await askOnce(port, built.request(nonce), new AbortController().signal).catch(failedCall);
+  if (answer instanceof ModelError) return { why: answer.kind };
+  const { text, stopReason } = answer;
   const reading = readJsonAnswer({ text, stopReason, nonce, requireMarker: true });
   if (reading.outcome !== 'complete') return { why: reading.outcome === 'invalid' ? reading.message : reading.outcome };
   const schema = pickSchema(listed, newFileCheck({ create: true, protected: [] }, files));

@@ -13,9 +13,9 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { doctorModel } from '../../../src/cli/commands/doctor-model.js';
-import { toAnswer } from '../../../src/model/journal/index.js';
+import { askOnce } from '../../../src/model/journal/index.js';
 import { estimateRequestTokens, promptCut } from '../../../src/model/tokens.js';
-import type { ModelRequest, StreamEvent } from '../../../src/model/ports.js';
+import type { ModelRequest } from '../../../src/model/ports.js';
 import { fakeIo } from '../../cli/io.js';
 import { modelAt } from '../support.js';
 import { makeTinyModel } from './tiny-model.js';
@@ -81,11 +81,7 @@ const ask = async (model: string, wanted: string, streamIdle_ms = 60_000) => {
     ...{ model, max_tokens: 8, system: [{ type: 'text', text: 'You edit.' }] },
     messages: [{ role: 'user', content: [{ type: 'text', text: wanted }] }],
   };
-  const events: StreamEvent[] = [];
-  const signal = new AbortController().signal;
-  const onEvent = async (event: StreamEvent): Promise<void> => void events.push(event);
-  await modelAt(url, streamIdle_ms).stream(request, { signal, onEvent });
-  return { request, answer: toAnswer({ events, complete: true, seconds: 1 }, model) };
+  return { request, answer: await askOnce(modelAt(url, streamIdle_ms), request, new AbortController().signal) };
 };
 const unload = async (): Promise<void> => {
   if (OLLAMA === undefined) return;
