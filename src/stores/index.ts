@@ -1,5 +1,5 @@
 /** The door of src/stores: what others may use. */
 export { createArchive } from './directory/archive.js';
-export { isAside, unAside } from './directory/blobs.js';
+export { blobName, isAside, unAside } from './directory/blobs.js';
 export { diskFiles } from './directory/files.js';
 export { createRecordStore } from './directory/records.js';

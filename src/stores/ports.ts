@@ -33,7 +33,7 @@ export interface RecordStore {
 }
 
 export interface CallStream {
-  append(bytes: Uint8Array, later?: 'later'): Promise<void>;
+  append(bytes: Uint8Array, later?: Later): Promise<void>;
 }
 
 /** What recorded calls leave (src/model/journal): records, and streams that grow, each with one process as its writer. Keys: see RecordStore. */

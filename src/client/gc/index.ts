@@ -5,7 +5,7 @@
  */
 import { fail } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
-import { isAside, unAside } from '../../stores/index.js';
+import { blobName, isAside, unAside } from '../../stores/index.js';
 import { homePaths } from '../../stores/home.js';
 import { clearScratch, deadScratch } from '../../system/scratch.js';
 import { storePaths } from '../../stores/location.js';
@@ -75,9 +75,10 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   await together(naming, async (file) => {
     addRefs(named, await oldSteps.filesAt(emend, file.path).readText(file.path));
   });
+  const blobPath = (ref: BlobRef): string => `${blobDir}/${blobName(ref)}`;
   // A set grows while it is walked: every ref that a named blob adds is looked at in its turn.
-  for (const ref of named) addRefs(named, await emend.files.readText(blobPath(blobDir, ref)));
-  const kept = new Set([...named].map((ref) => blobPath(blobDir, ref)));
+  for (const ref of named) addRefs(named, await emend.files.readText(blobPath(ref)));
+  const kept = new Set([...named].map(blobPath));
   const isKept = ({ path }: StoredFile): boolean => kept.has(isAside(path) ? unAside(path) : path);
   return {
     ...{ steps, caches },
@@ -164,9 +165,4 @@ const runRefs = async (emend: Emend, known: readonly DescribedRun[]): Promise<re
 
 const addRefs = (refs: Set<BlobRef>, text: string): void => {
   for (const [ref] of text.matchAll(REF)) refs.add(ref as BlobRef);
-};
-
-const blobPath = (blobs: string, ref: BlobRef): string => {
-  const hex = ref.slice('sha256:'.length);
-  return `${blobs}/${hex.slice(0, 2)}/${hex}`;
 };

@@ -41,12 +41,12 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
     });
     log = begun;
     // An owner that was given up may have woken meanwhile, and heard its answer to the end.
-    seen.takenOver = await isTakenOver(files, attempt);
+    seen.takenOver = await files.hasEnded(attempt);
     if (seen.takenOver) throw cancelled();
     timer = setInterval(() => {
       void begun
         .sign()
-        .then(() => isTakenOver(files, attempt))
+        .then(() => files.hasEnded(attempt))
         .then((gone) => {
           if (!gone) return;
           seen.takenOver = true;
@@ -75,9 +75,6 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
     if (timer !== null) clearInterval(timer);
   }
 };
-
-const isTakenOver = async (files: CallFiles, attempt: number): Promise<boolean> =>
-  (await files.get(`attempt-${attempt}.end`)) !== null || (await files.get('answer')) !== null;
 
 const recordEnd = async ({ files, attempt, at }: MakeAttempt, error: unknown, sent: boolean, slept: boolean) => {
   const state: EndRecord['state'] = !sent || (error instanceof ModelError && !error.mayBePaid) ? 'failed' : 'unknown';
@@ -115,8 +112,7 @@ export const waitForOwner = async (
   let last = await size();
   // Counted in looks, not by a clock: while this process is stopped, no time passes for the owner either.
   for (let quiet_ms = 0; ; quiet_ms += look_ms) {
-    if ((await files.get('answer')) !== null) return 'changed';
-    if ((await files.get(`attempt-${open.attempt}.end`)) !== null) return 'changed';
+    if (await files.hasEnded(open.attempt)) return 'changed';
     if (quiet_ms >= owner_ms || (await isSurelyGone(sys, open.record.owner))) return 'lost';
     await clock.sleep(look_ms, signal).catch(() => {
       throw cancelled();

@@ -137,7 +137,7 @@ export const followCalls = async (options: FollowCalls): Promise<void> => {
         const key = files.stream(attempt);
         let reader = known.get(key);
         if (reader === undefined) {
-          reader = first && (await hasEnded(files, attempt)) ? null : await readerOf(files, attempt, onNews);
+          reader = first && (await files.hasEnded(attempt)) ? null : await readerOf(files, attempt, onNews);
           known.set(key, reader);
         }
         await reader?.read();
@@ -149,9 +149,6 @@ export const followCalls = async (options: FollowCalls): Promise<void> => {
     );
   }
 };
-
-const hasEnded = async (files: CallFiles, attempt: number): Promise<boolean> =>
-  (await files.get(`attempt-${attempt}.end`)) !== null || (await files.get('answer')) !== null;
 
 const readerOf = async (files: CallFiles, attempt: number, onNews: FollowCalls['onNews']): Promise<Reader | null> => {
   const call = await files.get('call');
@@ -175,7 +172,7 @@ class Reader {
   async read(): Promise<void> {
     if (this.#state === 'ended') return;
     // Asked before the log is read: what was written before the end is in it by then.
-    const over = await hasEnded(this.#files, this.#call.attempt);
+    const over = await this.#files.hasEnded(this.#call.attempt);
     const lines = await this.#fresh();
     if (this.#state === 'new' && (lines.length > 0 || over)) {
       this.#state = 'running';

@@ -74,6 +74,11 @@ export class CallFiles {
     return { record: value, created };
   }
 
+  /** It has an answer, or this attempt has an end: its own, or that of whoever took it over. */
+  async hasEnded(attempt: number): Promise<boolean> {
+    return (await this.get(`attempt-${attempt}.end`)) !== null || (await this.get('answer')) !== null;
+  }
+
   /** The key of the attempt's stream. */
   stream(attempt: number): string {
     return `${this.key}/attempt-${attempt}.events`;

@@ -115,14 +115,17 @@ const ABSENT = ['ENOENT', 'ENOTDIR'];
 const NAME = /^[a-z0-9-]{1,80}$/;
 const LOG = /^log(-[a-z0-9]+)?\.jsonl$/;
 
+/** The folder of a run. */
+export const placeName = (stepKey: StepKey): string =>
+  isStepKey(stepKey) ? stepKey : fail('internal', `${JSON.stringify(stepKey)} is not a step key.`);
+
 /** Of a kept file. */
 export const fileName = (name: string): string =>
   NAME.test(name) ? `${name}.json` : fail('internal', `${JSON.stringify(name)} is not the name of an archive file.`);
 
 export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): Archive => {
   const ownLog = writer === undefined ? 'log.jsonl' : `log-${writer}.jsonl`;
-  const placeOf = (stepKey: StepKey): string =>
-    isStepKey(stepKey) ? join(dir, stepKey) : fail('internal', `${JSON.stringify(stepKey)} is not a step key.`);
+  const placeOf = (stepKey: StepKey): string => join(dir, placeName(stepKey));
   const filesOf = async (stepKey: StepKey, isWanted: (name: string) => boolean): Promise<readonly string[]> => {
     const place = placeOf(stepKey);
     const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];

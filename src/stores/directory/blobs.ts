@@ -41,13 +41,15 @@ export interface DiskStoreOptions {
   readonly sys?: Sys;
 }
 
+/** Below the folder of blobs. A ref may come from a file or over the network: it must not become a path by itself. */
+export const blobName = (ref: BlobRef): string => {
+  if (!isBlobRef(ref)) return fail('blob_lost', `${JSON.stringify(ref)} is not a blob reference.`);
+  const hex = ref.slice('sha256:'.length);
+  return `${hex.slice(0, 2)}/${hex}`;
+};
+
 export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobStore => {
-  const pathOf = (ref: BlobRef): string => {
-    // A ref may come from a file or over the network: it must not become a path by itself.
-    if (!isBlobRef(ref)) return fail('blob_lost', `${JSON.stringify(ref)} is not a blob reference.`);
-    const hex = ref.slice('sha256:'.length);
-    return join(dir, hex.slice(0, 2), hex);
-  };
+  const pathOf = (ref: BlobRef): string => join(dir, blobName(ref));
 
   /** False where it is gone. */
   const touched = async (path: string): Promise<boolean> => (await orNull(sys.touch(path).then(() => true))) !== null;

@@ -4,8 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
-import { fail } from '../../shared/problems.js';
-import { entriesOf, fileName, linesIn, linesOf, nullOfOther } from '../directory/archive.js';
+import { entriesOf, fileName, linesIn, linesOf, nullOfOther, placeName } from '../directory/archive.js';
 import type { Archive } from '../ports.js';
 import { ObjectLog } from './log.js';
 import { getObject, putObject } from './records.js';
@@ -16,8 +15,7 @@ const PARTS = /^archive\/([^/]+)\/(log-[^/]+)\/\d+$/;
 
 export const createS3Archive = (objects: Objects, writer: string): Archive => {
   const logs = new Map<StepKey, ObjectLog>();
-  const placeOf = (stepKey: StepKey): string =>
-    isStepKey(stepKey) ? `archive/${stepKey}` : fail('internal', `${JSON.stringify(stepKey)} is not a step key.`);
+  const placeOf = (stepKey: StepKey): string => `archive/${placeName(stepKey)}`;
   const keptKeys = async (stepKey: StepKey, prefix: string): Promise<readonly string[]> => {
     const found = await objects.list(`${placeOf(stepKey)}/${prefix}`);
     return found.map(({ key }) => key).filter((key) => key.endsWith('.json'));

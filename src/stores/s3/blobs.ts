@@ -1,18 +1,13 @@
 /** Blobs in a bucket: `blobs/<first 2 digits>/<sha-256>`. */
 import { fail } from '../../shared/problems.js';
-import { isBlobRef, type BlobRef } from '../../shared/ids.js';
+import type { BlobRef } from '../../shared/ids.js';
 import { refOf } from '../../system/hash.js';
-import { asidePath } from '../directory/blobs.js';
+import { asidePath, blobName } from '../directory/blobs.js';
 import type { BlobStore } from '../ports.js';
 import type { Objects } from './objects.js';
 
 export const createS3Blobs = (objects: Objects): BlobStore => {
-  const keyOf = (ref: BlobRef): string => {
-    // A ref may come from a file or over the network: it must not become a key by itself.
-    if (!isBlobRef(ref)) return fail('blob_lost', `${JSON.stringify(ref)} is not a blob reference.`);
-    const hex = ref.slice('sha256:'.length);
-    return `blobs/${hex.slice(0, 2)}/${hex}`;
-  };
+  const keyOf = (ref: BlobRef): string => `blobs/${blobName(ref)}`;
   return {
     // The same bytes again do no harm, and they take the place of damaged ones.
     put: async (bytes) => {

@@ -48,6 +48,10 @@ const read = (error: unknown) => {
   };
 };
 
+/** There is no such object; the key was there already. */
+export const isAbsent = (error: unknown): boolean => ['NoSuchKey', 'NotFound'].includes(read(error).name);
+export const isRefused = (error: unknown): boolean => read(error).status === 412;
+
 /** A try that took too long. */
 export class TooLate extends Error {}
 

@@ -14,7 +14,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { sha256 } from '../../system/hash.js';
-import { Damaged, explain, isTransient, named, OTHER, TooLate, type Place } from './failures.js';
+import { Damaged, explain, isAbsent, isRefused, isTransient, named, OTHER, TooLate, type Place } from './failures.js';
 
 const CONNECT_MS = 3_000; // bound: A service that speaks S3 takes a connection within this time,
 const ANSWER_MS = 20_000; // bound: begins its answer within this (conditional puts on one key wait for each other),
@@ -61,12 +61,10 @@ export interface Objects {
   remove(key: string): Promise<void>;
 }
 
-interface Told {
-  readonly name?: string;
-  readonly $metadata?: { readonly httpStatusCode?: number };
-}
-const isAbsent = (error: unknown): boolean => ['NoSuchKey', 'NotFound'].includes((error as Told).name ?? '');
-const status = (error: unknown): number => (error as Told).$metadata?.httpStatusCode ?? 0;
+const nullOfAbsent = (error: unknown): null => {
+  if (isAbsent(error)) return null;
+  throw error;
+};
 
 export const openObjects = (place: Place, times: Times = TIMES): Objects => {
   // Else it says on every start that its releases of 2027 need a later Node: the version is pinned.
@@ -108,16 +106,13 @@ export const openObjects = (place: Place, times: Times = TIMES): Objects => {
 
   const read = (key: string) =>
     tried(`Reading ${url}/${key}`, async (abortSignal) => {
-      try {
-        const { Body, Metadata = {} } = await client.send(new GetObjectCommand(at(key)), { abortSignal });
-        const bytes = (await Body?.transformToByteArray()) ?? new Uint8Array();
-        // Once more: what is damaged may be the way, not the object.
-        if (sha256(bytes) !== Metadata.sha256) throw new Damaged(Metadata.sha256 === undefined);
-        return { found: { bytes, put: Metadata.put } };
-      } catch (error) {
-        if (isAbsent(error)) return { found: null };
-        throw error;
-      }
+      const said = await client.send(new GetObjectCommand(at(key)), { abortSignal }).catch(nullOfAbsent);
+      if (said === null) return { found: null };
+      const { Body, Metadata = {} } = said;
+      const bytes = (await Body?.transformToByteArray()) ?? new Uint8Array();
+      // Once more: what is damaged may be the way, not the object.
+      if (sha256(bytes) !== Metadata.sha256) throw new Damaged(Metadata.sha256 === undefined);
+      return { found: { bytes, put: Metadata.put } };
     });
 
   const written = (key: string, bytes: Uint8Array, condition: { readonly IfNoneMatch?: '*' }) => {
@@ -128,7 +123,7 @@ export const openObjects = (place: Place, times: Times = TIMES): Objects => {
         await client.send(new PutObjectCommand({ ...at(key), Body: bytes, Metadata, ...condition }), { abortSignal });
         return { put, refused: false };
       } catch (error) {
-        if (status(error) === 412) return { put, refused: true };
+        if (isRefused(error)) return { put, refused: true };
         throw error;
       }
     });
@@ -164,14 +159,9 @@ export const openObjects = (place: Place, times: Times = TIMES): Objects => {
     },
     put: async (key, bytes) => (await written(key, bytes, {})).tries,
     head: async (key) => {
-      const { found } = await tried(`Looking at ${url}/${key}`, async (abortSignal) => {
-        try {
-          return { found: await client.send(new HeadObjectCommand(at(key)), { abortSignal }) };
-        } catch (error) {
-          if (isAbsent(error)) return { found: null };
-          throw error;
-        }
-      });
+      const { found } = await tried(`Looking at ${url}/${key}`, async (abortSignal) => ({
+        found: await client.send(new HeadObjectCommand(at(key)), { abortSignal }).catch(nullOfAbsent),
+      }));
       return found && { key, bytes: found.ContentLength ?? 0, changed_ms: found.LastModified?.getTime() ?? 0 };
     },
     list: async (prefix) => (await pages(prefix)).found,
