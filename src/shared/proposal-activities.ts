@@ -98,6 +98,9 @@ export interface ProposalSummary {
 /** The turn of what it was to run did not come in time; nothing was done. Given by activities that say `asksAgain`. */
 export interface NotYet {
   readonly outcome: 'busy';
+  /** Who has locked the workspace; `advice`: as of `ApplyResult`. */
+  readonly holder?: string;
+  readonly advice?: string;
 }
 export type BuildProposalResult =
   | NoSandbox

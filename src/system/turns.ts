@@ -5,7 +5,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { problem, ProblemError } from '../shared/problems.js';
+import type { StepKey } from '../shared/ids.js';
+import { problem, ProblemError, type Problem } from '../shared/problems.js';
 
 const TOGETHER = 64; // bound: Of thousands of runs, so many are looked at side by side: more are no faster, and each may hold a file open.
 // bound: The time limits of what a process waits for are counted in steps of this: a step in which it stood still counts twice at most.
@@ -58,8 +59,19 @@ export const together = async <T, R>(items: readonly T[], work: (item: T) => Pro
 // Turns: at most so many pieces of work at once in this process; who comes first goes first. Held here and not by the slots of a task
 // queue: an activity that waits keeps no other from its work, and the time of what waits begins at its turn.
 
+interface Held {
+  readonly holder: { readonly stepKey: StepKey };
+  readonly advice?: string;
+}
 /** The turn did not come in time (`busy`): nothing was begun. */
-export class NoTurn extends ProblemError {}
+export class NoTurn extends ProblemError {
+  /** `held`: the workspace is locked by a run. */
+  readonly held: Held | null;
+  constructor(what: Problem, held: Held | null = null) {
+    super(what);
+    this.held = held;
+  }
+}
 
 export interface TurnWanted {
   /** Longest wait. Less where the activity's time would not hold `work_ms` after it. */

@@ -11,6 +11,7 @@ import { realSys, type Sys } from '../system/sys.js';
 import { resolveTimings } from '../temporal/settings.js';
 import { createApplyEngine, createLocks } from '../workspace/apply/index.js';
 import { createLocalRunner } from '../workspace/commands/index.js';
+import type { WorkspaceLock } from '../workspace/ports.js';
 import { createRepository } from '../workspace/landing/repository.js';
 
 export interface PortsOptions {
@@ -41,7 +42,15 @@ export async function createPorts(
   });
   const clock = systemClock;
   const commands = createLocalRunner(env, { hidden: [home, ...(store.objects === undefined ? [store.dir] : [])] });
-  const engine = createApplyEngine({ home, blobs, sys, locks: createLocks({ home, sys, clock }) });
+  const tookOver = (workspace: string, { stepKey }: WorkspaceLock, because: string): void =>
+    logger.warn({ because, workspace, holder: stepKey }, 'took over a lock');
+  const engine = createApplyEngine({
+    home,
+    blobs,
+    sys,
+    locks: createLocks({ home, sys, clock }),
+    runs: { stateOfHolder: runs.stateOfHolder, tookOver },
+  });
   return {
     checkHome: () => guard.check(),
     blobs,
@@ -63,7 +72,6 @@ export async function createPorts(
     clock,
     timings,
     logger,
-    stateOfHolder: (holder) => runs.stateOfHolder(holder),
     endOf: (workflowId, wait_ms, signal) => runs.endOf(workflowId, wait_ms, signal),
   } satisfies ActivityPorts;
 }

@@ -45,9 +45,13 @@ export type LockEnd =
   | { readonly outcome: 'unrecovered' }
   /** It holds the workspace no longer. */
   | { readonly outcome: 'not_held' };
-export type LockAttempt =
-  | { readonly outcome: 'held'; readonly lock: WorkspaceLock }
-  | { readonly outcome: 'busy'; readonly holder: WorkspaceLock };
+export type LockAttempt = { readonly outcome: 'held'; readonly lock: WorkspaceLock } | Busy;
+/** `advice`: the holder's run has ended, or nobody knows it, and a person must say what becomes of what it applied. */
+export interface Busy {
+  readonly outcome: 'busy';
+  readonly holder: WorkspaceLock;
+  readonly advice?: string;
+}
 
 export interface ApplyRequest {
   readonly stepKey: StepKey;
@@ -70,7 +74,7 @@ export type ApplyOutcome =
       readonly files: readonly string[];
       readonly lock: WorkspaceLock;
     }
-  | { readonly outcome: 'busy'; readonly holder: WorkspaceLock }
+  | Busy
   /** Files were not at their base before anything was written: nothing was written. */
   | { readonly outcome: 'base_changed'; readonly conflicts: readonly ConflictFile[] }
   /** A person saved in between (their bytes stand), the rest is applied; or a closed record was undone by someone. */
@@ -126,14 +130,14 @@ export interface Workspace {
     assertCurrent?: AssertCurrent,
   ): Promise<LockAttempt & { readonly taken: boolean }>;
   readLock(workspace: string): Promise<WorkspaceLock | null>;
+}
+/** The adapter for directories, with what workers and the command line do with the records in a home. */
+export interface ApplyEngine extends Workspace {
   /**
    * Recovers the transactions of a step whose run has ended, and ends its lock where nothing of it was applied and not committed.
    * `finished`: the run came to its own end, so what it left is as it should be.
    */
   releaseEnded(workspace: string, holder: WorkspaceLock, finished: boolean): Promise<LockEnd>;
-}
-/** The adapter for directories, with what workers and the command line do with the records in a home. */
-export interface ApplyEngine extends Workspace {
   /** As `rollback`, for an application that was found in this home's own records: they say all that is needed, without its proposal. */
   rollbackRecorded(request: RollbackRequest): Promise<RollbackOutcome>;
   /** Finishes or reverts every open transaction of `EMEND_HOME` that belongs to no live process (ours excepted). */

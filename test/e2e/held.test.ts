@@ -44,11 +44,14 @@ const emptyHold = async (s: Scene): Promise<ResolvedRun> => {
 };
 
 describe('nothing applied under the lock of a terminated run', () => {
-  test('the next step takes it over by itself', async () => {
+  test.each([
+    ['it applies', []],
+    ['its base is tested', ['test: test -f a.js', 'sandbox: off']],
+  ])('the next step takes it over by itself: where %s', async (_, front) => {
     const s = (open = await scene(FILES, RULES));
     await s.worker();
     await emptyHold(s);
-    const next = await s.start('next.md', job('b.js', 'approval: auto', 'commit: true'));
+    const next = await s.start('next.md', job('b.js', 'approval: auto', 'commit: true', ...front));
     expect(await s.end(next)).toMatchObject({ outcome: 'committed', files: ['b.js'] });
     expect((await s.events(next)).map(({ type }) => type)).not.toContain('apply_busy');
     expect([s.read('a.js'), s.read('b.js'), await lockOf(s)]).toEqual([BEFORE, AFTER, null]);
@@ -86,7 +89,11 @@ test('files of a terminated run: the next step waits and says for whom and what 
   await terminate(s, first);
   await s.until(() => !pidsIn(pids).some(alive));
 
-  const next = await s.start('next.md', job('b.js', 'approval: auto', 'commit: true'));
+  // Its base is to be tested first: that cannot be while they stand there, and is no other wait.
+  const next = await s.start(
+    'next.md',
+    job('b.js', 'approval: auto', 'commit: true', 'test: test -f a.js', 'sandbox: off'),
+  );
   const advice = `run ${id} has ended (terminated) with 1 file applied but not committed: \`emend recover --undo ${id}\``;
   const said = await eventually('the advice', async () => {
     const { status } = await s.show(next);

@@ -24,7 +24,8 @@ import {
   versioned,
   sentence,
 } from '../../shared/problems.js';
-import type { ActivityBase } from '../../shared/proposal-activities.js';
+import type { ActivityBase, NotYet } from '../../shared/proposal-activities.js';
+import { shownKey } from '../../shared/ids.js';
 import { eventEntries } from '../../stores/ports.js';
 import { isoTime } from '../../system/clock.js';
 import { NoTurn, withTimeLimit } from '../../system/turns.js';
@@ -152,6 +153,15 @@ const summaryOf = (result: unknown): unknown => {
 const fileOf = (input: object): { readonly file?: string } =>
   'file' in input && typeof input.file === 'string' ? { file: input.file } : {};
 
+const notYet = ({ held }: NoTurn): NotYet =>
+  held === null
+    ? { outcome: 'busy' }
+    : {
+        outcome: 'busy',
+        holder: shownKey(held.holder.stepKey),
+        ...(held.advice === undefined ? {} : { advice: held.advice }),
+      };
+
 function heartbeat_ms(name: ActivityName, timings: Timings): number {
   const { timeouts, heartbeat }: ActivitySpec = ACTIVITIES[name];
   // A third of the time-out: two beats may be lost before the activity is taken for dead.
@@ -203,7 +213,7 @@ export function activity<I extends ActivityBase, O extends object>(
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
       if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
       const spec: ActivitySpec = ACTIVITIES[name];
-      if (error instanceof NoTurn && spec.asksAgain === true) return versioned({ outcome: 'busy' }) as unknown as O;
+      if (error instanceof NoTurn && spec.asksAgain === true) return versioned(notYet(error)) as unknown as O;
       const said = messageOf(error);
       const { message } = await maskWords(ports, { stepKey: input.stepKey }, { message: said }, UNTIL_DONE).catch(
         () => ({

@@ -6,7 +6,7 @@ import type { Timings } from '../../shared/limits.js';
 import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
 import type { Clock } from '../../system/clock.js';
 import type { CommandRunner } from '../../workspace/commands/index.js';
-import type { WorkspaceLock, HolderState, Workspace } from '../../workspace/ports.js';
+import type { Workspace } from '../../workspace/ports.js';
 import type { Repository } from '../../workspace/repository.js';
 import { eventEntries, type Archive, type BlobStore, type RecordStore } from '../../stores/ports.js';
 import type { EditRunner } from './edit-worker.js';
@@ -25,8 +25,6 @@ export interface ActivityPorts {
   readonly commands: CommandRunner;
   readonly edits: EditRunner;
   readonly clock: Clock;
-  /** Asks the server about the run that holds a workspace; one that does not answer in time is `unknown`. */
-  readonly stateOfHolder: (holder: WorkspaceLock) => Promise<HolderState>;
   /** Waits at most `wait_ms` for the end of a run, by its workflow id; `open`: it has not ended yet, or no server answered. */
   readonly endOf: (workflowId: string, wait_ms: number, signal: AbortSignal) => Promise<AwaitPhaseResult>;
   readonly timings: Timings;

@@ -19,7 +19,6 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { noSandboxFor } from '../step/sandbox.js';
 import { projectConfig } from '../step/snapshot.js';
-import { applyOrTakeOver } from '../step/apply.js';
 import { marksIn } from '../step/commit.js';
 
 /** ◆ What one try is to write; null: nothing is to be changed. `data`: what else the change came to. */
@@ -119,7 +118,7 @@ async function write(
   const proposalId = proposalIdOf(proposal);
   const holder = { workflowId, namespace };
   const request: ApplyRequest = { ...{ stepKey, workspace, proposalId, proposal, decision, files, holder } };
-  const { outcome } = await applyOrTakeOver(ports, request, scope.assertCurrent);
+  const outcome = await ports.workspace.apply(request, scope.assertCurrent);
   scope.assertCurrent();
   switch (outcome.outcome) {
     case 'busy':

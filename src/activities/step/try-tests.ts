@@ -164,7 +164,7 @@ export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
     if (typeof place !== 'string')
       return { ...(await inTurn(() => testBase(ports, place, input, signal))), prepared: true };
     const held = await ports.workspace.acquireLock(workspace, stepKey, scope.owner, assertCurrent);
-    if (held.outcome === 'busy') throw new NoTurn(problem('busy', `Another run has locked ${workspace}.`));
+    if (held.outcome === 'busy') throw new NoTurn(problem('busy', `${workspace} is locked`), held);
     try {
       const { targets } = await getSnapshot(ports.blobs, input.snapshot);
       const bases = targets.map(({ path, base }) => ({ path, result: base }));

@@ -17,6 +17,7 @@ import {
   type VerifyOutcome,
 } from '../../shared/proposal-activities.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
+import { waitToApply } from './reduce-tests.js';
 import { onFailedVerification } from './reduce-verify.js';
 import type { FileEntry, StepState } from './state.js';
 import { cut } from '../../shared/rules.js';
@@ -85,7 +86,7 @@ function askForEntry(
 
 export function onApplied(before: StepState, result: ApplyResult, now: number): StepState {
   const state = within(before, 'applied', { uncertain: null });
-  const { proposal, stage } = state;
+  const { proposal } = state;
   if (proposal === null) return state;
   switch (result.outcome) {
     case 'applied':
@@ -102,15 +103,8 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
         ? afterApply(told, now)
         : askConflict(told, { at: 'apply', conflicts: result.conflicts }, now);
     }
-    case 'busy': {
-      const { holder, advice } = result;
-      const last = (stage.at === 'apply' ? stage.busy : null) ?? { tries: 0, advice: null };
-      const busy = { tries: last.tries + 1, advice: advice ?? null, waiting: true };
-      const waits: StepState = { ...state, stage: { at: 'apply', busy } };
-      // Told once, and again when there is something that a person can do about it.
-      if (last.tries > 0 && (busy.advice === null || busy.advice === last.advice)) return waits;
-      return emit(waits, now, { type: 'apply_busy', holder, ...(advice === undefined ? {} : { advice }) });
-    }
+    case 'busy':
+      return waitToApply(state, result, now);
     case 'base_changed':
       return askConflict(state, { at: 'apply', conflicts: result.conflicts }, now);
     case 'failed':

@@ -46,12 +46,21 @@ export const wantsTrial = (state: StepState): boolean => {
 export const trialOf = ({ tests: { before }, proposal }: StepState) =>
   before?.outcome === 'tested' && before.proposal === proposal?.id ? before.result : null;
 
+/** The workspace is locked, or there was no turn. Told once, and again when there is something that a person can do about it. */
+export function waitToApply(state: StepState, { holder, advice }: Omit<NotYet, 'outcome'>, now: number): StepState {
+  const last = (state.stage.at === 'apply' ? state.stage.busy : null) ?? { tries: 0, advice: null };
+  const busy = { tries: last.tries + 1, advice: advice ?? null, waiting: true };
+  const waits: StepState = { ...state, stage: { at: 'apply', busy } };
+  const isTold = last.tries > 0 && (busy.advice === null || busy.advice === last.advice);
+  if (holder === undefined || isTold) return waits;
+  return emit(waits, now, { type: 'apply_busy', holder, ...(advice === undefined ? {} : { advice }) });
+}
+
 export function onTried(state: StepState, result: TryResult | NotYet, now: number): StepState {
   const { proposal, stage, base } = state;
   if (result.outcome === 'busy') {
     if (stage.at !== 'apply') return state;
-    const busy = { tries: (stage.busy?.tries ?? 0) + 1, advice: null, waiting: true };
-    return { ...state, stage: { at: 'apply', busy } };
+    return waitToApply(state, result, now);
   }
   const { outcome, summary } = 'result' in result ? result.result : { summary: '', ...result };
   const words = cut(state, 'why' in result ? result.why : summary);

@@ -19,7 +19,7 @@ import {
 } from './record.js';
 import { asAttempt, problemOf, transact, type PlanAttempt, type EngineParts } from './transaction.js';
 import { proposalIdOf, recordName } from '../proposal.js';
-import { releaseEnded } from './lock-owners.js';
+import { releaseEnded, takeOver, type OtherRuns } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
 import { createLocks, type CurrentTaking, type Locks } from './lock.js';
 import { recoverAll } from './recover.js';
@@ -48,16 +48,21 @@ export interface ApplyEngineOptions {
   readonly process?: ProcessIdentity;
   /** How long another live attempt at the same record is waited for before it is joined. */
   readonly patience_ms?: number;
+  /** A worker's: the lock of a run that has ended is taken over where it stands for nothing any more. */
+  readonly runs?: OtherRuns;
 }
 
 export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
   const { home, blobs, sys = realSys, patience_ms = STORE_BOUNDS.attemptPatience_ms } = options;
   const locks = options.locks ?? createLocks({ home, sys });
+  const take: EngineParts['take'] = (...taking) => locks.take(...taking);
   let identity: Promise<ProcessIdentity> | null =
     options.process === undefined ? null : Promise.resolve(options.process);
   const parts = async (assertCurrent: AssertCurrent = () => undefined): Promise<EngineParts> => {
     const process = await (identity ??= ownProcess(sys));
-    return { sys, blobs, process, patience_ms, locks, assertCurrent, transactions: homePaths(home).transactions };
+    const { transactions } = homePaths(home);
+    const own = { sys, blobs, process, patience_ms, locks, take, assertCurrent, transactions };
+    return options.runs === undefined ? own : { ...own, take: takeOver(own, options.runs) };
   };
 
   return {
@@ -85,7 +90,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
     acquireLock: async (workspace, stepKey, holder, assertCurrent) => {
       const engine = await parts(assertCurrent);
       engine.assertCurrent();
-      const held = await locks.take(workspace, stepKey, holder);
+      const held = await engine.take(workspace, stepKey, holder);
       if (held.outcome === 'held') await checkInTime(engine, workspace, held);
       return held;
     },
@@ -110,7 +115,7 @@ const checkRequest = (request: ApplyRequest): void => {
 };
 
 const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest): Promise<ApplyOutcome> => {
-  const { sys, transactions, locks, assertCurrent } = parts;
+  const { sys, transactions, locks, take, assertCurrent } = parts;
   const { stepKey, proposalId, decision, workspace } = request;
   const record = openRecord(sys, transactions, recordName(stepKey, proposalId, decision));
   const { closed } = await record.load();
@@ -125,9 +130,8 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
       problem: problem('home_unusable', `The workspace ${root} is inside Emend's home ${home}.`),
     };
   assertCurrent();
-  const held = await locks.take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
-  if (held.outcome === 'failed') return held;
-  if (held.outcome === 'busy') return { outcome: 'busy', holder: held.holder };
+  const held = await take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
+  if (held.outcome === 'failed' || held.outcome === 'busy') return held;
   await checkInTime(parts, root, held);
   const isCurrent = async (): Promise<boolean> => {
     assertCurrent();

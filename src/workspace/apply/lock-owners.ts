@@ -3,7 +3,8 @@
  * and not committed it stays, and a person says what becomes of them.
  */
 import type { EngineParts } from './transaction.js';
-import { type StepKey, isStepKey } from '../../shared/ids.js';
+import { isStepKey, shownKey, type StepKey } from '../../shared/ids.js';
+import { count } from '../../shared/text.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionPlan } from './record.js';
 import { stateOfHolder } from '../git/commit-branch.js';
 import { repositoryOf } from '../git/git.js';
@@ -88,6 +89,58 @@ export const releaseEnded = async (
 const isCommitted = async (root: string, holder: WorkspaceLock): Promise<boolean> => {
   const repository = await repositoryOf(root);
   return repository !== null && (await stateOfHolder(repository, holder)).at === 'committed';
+};
+
+// bound: Locks of ended runs taken over by one taking; each further one means that another ended run was quicker.
+const TAKE_OVERS = 3;
+
+/** What is known of other runs, and who is told of a lock that was taken over. */
+export interface OtherRuns {
+  readonly stateOfHolder: (holder: WorkspaceLock) => Promise<HolderState>;
+  readonly tookOver: (workspace: string, holder: WorkspaceLock, because: string) => void;
+}
+
+/** As `Locks.take`; the lock of a run that has ended is taken over where it stands for nothing any more. */
+export const takeOver =
+  (parts: EngineParts, runs: OtherRuns): EngineParts['take'] =>
+  async (workspace, stepKey, holder) => {
+    for (let takeOvers = 0; ; takeOvers++) {
+      const held = await parts.locks.take(workspace, stepKey, holder);
+      if (held.outcome !== 'busy' || takeOvers === TAKE_OVERS) return held;
+      const found = await holdOf(parts, runs, workspace, held.holder);
+      if (!found.free) return found.advice === undefined ? held : { ...held, advice: found.advice };
+      runs.tookOver(workspace, held.holder, found.because);
+    }
+  };
+
+type Hold = { readonly free: true; readonly because: string } | { readonly free: false; readonly advice?: string };
+const heldBy = (advice: string): Hold => ({ free: false, advice });
+
+const holdOf = async (parts: EngineParts, runs: OtherRuns, workspace: string, holder: WorkspaceLock): Promise<Hold> => {
+  const run = shownKey(holder.stepKey);
+  const recover = `\`emend recover --undo ${run}\` restores the files, \`emend recover --keep ${run}\` keeps them`;
+  const standing = await runs.stateOfHolder(holder);
+  if (standing.state === 'open') return { free: false };
+  if (standing.state === 'unknown')
+    return standing.why === 'not_known'
+      ? heldBy(`run ${run}, unknown to the server, has locked the workspace: ${recover}`)
+      : { free: false };
+  const ended = `run ${run} has ended (${standing.how})`;
+  if (standing.elsewhere)
+    return heldBy(`${ended} and has locked the workspace from another EMEND_HOME: run \`emend recover\` with that one`);
+  const end = await releaseEnded(parts, workspace, holder, standing.finished);
+  switch (end.outcome) {
+    case 'ended':
+      return { free: true, because: `${standing.how}, ${end.because}` };
+    case 'not_held':
+      return { free: true, because: 'it was released in the meantime' };
+    case 'kept':
+      return heldBy(`${ended} with ${count(end.files.length, 'file')} applied but not committed: ${recover}`);
+    case 'at_work':
+      return heldBy(`${ended}, but a process is still working on its files`);
+    case 'unrecovered':
+      return heldBy(`${ended} midway and could not be recovered: \`emend recover\` says why`);
+  }
 };
 
 // Holds of commands that work on a workspace by themselves (`emend patch`, `emend undo`): no server knows them, so the lock itself says

@@ -31,7 +31,7 @@ export const rollbackName = (name: string): string => (name.endsWith(SUFFIX) ? n
  * (nothing is changed then), and `busy` where another step holds the workspace.
  */
 export const rollBack = async (parts: EngineParts, request: RollbackRequest): Promise<RollbackOutcome> => {
-  const { sys, transactions, locks, assertCurrent } = parts;
+  const { sys, transactions, locks, take, assertCurrent } = parts;
   const { stepKey } = request;
   const name = recordName(stepKey, request.proposalId, request.decision);
   const applied = openRecord(sys, transactions, name);
@@ -43,7 +43,7 @@ export const rollBack = async (parts: EngineParts, request: RollbackRequest): Pr
 
   assertCurrent();
   const workspace = await sys.realpath(request.workspace);
-  const held = await locks.take(workspace, stepKey, request.holder);
+  const held = await take(workspace, stepKey, request.holder);
   if (held.outcome === 'busy')
     return fail('busy', `Step ${shownKey(held.holder.stepKey)} has locked ${workspace}; Emend waits for it to end.`);
   try {

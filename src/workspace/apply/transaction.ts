@@ -32,6 +32,8 @@ const APPLY_GENERATIONS = 20; // bound: Generations of one call: each further on
 export interface EngineParts extends TransactContext {
   readonly transactions: string;
   readonly locks: Locks;
+  /** Takes a workspace's lock, also from a run that has ended where it stands for nothing any more. */
+  readonly take: Locks['take'];
   readonly assertCurrent: AssertCurrent;
 }
 

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { createLocks, type Locks } from '../../../src/workspace/apply/lock.js';
+import type { WorkspaceLock } from '../../../src/workspace/ports.js';
 import { makeScene, STEP, type Scene } from '../apply-scene.js';
 
 const FILES = [
@@ -69,6 +70,35 @@ describe('the lock of an ended run', () => {
       because: 'finished',
     });
     expect(bytes(finished)).toBe(NEW);
+  });
+
+  test('is taken over by a worker, whatever it takes it for; files that stand there are named with what to type', async () => {
+    const scene = await makeScene(FILES);
+    const took: string[] = [];
+    const runs = {
+      stateOfHolder: () =>
+        Promise.resolve({ state: 'ended', how: 'terminated', finished: false, undo: false, elsewhere: false } as const),
+      tookOver: (_: string, { stepKey }: WorkspaceLock, because: string) => void took.push(`${stepKey}: ${because}`),
+    };
+    const engine = scene.engine({ runs });
+    const other = { workflowId: 'emend-other', namespace: 'default' };
+    const keeper = createLocks({ home: scene.home });
+    await keeper.take(scene.workspace, OTHER, other);
+    expect(await engine.rollback(scene.request)).toMatchObject({ outcome: 'rolled_back', files: [] });
+    await keeper.take(scene.workspace, OTHER, other);
+    const held = await engine.acquireLock(scene.workspace, STEP, scene.request.holder);
+    expect(held).toMatchObject({ outcome: 'held', taken: true });
+    expect(took).toEqual(Array(2).fill(`${OTHER}: terminated, nothing_applied`));
+
+    const applied = await makeScene(FILES);
+    await applied.engine().apply(applied.request);
+    const late = await applied.engine({ runs }).acquireLock(applied.workspace, OTHER, other);
+    expect(late).toMatchObject({
+      outcome: 'busy',
+      advice: expect.stringMatching(
+        /has ended \(terminated\) with 2 files applied but not committed: `emend recover --undo/,
+      ),
+    });
   });
 
   /** A keeper whose engine is stopped where it asks for its lock before the point of no return. */
