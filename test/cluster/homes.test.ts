@@ -142,7 +142,9 @@ describe('emend doctor', () => {
       await Promise.all([s.worker(), s.otherWorker()]);
       const check = async (name: string) => (await examine(s.env)).find((each) => each.name === name);
       await eventually('all queues are polled', async () => (await check('worker'))?.ok === true);
-      expect((await check('EMEND_STORE'))?.found).toMatch(new RegExp(`^${s.store} \\(id [0-9a-f]{8}\\)$`));
+      expect((await check('EMEND_STORE'))?.found).toMatch(
+        new RegExp(`^${s.store} \\(id [0-9a-f]{8}\\), a write takes \\d+ ms$`),
+      );
       const apart = join(s.home, '..', 'apart');
       const stranger = await s.worker(undefined, {
         EMEND_HOME: join(apart, 'home'),

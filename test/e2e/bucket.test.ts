@@ -1,7 +1,7 @@
 /** Two homes that share a bucket and Temporal, nothing else: what either does for a run of the other, on a real SeaweedFS. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { decide, openEmend, resolveRun, runDiff, showRun } from '../../src/client/index.js';
@@ -110,6 +110,12 @@ inBucket(
       );
       expect(await command('list')).toMatch(/done .*job\.md +committed/);
       expect(await command('show', run.stepKey.slice(0, 8))).toContain('committed');
+      // Of an archive in a bucket a copy is written, which is checked as any other.
+      const evidence = (await command('evidence', run.stepKey.slice(0, 8))).trim();
+      expect(evidence).toBe(join(home, 'evidence', 'archive', run.stepKey, 'evidence.json'));
+      expect(
+        await command('evidence', 'verify', evidence, '--repository', s.repo, '--archive', dirname(evidence)),
+      ).toMatch(/Everything that was checked matches\.$/m);
 
       // What gc may take is no part of a run that the server knows.
       const wide = { olderThan_ms: -60_000, archivesOlderThan_ms: -60_000 };

@@ -16,7 +16,7 @@ export const evidence = (io: Io, text: string): Promise<ExitCode> =>
     if (archived.closed === null || repository === undefined)
       return fail('usage', `Run ${shownKey(stepKey)} has not ended, so it has no evidence yet.`);
     const key = await evidenceKey(repository);
-    io.out(plain(await writeEvidence(emend.store, stepKey, repository, key)));
+    io.out(plain(await writeEvidence(emend, stepKey, repository, key)));
     if (key === null) io.err('It is unsigned: `evidenceKey` in emend.yaml is not set.');
     return EXIT.done;
   });

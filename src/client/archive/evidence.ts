@@ -2,7 +2,7 @@
  * Evidence of a run: a DSSE envelope with an in-toto statement. The statement is made from the run's archive and the repository alone, so
  * whoever has both makes it once more and compares, with no server; its signature says who vouches for it. docs/how-to/evidence.md.
  */
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import { fail } from '../../shared/problems.js';
 import { parseConfig } from '../../documents/job/index.js';
 import { createArchive } from '../../stores/index.js';
 import { isBucket, storePaths } from '../../stores/location.js';
-import { jsonOf, orNull } from '../../system/durable.js';
+import { jsonOf } from '../../system/durable.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { signText, verifyText } from '../../system/ssh-signature.js';
@@ -20,6 +20,7 @@ import { together } from '../../system/turns.js';
 import { version } from '../../system/version.js';
 import { git } from '../../workspace/git/index.js';
 import { reportFacts } from './report.js';
+import type { Emend } from '../types.js';
 import { archivedRun, type ArchivedRun } from './run.js';
 
 const PAYLOAD = 'application/vnd.in-toto+json';
@@ -147,14 +148,13 @@ const statementOf = async (dir: string, repository: string): Promise<object> => 
   };
 };
 
-/** Models and answers of its calls, by their hashes: what the archive does not hold otherwise. */
-const inputsOf = async (calls: string, run: StepKey): Promise<object> => {
-  const names = await readdir(join(calls, run)).catch(() => []);
-  const found = names.sort().map(async (call) => {
-    const file = (name: string): Promise<Buffer | null> => orNull(readGiven(join(calls, run, call, name), Infinity));
-    const [asked, answer] = await Promise.all([file('call.json'), file('answer.json')]);
-    const { request } = JSON.parse(asked?.toString('utf8') ?? '{}') as { request?: { model?: string } };
-    const digest = (bytes: Buffer | null): string | null => (bytes === null ? null : sha256(bytes));
+/** Models and answers of its calls, by the hashes of their records' canonical JSON: what the archive does not hold otherwise. */
+const inputsOf = async ({ calls }: Pick<Emend, 'calls'>, run: StepKey): Promise<object> => {
+  const found = (await calls.names(run)).toSorted().map(async (call) => {
+    const [asked, answer] = await Promise.all(['call', 'answer'].map((name) => calls.get(`${run}/${call}/${name}`)));
+    const { request } = (asked ?? {}) as { readonly request?: { readonly model?: string } };
+    const digest = (record: object | null | undefined): string | null =>
+      record == null ? null : sha256(canonicalJson(record));
     return { call, model: request?.model ?? null, request: digest(asked), answer: digest(answer) };
   });
   return { v: 1, emend: version(), calls: await Promise.all(found) };
@@ -166,18 +166,26 @@ export const evidenceKey = async (workspace: string): Promise<string | null> => 
   return config.ok ? (config.value.evidenceKey?.replace(/^~(?=\/)/, homedir()) ?? null) : null;
 };
 
-/** Writes it into the archive; its path. `key`: who vouches, as git's `user.signingkey`; null: nobody. Throws ProblemError `usage`. */
+/**
+ * Writes it into the archive, of a store in a bucket into a copy of it below the home; its path. `key`: who vouches, as git's
+ * `user.signingkey`; null: nobody.
+ */
 export const writeEvidence = async (
-  store: string,
+  { home, store, archive, calls }: Pick<Emend, 'home' | 'store' | 'archive' | 'calls'>,
   run: StepKey,
   repository: string,
   key: string | null,
 ): Promise<string> => {
-  if (isBucket(store))
-    return fail('usage', `Evidence is made from the files of an archive; the archive of this run lies in ${store}.`);
-  const { archive, calls } = storePaths(store);
-  const dir = join(archive, run);
-  await writeFile(join(dir, INPUTS), `${canonicalJson(await inputsOf(calls, run))}\n`, { mode: 0o600 });
+  const place = storePaths(isBucket(store) ? join(home, 'evidence') : store).archive;
+  const dir = join(place, run);
+  if (isBucket(store)) {
+    await rm(dir, { recursive: true, force: true });
+    await createArchive({ dir: place }).append(
+      run,
+      (await archive.read(run)).filter(({ kind }) => kind !== 'newer'),
+    );
+  }
+  await writeFile(join(dir, INPUTS), `${canonicalJson(await inputsOf({ calls }, run))}\n`, { mode: 0o600 });
   const body = canonicalJson(await statementOf(dir, repository));
   const sig = key === null ? null : await signText(encoded(PAYLOAD, body), key, NAMESPACE);
   const signatures = sig === null ? [] : [{ sig: base64(sig) }];

@@ -9,6 +9,7 @@ import type { StepEvent } from '../../shared/events.js';
 import type { StepKey } from '../../shared/ids.js';
 import { appliedUnder, createLocks } from '../../workspace/apply/index.js';
 import { homePaths } from '../../stores/home.js';
+import { isBucket } from '../../stores/location.js';
 import { realSys } from '../../system/sys.js';
 import { eventEntries, type ArchiveEntry } from '../../stores/ports.js';
 import type { WorkspaceLock } from '../../workspace/ports.js';
@@ -38,11 +39,12 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
 };
 
 /** Unsigned where nobody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. Loaded for a run that has just ended. */
-const leaveEvidence = async ({ store }: Emend, { stepKey, archived, live }: ResolvedRun): Promise<void> => {
+const leaveEvidence = async (emend: Emend, { stepKey, archived, live }: ResolvedRun): Promise<void> => {
   const workspace = archived.started?.workspace ?? live?.memo?.workspace;
-  if (workspace === undefined) return;
+  // From a bucket it is copied for whoever asks for it.
+  if (workspace === undefined || isBucket(emend.store)) return;
   const { evidenceKey, writeEvidence } = await import('../archive/evidence.js');
-  await writeEvidence(store, stepKey, workspace, await evidenceKey(workspace)).catch(() => undefined);
+  await writeEvidence(emend, stepKey, workspace, await evidenceKey(workspace)).catch(() => undefined);
 };
 
 const unreportedEvents = async (
