@@ -13,23 +13,29 @@ const dist = join(root, 'dist');
 const fresh = join(root, 'dist.new');
 const note = join(dist, '.build-hash');
 const TSC_MS = 300_000;
+const ID_DIGITS = 8;
 const INPUTS = ['package-lock.json', 'tsconfig.build.json', 'worker.ts', 'client.ts', 'scripts/build.js'];
 
-/** Paths and contents of everything that a build depends on. */
-const sourceHash = async () => {
-  const entries = await readdir(join(root, 'src'), { recursive: true, withFileTypes: true });
-  const sources = entries
+const filesIn = async (dir) =>
+  (await readdir(dir, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-  const hash = createHash('sha256').update(process.version);
-  for (const path of [...INPUTS.map((name) => join(root, name)), ...sources].sort()) {
+
+/** Paths and contents of files in `dir`. */
+const hashOf = async (dir, paths, first = '') => {
+  const hash = createHash('sha256').update(first);
+  for (const path of [...paths].sort()) {
     hash
-      .update(`${path.slice(root.length)}\0`)
+      .update(`${path.slice(dir.length)}\0`)
       .update(await readFile(path))
       .update('\0');
   }
   return hash.digest('hex');
 };
+
+/** Of everything that a build depends on. */
+const sourceHash = async () =>
+  hashOf(root, [...INPUTS.map((name) => join(root, name)), ...(await filesIn(join(root, 'src')))], process.version);
 
 /** True when something was built. Leaves with exit code 1 when tsc finds errors: dist is then as it was. */
 export const build = async () => {
@@ -47,6 +53,8 @@ export const build = async () => {
   await buildPage();
   await bundleCommands();
   await chmod(join(fresh, 'client.js'), 0o755);
+  // Which build this is (src/system/version.ts): of all that it made.
+  await writeFile(join(fresh, 'build-id'), (await hashOf(fresh, await filesIn(fresh))).slice(0, ID_DIGITS));
   await writeFile(join(fresh, '.build-hash'), `${hash}\n`);
   // What a removed source left in dist would be packed and found by imports: the old build goes as a whole.
   await rm(dist, { recursive: true, force: true });

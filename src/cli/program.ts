@@ -9,7 +9,7 @@ import { LISTED_STATES } from '../shared/run.js';
 import { nearestWord } from '../shared/text.js';
 import { EVENT_KINDS } from '../shared/event-text.js';
 import { RUN, type Runs, addAids, EXAMPLES, addPlan, collect, json, live, prints, quiet } from './program-more.js';
-import { version } from '../system/version.js';
+import { build } from '../system/version.js';
 
 const EXIT_HELP = [
   '\nExit codes:',
@@ -28,7 +28,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
     };
   const program = new Command('emend')
     .description('Runs code changes proposed by a language model as durable Temporal workflows.')
-    .version(version())
+    .version(build())
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({

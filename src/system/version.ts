@@ -17,3 +17,9 @@ export const version = (): string => {
     ? parsed.version
     : 'unknown';
 };
+
+/** As in `0.1.0+1a2b3c4d`: the version, and the beginning of the hash of all that the build made; of code that was not built the version alone. */
+export const build = (): string => {
+  const made = new URL('../../build-id', import.meta.url);
+  return `${version()}${existsSync(made) ? `+${readFileSync(made, 'utf8').trim()}` : ''}`;
+};

@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { problem, type Problem } from '../shared/problems.js';
+import { build } from '../system/version.js';
 import { byDefault, type ServerPlace } from './connection.js';
 
 // bound: A worker tells the server this often that it lives (the SDK's default is a minute);
@@ -96,17 +97,20 @@ export const noWorker = (
     `Start one: ${start}.`,
   );
 
-// What the server calls a worker (in the UI, in histories): process, host, and which store it works with.
+// What the server calls a worker (in the UI, in histories): process, host, build, and which store it works with.
 
 const SHOWN_DIGITS = 8;
-const STORE = /, store ([0-9a-f]{8})$/;
+const PARTS = /@.+, (\S+), store ([0-9a-f]{8})$/;
 
 export const workerIdentity = (storeId: string): string =>
-  `${process.pid}@${hostname()}, store ${storeId.slice(0, SHOWN_DIGITS)}`;
+  `${process.pid}@${hostname()}, ${build()}, store ${storeId.slice(0, SHOWN_DIGITS)}`;
 
 /** The pollers that work with another store than this: what they would do is lost to it. */
 export const ofOtherStores = (identities: readonly string[], storeId: string): readonly string[] =>
   identities.filter((identity) => {
-    const store = STORE.exec(identity)?.[1];
+    const store = PARTS.exec(identity)?.[2];
     return store !== undefined && store !== storeId.slice(0, SHOWN_DIGITS);
   });
+
+/** The build of a worker, by its identity; null: it does not say. */
+export const buildOf = (identity: string): string | null => PARTS.exec(identity)?.[1] ?? null;

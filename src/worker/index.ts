@@ -2,7 +2,7 @@
  * The door of src/worker. A worker: recovery first, then its task queues (workflows, model calls, this host's workspaces; or one for all) until
  * it is stopped. Stopping lets running model calls finish within the grace time or hands them back.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import type { DataConverter } from '@temporalio/common';
@@ -22,11 +22,10 @@ import { resolveTimings } from '../temporal/settings.js';
 import { homePaths, hostId, resolveHome } from '../stores/home.js';
 import { resolveStore } from '../stores/location.js';
 import { orNull } from '../system/durable.js';
-import { sha256 } from '../system/hash.js';
 import { clearScratch } from '../system/scratch.js';
 import { openRedo } from '../system/redo.js';
 import { realSys } from '../system/sys.js';
-import { version } from '../system/version.js';
+import { build } from '../system/version.js';
 import { boundFailures } from '../temporal/failures.js';
 import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
@@ -87,17 +86,6 @@ function workflows({ interceptors, dataConverter }: WorkerOptions = {}):
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return { workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)) };
 }
-
-const BUNDLE_DIGITS = 8;
-/** Which code did a task, as the Temporal UI shows it: the version, and the beginning of the bundle's hash. */
-const buildId = (): string => {
-  const bundle = workflows();
-  const hash =
-    'workflowBundle' in bundle
-      ? `+${sha256(readFileSync(bundle.workflowBundle.codePath)).slice(0, BUNDLE_DIGITS)}`
-      : '';
-  return `emend-${version()}${hash}`;
-};
 
 /** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
 let runtimeInstalled = false;
@@ -204,7 +192,7 @@ export async function createWorker(options: WorkerOptions = {}): Promise<Running
   // Ready is who may start runs: a fresh namespace refuses its new attributes for a moment after it lists them.
   if (attributes) await awaitUsable(connection, namespace);
   // Said twice in the events of each workflow task: the SDK's own word has 90 characters. Versioning, which is deprecated, is not used.
-  const common = { connection, namespace, buildId: buildId() };
+  const common = { connection, namespace, buildId: build() };
   const flows = { ...workflows(options), ...activities.workflows };
   const shared = { ...flows, ...host, activities: { ...model.activities, ...host.activities } };
   const parts: readonly WorkerParts[] = queues.workflow === queues.host ? [shared] : [flows, model, host];
