@@ -28,7 +28,7 @@ import type { StepUsage } from '../shared/usage.js';
 import type { FileSince } from '../shared/event-text.js';
 import type { ProposalSummary } from '../shared/proposal-activities.js';
 import type { RecoveredTransaction, ConflictFile } from '../workspace/ports.js';
-import type { Estimated } from '../worker/index.js';
+import type { Estimated, Replayed } from '../worker/index.js';
 import type { FollowedPlan } from './follow-plan.js';
 import type { WrittenFile } from './commands/plan-files.js';
 
@@ -162,6 +162,7 @@ export interface JsonOutputs {
   readonly patch: PatchReport;
   readonly undo: UndoReport;
   readonly doctor: readonly Check[];
+  readonly replay: Replayed & { readonly v: 1; readonly build: string };
   readonly 'doctor --model': {
     readonly v: 1;
     readonly model: string;

@@ -228,7 +228,9 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   gc: ['emend gc --dry-run', 'emend gc --older-than 30'],
   dev: ['emend dev'],
   web: ['emend web --port 8080'],
-  worker: ['emend worker'],
+  worker: ['emend worker', 'emend worker --roles model,hosts', 'emend worker --deployment'],
+  replay: ['emend replay'],
+  deploy: ['emend deploy promote', 'emend deploy promote --unversioned'],
   doctor: ['emend doctor'],
   rehearse: ['emend rehearse demo/script.yaml --port 4011'],
 };

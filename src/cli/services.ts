@@ -10,6 +10,7 @@ import { type Io, asides, type QuietFlag } from './io.js';
 import { openEmend } from '../client/open.js';
 import { hearInterrupt, interruptible, type Session } from './session.js';
 import { needRuns, type Emend, type RunGateway } from '../client/types.js';
+import type { ServedAs } from '../worker/index.js';
 
 const HURRIED_STOP_MS = 1_000; // bound: A server that is to end at once still gets this long before it is killed.
 const WORKER_APPEARS_MS = 10_000; // bound: A worker that was just started is seen by the server within this time.
@@ -65,14 +66,20 @@ export const startServer = async (
 export type WorkerLog = 'stderr' | 'warnings' | 'file';
 
 /** The worker's libraries are large: they are loaded only here. */
-export const startOwnWorker = async (io: Io, home: string, log: WorkerLog): Promise<RunningWorker> => {
+export const startOwnWorker = async (
+  io: Io,
+  home: string,
+  log: WorkerLog,
+  served: ServedAs = {},
+): Promise<RunningWorker> => {
   const [{ createWorker }, { pino }] = await Promise.all([import('../worker/index.js'), import('pino')]);
   const place =
     log === 'file'
       ? { dest: join(homePaths(home).server, 'log', 'worker.log'), mkdir: true, sync: true }
       : { fd: 2, sync: true };
   const level = log === 'warnings' ? 'warn' : 'info';
-  return createWorker({ env: io.env, home, logger: pino({ name: 'emend-worker', level }, pino.destination(place)) });
+  const logger = pino({ name: 'emend-worker', level }, pino.destination(place));
+  return createWorker({ ...served, env: io.env, home, logger });
 };
 
 /**

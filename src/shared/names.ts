@@ -49,3 +49,6 @@ export const queuesFor = (
   const queues = queueNames(named === '' ? 'emend' : named, hostId);
   return own && named === '' ? { workflow: queues.host, model: queues.host, host: queues.host } : queues;
 };
+/** What a worker may serve: a queue each. */
+export const ROLES = ['workflows', 'model', 'hosts'] as const;
+export type Role = (typeof ROLES)[number];

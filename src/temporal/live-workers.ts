@@ -100,17 +100,19 @@ export const noWorker = (
 // What the server calls a worker (in the UI, in histories): process, host, build, and which store it works with.
 
 const SHOWN_DIGITS = 8;
-const PARTS = /@.+, (\S+), store ([0-9a-f]{8})$/;
+const PARTS = /@.+, (\S+)( versioned)?, store ([0-9a-f]{8})$/;
 
-export const workerIdentity = (storeId: string): string =>
-  `${process.pid}@${hostname()}, ${build()}, store ${storeId.slice(0, SHOWN_DIGITS)}`;
+/** `versioned`: it serves where its build is current (deployment.ts). */
+export const workerIdentity = (storeId: string, versioned = false): string =>
+  `${process.pid}@${hostname()}, ${build()}${versioned ? ' versioned' : ''}, store ${storeId.slice(0, SHOWN_DIGITS)}`;
 
 /** The pollers that work with another store than this: what they would do is lost to it. */
 export const ofOtherStores = (identities: readonly string[], storeId: string): readonly string[] =>
   identities.filter((identity) => {
-    const store = PARTS.exec(identity)?.[2];
+    const store = PARTS.exec(identity)?.[3];
     return store !== undefined && store !== storeId.slice(0, SHOWN_DIGITS);
   });
 
 /** The build of a worker, by its identity; null: it does not say. */
 export const buildOf = (identity: string): string | null => PARTS.exec(identity)?.[1] ?? null;
+export const isVersioned = (identity: string): boolean => PARTS.exec(identity)?.[2] !== undefined;

@@ -2,22 +2,13 @@
  * The door of src/worker. A worker: recovery first, then its task queues (workflows, model calls, this host's workspaces; or one for all) until
  * it is stopped. Stopping lets running model calls finish within the grace time or hands them back.
  */
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 import type { DataConverter } from '@temporalio/common';
-import {
-  DefaultLogger,
-  Runtime,
-  Worker,
-  type WorkerInterceptors,
-  type WorkerOptions as TemporalWorkerOptions,
-} from '@temporalio/worker';
+import { Worker, type WorkerInterceptors, type WorkerOptions as TemporalWorkerOptions } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
 import { archiveSink, createActivities as activitiesOf } from '../activities/index.js';
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
-import { BOUNDS } from '../shared/limits.js';
-import { hostOfQueue, queuesFor, type Queues } from '../shared/names.js';
+import { hostOfQueue, queuesFor, ROLES, type Queues, type Role } from '../shared/names.js';
+import { fail } from '../shared/problems.js';
 import { resolveTimings } from '../temporal/settings.js';
 import { homePaths, hostId, resolveHome } from '../stores/home.js';
 import { resolveStore } from '../stores/location.js';
@@ -30,11 +21,14 @@ import { boundFailures } from '../temporal/failures.js';
 import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { byDefault } from '../temporal/connection.js';
-import { WORKER_BEAT_MS, workerIdentity } from '../temporal/live-workers.js';
+import { currentBuild, DEPLOYMENT } from '../temporal/deployment.js';
+import { workerIdentity } from '../temporal/live-workers.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
+import { installRuntime, workflows } from './code.js';
 import { connectWorker, runWorkers } from './run-workers.js';
 
+export { replayOpen, type Replayed } from './code.js';
 export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
 
 const CACHED_RUNS = 200; // bound: Runs whose state a worker keeps; of another it reads the history again when something happens.
@@ -47,6 +41,13 @@ export interface WorkerOptions extends Partial<PortsOptions> {
   readonly dataConverter?: DataConverter;
   /** Yours, outermost first. `workflowModules`, and converters of your own, have the workflows bundled at the start. */
   readonly interceptors?: WorkerInterceptors;
+}
+/** How a worker of ours serves. */
+export interface ServedAs {
+  /** Default: all. */
+  readonly roles?: readonly Role[] | undefined;
+  /** As a version of the Worker Deployment `emend`, which is given nothing until it is made current. */
+  readonly deployment?: true | undefined;
 }
 /** What a worker of your own is created with, beside `connection` and `namespace`: `Worker.create({ connection, ...host })`. */
 export type WorkerParts = Omit<TemporalWorkerOptions, 'connection' | 'namespace'>;
@@ -74,27 +75,6 @@ export interface RunningWorker {
   stop(): Promise<void>;
   /** Settles when the worker has ended, however that came. */
   readonly done: Promise<void>;
-}
-
-/** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
-function workflows({ interceptors, dataConverter }: WorkerOptions = {}):
-  { workflowBundle: { codePath: string } } | { workflowsPath: string } {
-  const codePath = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
-  const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};
-  const own = interceptors?.workflowModules?.[0] ?? payloadConverterPath ?? failureConverterPath;
-  if (own === undefined && existsSync(codePath)) return { workflowBundle: { codePath } };
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return { workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)) };
-}
-
-/** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
-let runtimeInstalled = false;
-function installRuntime(): void {
-  if (runtimeInstalled) return;
-  runtimeInstalled = true;
-  setFlagsFromString(`--heap-growing-percent=${BOUNDS.heapGrowing_percent}`);
-  const logger = new DefaultLogger('ERROR');
-  Runtime.install({ shutdownSignals: [], logger, workerHeartbeatInterval: WORKER_BEAT_MS });
 }
 
 /** A home that is not mounted looks like one that was never used: whoever starts a worker in it should know. */
@@ -125,7 +105,7 @@ async function prepare({
   await clearScratch();
   const { host, model } = activitiesOf(ports);
   const common = {
-    identity: workerIdentity(store.id),
+    identity: workerIdentity(store.id, more.deployment),
     dataConverter: withBlobs(ports.blobs, asFailure, dataConverter),
     interceptors: { ...interceptors, activity: [...(interceptors?.activity ?? []), boundFailures] },
     shutdownGraceTime: timings.shutdownGrace_ms,
@@ -175,9 +155,10 @@ export async function createActivities(options: WorkerOptions = {}): Promise<Act
 
 /**
  * What `emend worker` runs: one Temporal worker each for workflows, model calls and this host's workspaces, at the dev server of its home one
- * for all, until it is stopped. Installs Temporal's runtime, one a process. Throws ProblemError as `createActivities`, and no_server.
+ * for all, until it is stopped. Installs Temporal's runtime, one a process. Throws ProblemError as `createActivities`, no_server, and usage for
+ * some of the roles where they share a queue.
  */
-export async function createWorker(options: WorkerOptions = {}): Promise<RunningWorker> {
+export async function createWorker(options: WorkerOptions & ServedAs = {}): Promise<RunningWorker> {
   installRuntime();
   const all = await complete(options);
   const { env, home, logger } = all;
@@ -187,15 +168,20 @@ export async function createWorker(options: WorkerOptions = {}): Promise<Running
   const connected = await connectWorker({ env, home, connect_ms });
   const { connection, namespace, address, uiUrl } = connected;
   const queues = queuesFor(env, hostOfQueue(activities.queues.host), connected.own);
+  const isShared = queues.workflow === queues.host;
+  if (isShared && ROLES.some((role) => options.roles?.includes(role) === false))
+    fail('usage', `All roles share the queue ${queues.host} at this home's dev server.`, SEPARATE);
   if (connected.assumed === true) logger.warn(`connected to the server${byDefault(connected)}`);
   const attributes = await ensureSearchAttributes(connection, namespace, (why) => logger.warn(why));
   // Ready is who may start runs: a fresh namespace refuses its new attributes for a moment after it lists them.
   if (attributes) await awaitUsable(connection, namespace);
-  // Said twice in the events of each workflow task: the SDK's own word has 90 characters. Versioning, which is deprecated, is not used.
-  const common = { connection, namespace, buildId: build() };
+  // Said twice in the events of each workflow task: the SDK's own word has 90 characters.
+  const common = { connection, namespace, ...(options.deployment === true ? VERSIONED() : { buildId: build() }) };
   const flows = { ...workflows(options), ...activities.workflows };
   const shared = { ...flows, ...host, activities: { ...model.activities, ...host.activities } };
-  const parts: readonly WorkerParts[] = queues.workflow === queues.host ? [shared] : [flows, model, host];
+  const { roles = ROLES } = options;
+  const served = { workflows: flows, model, hosts: host };
+  const parts: readonly WorkerParts[] = isShared ? [shared] : roles.map((role) => served[role]);
   const workers = await Promise.all(parts.map((part) => Worker.create({ ...common, ...part })));
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
@@ -206,11 +192,28 @@ export async function createWorker(options: WorkerOptions = {}): Promise<Running
     },
   });
   void report();
-  logger.info({ address, namespace, queues, home, store, pid: process.pid }, 'worker ready');
+  logger.info({ address, namespace, queues, roles, build: build(), home, store, pid: process.pid }, 'worker ready');
+  if (options.deployment === true) {
+    const current = await currentBuild({ connection, namespace });
+    if (current !== build())
+      logger.warn(
+        `build ${build()} is given nothing until it is current (now: ${current ?? 'none'}): emend deploy promote`,
+      );
+  }
   return { queues, address, uiUrl, recovered, done, stop };
 }
 
-const complete = async ({ env = process.env, home, logger, ...given }: WorkerOptions) => ({
+const SEPARATE = 'Leave out --roles, or give all workers and clients a queue: EMEND_QUEUE=emend';
+const VERSIONED = () =>
+  ({
+    workerDeploymentOptions: {
+      version: { deploymentName: DEPLOYMENT, buildId: build() },
+      useWorkerVersioning: true,
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
+    },
+  }) as const;
+
+const complete = async ({ env = process.env, home, logger, ...given }: WorkerOptions & ServedAs) => ({
   ...{ ...given, env, home: home ?? (await resolveHome(env)) },
   logger: logger ?? pino({ name: 'emend-worker', level: 'warn' }, pino.destination({ fd: 2, sync: true })),
 });

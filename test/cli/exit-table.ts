@@ -116,6 +116,8 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('home', 'gc', end(unavailable, 'removes nothing', 'No Temporal server')),
   same('home', 'doctor', end(unavailable, 'names what is missing', 'missing')),
   same('home', 'doctor --model', end(unavailable, 'reports the missing key', 'ANTHROPIC_API_KEY')),
+  same('home', 'replay', end(unavailable, 'reports the problem', 'No Temporal server')),
+  same('home', 'deploy promote', end(unavailable, 'changes nothing', 'No Temporal server')),
   same('home', 'undo', end(done, 'has nothing to do', 'Nothing to undo')),
 
   same('answer', 'patch answer.txt', end(done, 'applies it', 'Applied to 1 file')),

@@ -70,6 +70,8 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'export ANTHROPIC_API_KEY=sk-ant-…': FILL_IN,
   'emend dev': TUTORIAL,
   'emend worker': { here: 'serves' },
+  'emend worker --deployment': { by: 'test/e2e/deploys.test.ts' },
+  'emend deploy promote': { by: 'test/e2e/deploys.test.ts' },
   'emend web': { here: 'serves' },
   'emend rehearse script.yaml --port 8077': { here: 'serves' },
   'emend doctor': { here: 'nothing' },

@@ -2,9 +2,9 @@
  * Builds of Emend beside today's: packed releases (test/packed, as `npm pack` made them), unpacked where their packages resolve, and
  * workers of any build.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Scene } from './support.js';
 
@@ -117,4 +117,46 @@ export const commandOf = (
       running.delete(child);
       resolve({ code, out });
     });
+  });
+
+/** Today's build with other workflows: a build of its own id, unpacked where its packages resolve. */
+export const variant = (id: string, change?: (bundle: string) => string): string => {
+  const place = join(TODAY, '.emend-test', `build-${id}-${process.pid}`);
+  rmSync(place, { recursive: true, force: true });
+  cpSync(join(TODAY, 'dist'), join(place, 'dist'), { recursive: true });
+  cpSync(join(TODAY, 'package.json'), join(place, 'package.json'));
+  const bundle = join(place, 'dist/workflow-bundle.js');
+  const today = readFileSync(bundle, 'utf8');
+  const changed = change?.(today);
+  if (changed === today) throw new Error('the change of the bundle changed nothing');
+  if (changed !== undefined) writeFileSync(bundle, changed);
+  writeFileSync(join(place, 'dist/build-id'), id);
+  return place;
+};
+
+/** `emend worker ...` of a build, as a person would start it; resolves when it says that it is ready. */
+export const commandWorker = async (s: Scene, root: string, ...args: readonly string[]): Promise<ChildProcess> => {
+  const child = spawn(process.execPath, [join(root, 'dist/client.js'), 'worker', ...args], {
+    cwd: s.repo,
+    env: { ...s.env, NODE_OPTIONS: '' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  let said = '';
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.on('data', (bytes: Buffer) => {
+      said += bytes.toString();
+      if (said.includes('worker ready')) resolve();
+    });
+    child.once('exit', (code) => reject(new Error(`worker ended (${String(code)}): ${said}`)));
+  });
+  return child;
+};
+/** Asks it to end in good order and waits for it. */
+export const endWorker = (child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> =>
+  new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve();
+    child.once('exit', () => resolve());
+    child.kill(signal);
   });

@@ -158,7 +158,6 @@ describe('sources', () => {
     'src/activities/step/proposal.ts': 'digits of a name',
     'src/client/runs/resolve.ts': 'digits of a name',
     'src/temporal/live-workers.ts': 'digits of a name',
-    'src/worker/index.ts': 'digits of a name',
     'src/web/ui.ts': 'a port',
     'src/documents/plan/triggers.ts': 'what a small phase is, and how many failures are a pattern',
     'src/documents/plan/score.ts': 'weights and points of a score',
@@ -209,7 +208,6 @@ describe('sources', () => {
     'src/temporal/dev-server.ts': "the home's own",
     'src/temporal/dev-record.ts': "the home's own",
     'src/web/server.ts': 'the built page',
-    'src/worker/index.ts': 'the workflow bundle',
   };
   const OPENS =
     /import (\{[^}]*\b(readFile|readFileSync|open|openSync|createReadStream|copyFile|copyFileSync)\b[^}]*\}|\* as \w+) from '(node:)?fs(\/promises)?'|realSys\.readFile\(/;

@@ -10,10 +10,11 @@ import { tryStore } from '../../stores/trial.js';
 import { findBubblewrap } from '../../workspace/commands/index.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
-import { isAtLeast } from '../../system/version.js';
+import { build, isAtLeast } from '../../system/version.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
 import { connectClient, type ClientConnection } from '../../temporal/connection.js';
-import { liveWorkers, noWorker, ofOtherStores } from '../../temporal/live-workers.js';
+import { currentBuild, idleWorker } from '../../temporal/deployment.js';
+import { buildOf, liveWorkers, noWorker, ofOtherStores } from '../../temporal/live-workers.js';
 import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
 
@@ -30,10 +31,9 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
   const server = typeof home === 'string' ? await connect(env, home).catch((error: unknown) => error) : home;
   const connection = isConnection(server) ? server : null;
   try {
-    const working =
-      connection && typeof home === 'string'
-        ? workers(connection, env, home).catch(explained)
-        : Promise.resolve({ ...explained(server), found: 'not checked: no server' });
+    const unseen = { ...explained(server), found: 'not checked: no server' };
+    const seen = connection && typeof home === 'string' ? look(connection, env, home) : null;
+    const working = seen === null ? Promise.resolve(unseen) : seen.then(workers).catch(explained);
     const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
       ['Node.js', nodeVersion],
       ['git', () => gitVersion(env)],
@@ -44,6 +44,7 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
       ['sandbox', () => sandbox(env)],
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
       ['worker', () => working],
+      ['build', () => seen?.then(builds) ?? unseen],
       ['model', async () => model(env, await working)],
       ['prices', () => prices(Date.now())],
     ];
@@ -111,11 +112,16 @@ const reached = ({ address, assumed, namespace, uiUrl }: ClientConnection): Find
     `${address}${assumed === true ? ' (TEMPORAL_ADDRESS is not set)' : ''}, namespace ${namespace}${uiUrl === null ? '' : `, UI ${uiUrl}`}`,
   );
 
-/** Every run needs somebody at all its queues. */
-const workers = async (at: ClientConnection, env: Environment, home: string): Promise<Finding> => {
-  const { id } = await resolveStore(env, home);
+/** Who serves the queues that runs of this home need. */
+const look = async (at: ClientConnection, env: Environment, home: string) => {
   const queues = [...new Set<string>(Object.values(queuesFor(env, await hostId(home), at.own)))];
   const serving = await Promise.all(queues.map((queue) => liveWorkers({ ...at, queue })));
+  return { at, queues, serving, store: (await resolveStore(env, home)).id };
+};
+type Seen = Awaited<ReturnType<typeof look>>;
+
+/** Every run needs somebody at all its queues. */
+const workers = ({ at, queues, serving, store: id }: Seen): Finding => {
   const silent = queues.filter((_, index) => serving[index]?.length === 0);
   if (silent.length > 0) return explained(new ProblemError(noWorker(at, silent)));
   const [stranger] = ofOtherStores(serving.flat(), id);
@@ -125,6 +131,21 @@ const workers = async (at: ClientConnection, env: Environment, home: string): Pr
         `${stranger} also serves them, but uses a different store than ${id.slice(0, 8)}`,
         'Give all workers of these queues the same EMEND_STORE, or this group a separate EMEND_QUEUE.',
       );
+};
+
+/** Workers of several builds serve side by side during a deploy; one that is given no runs stands in for nobody. */
+const builds = async ({ at, serving }: Seen): Promise<Finding> => {
+  const current = await currentBuild(at);
+  const found = [...new Set(serving.flat().flatMap((identity) => buildOf(identity) ?? []))];
+  const idle = idleWorker(serving.flat(), current);
+  if (idle !== undefined)
+    return bad(
+      `${idle} is given no runs: ${current === null ? 'no build' : `build ${current}`} is current`,
+      'Run `emend deploy promote` of its build (with --unversioned for a worker without --deployment), or stop it.',
+    );
+  const mixed = found.length > 1 || (found[0] ?? build()) !== build();
+  const told = good(`${found.join(', ')}${mixed ? `; this command is ${build()}` : ''}`);
+  return mixed ? { ...told, fix: 'Builds are mixed: end the deploy by stopping the workers of the older one.' } : told;
 };
 
 /** Only whether they are set: a key is never shown, not even in part. */

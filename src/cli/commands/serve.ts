@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { ROLES, type Role } from '../../shared/names.js';
 import { EXIT, type ExitCode, fail } from '../../shared/problems.js';
 import { liveDevServer, replaceRecord } from '../../temporal/dev-record.js';
 import type { DevServer } from '../../temporal/dev-server.js';
@@ -152,9 +153,23 @@ export const dev = async (io: Io, flags: DevFlags): Promise<ExitCode> => {
   return EXIT.done;
 };
 
-export const worker = async (io: Io, flags: QuietFlag): Promise<ExitCode> => {
+interface WorkerFlags extends QuietFlag {
+  readonly roles?: string;
+  readonly deployment?: true;
+}
+
+/** Throws ProblemError `usage`. */
+const rolesOf = (text: string): readonly Role[] =>
+  text.split(',').map((name) => {
+    const role = ROLES.find((each) => each === name.trim());
+    return role ?? fail('usage', `--roles ${text}: expected one or more of ${ROLES.join(', ')}, separated by commas.`);
+  });
+
+export const worker = async (io: Io, { roles, deployment, ...flags }: WorkerFlags): Promise<ExitCode> => {
+  const served = { deployment, roles: roles === undefined ? undefined : rolesOf(roles) };
   await serveUntilInterrupted(io, async () => {
-    const running = await startOwnWorker(io, await resolveHome(io.env), flags.quiet === true ? 'warnings' : 'stderr');
+    const log = flags.quiet === true ? 'warnings' : 'stderr';
+    const running = await startOwnWorker(io, await resolveHome(io.env), log, served);
     warnWithoutModel(io);
     asides(io, flags).err('Ctrl-C stops the worker; running activities may finish first.');
     return running;

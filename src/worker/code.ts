@@ -1,0 +1,62 @@
+/** Which code a worker runs: Temporal's runtime, the bundle of the workflows; and which open runs that bundle would not replay. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import type { DataConverter } from '@temporalio/common';
+import { DefaultLogger, Runtime, type TelemetryOptions, Worker, type WorkerInterceptors } from '@temporalio/worker';
+import { OUR_WORKFLOWS } from '../client/types.js';
+import { BOUNDS } from '../shared/limits.js';
+import type { ClientConnection } from '../temporal/connection.js';
+import { WORKER_BEAT_MS } from '../temporal/live-workers.js';
+
+interface Own {
+  readonly interceptors?: WorkerInterceptors;
+  readonly dataConverter?: DataConverter;
+}
+
+/** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
+export function workflows({ interceptors, dataConverter }: Own = {}):
+  { workflowBundle: { codePath: string } } | { workflowsPath: string } {
+  const codePath = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
+  const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};
+  const own = interceptors?.workflowModules?.[0] ?? payloadConverterPath ?? failureConverterPath;
+  if (own === undefined && existsSync(codePath)) return { workflowBundle: { codePath } };
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return { workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)) };
+}
+
+/** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
+let runtimeInstalled = false;
+export function installRuntime(telemetryOptions: TelemetryOptions = {}): void {
+  if (runtimeInstalled) return;
+  runtimeInstalled = true;
+  setFlagsFromString(`--heap-growing-percent=${BOUNDS.heapGrowing_percent}`);
+  const logger = new DefaultLogger('ERROR');
+  Runtime.install({ shutdownSignals: [], logger, workerHeartbeatInterval: WORKER_BEAT_MS, telemetryOptions });
+}
+
+/** Of the open runs of a namespace: how many there are, and why some would not replay. */
+export interface Replayed {
+  readonly runs: number;
+  readonly failed: readonly { readonly workflowId: string; readonly why: string }[];
+}
+/** In the debugging form of a failure, which is all that the SDK gives: its own words. */
+const QUOTED = /message: "((?:[^"\\]|\\.)+)"/;
+/** Nothing that a replayed workflow tells is heard. */
+const SINKS = { archive: { append: { fn: () => undefined, callDuringReplay: false } } };
+
+/** Replays the open runs of the namespace, whatever their queue, through this build's workflows. Changes nothing on the server. */
+export async function replayOpen({ client }: Pick<ClientConnection, 'client'>): Promise<Replayed> {
+  // What the SDK's native part says of a run that does not replay is in its error.
+  installRuntime({ logging: { filter: 'ERROR', forward: {} } });
+  const { payloadCodecs } = client.options.loadedDataConverter;
+  const open = client.workflow.list({ query: `${OUR_WORKFLOWS} AND ExecutionStatus = "Running"` });
+  const failed: Replayed['failed'][number][] = [];
+  let runs = 0;
+  const options = { ...workflows(), dataConverter: { payloadCodecs }, sinks: SINKS };
+  for await (const { workflowId, error } of Worker.runReplayHistories(options, open.intoHistories())) {
+    runs += 1;
+    if (error !== undefined) failed.push({ workflowId, why: QUOTED.exec(error.message)?.[1] ?? error.message });
+  }
+  return { runs, failed };
+}
