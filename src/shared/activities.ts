@@ -150,3 +150,5 @@ export const ACTIVITIES = {
   debugPhase: { ...model, work: 'the model call for a report on failed tests' },
   proposeReplan: { ...model, work: 'the model call for a new plan of a phase' },
 } as const satisfies { readonly [N in ActivityName]: ActivitySpec & Fitting<N> };
+/** The type of the failure of what a worker had begun when it was told to stop. */
+export const HANDED_BACK = 'handed_back';

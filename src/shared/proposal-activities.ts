@@ -9,8 +9,9 @@ import type { BlobRef, StepKey } from './ids.js';
 export interface ActivityBase {
   readonly stepKey: StepKey;
   readonly log: readonly StepEvent[];
+  /** Its workflow asks again where the worker stops in the middle (`HANDED_BACK`); absent: Temporal does, which counts the attempt. */
+  readonly handsBack?: true;
 }
-
 /** What decisions said of the sandbox of a step's commands; absent: nothing, it is as configured. */
 export interface SandboxChoice {
   /** A person's consent: they run without. */

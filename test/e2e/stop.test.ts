@@ -198,6 +198,9 @@ describe('terminated in the Temporal UI', () => {
   });
 });
 
+/** With one attempt only, whoever counted what is handed back would ask a person. */
+const ONE_ATTEMPT = { EMEND_SHUTDOWNGRACE_MS: '300', EMEND_MODELCALLATTEMPTS: '1', EMEND_HOSTACTIVITYATTEMPTS: '1' };
+
 describe('a worker that is asked to stop (SIGTERM) in the middle of a model call', () => {
   test('with grace enough the call is finished: one request, and the next worker goes on', async () => {
     const s = (open = await scene({ 'a.js': BEFORE }, [HELD], { env: { EMEND_SHUTDOWNGRACE_MS: '30000' } }));
@@ -213,9 +216,9 @@ describe('a worker that is asked to stop (SIGTERM) in the middle of a model call
     expect(s.rehearsal.requests()).toMatchObject([{ rule: 'a-held', finished: true }]);
   });
 
-  test('with a short grace it is handed back: counted as cut off, asked for once more, the same end', async () => {
+  test('with a short grace it is handed back: counted as cut off but no attempt, asked for once more, the same end', async () => {
     const first = { ...HELD, match: { ...HELD.match, times: 1 } };
-    const s = (open = await scene({ 'a.js': BEFORE }, [first, EDIT], { env: { EMEND_SHUTDOWNGRACE_MS: '300' } }));
+    const s = (open = await scene({ 'a.js': BEFORE }, [first, EDIT], { env: ONE_ATTEMPT }));
     const stopping = await s.worker();
     const run = await s.start('job.md', job('Take your time', 'approval: auto', 'commit: true'));
     await s.until(() => held(s));
@@ -232,7 +235,7 @@ describe('a worker that is asked to stop (SIGTERM) in the middle of a model call
   test.each(['the tests', 'a commit hook'])(
     'during %s: stopped with its group and run again, it has not failed',
     async (what) => {
-      const s = (open = await scene({ 'a.js': BEFORE }, [EDIT], { env: { EMEND_SHUTDOWNGRACE_MS: '300' } }));
+      const s = (open = await scene({ 'a.js': BEFORE }, [EDIT], { env: ONE_ATTEMPT }));
       const stopping = await s.worker();
       const pids = join(s.home, '..', 'pids');
       const lines = ['approval: auto', 'commit: true'];

@@ -8,6 +8,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import { ModelError } from '../../model/errors.js';
 import {
   ACTIVITIES,
+  HANDED_BACK,
   type ActivityName,
   type ActivitySpec,
   type InputOf,
@@ -210,6 +211,13 @@ export function activity<I extends ActivityBase, O extends object>(
       ]);
       return versioned<O>(result);
     } catch (error) {
+      const why = context.cancellationDetails;
+      // What a worker that stops has begun is no attempt of the activity.
+      if (why?.workerShutdown === true && !why.cancelRequested && input.handsBack === true && !context.info.isLocal)
+        throw ApplicationFailure.create({
+          ...{ type: HANDED_BACK, message: 'Its worker stopped.', nonRetryable: true },
+          category: ApplicationFailureCategory.BENIGN,
+        });
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
       if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
       const spec: ActivitySpec = ACTIVITIES[name];

@@ -1,7 +1,7 @@
 /** An activity that failed for good, in the words of a decision point. */
 import { RetryState, TimeoutType } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/workflow';
-import { ACTIVITIES, type ActivityName } from '../../shared/activities.js';
+import { ACTIVITIES, type ActivityName, HANDED_BACK } from '../../shared/activities.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import { PROBLEMS, unknownVersion } from '../../shared/problems.js';
 import type { Timings } from '../../shared/limits.js';
@@ -35,16 +35,21 @@ const limitOf = (error: unknown, timings: Timings): number => {
   return none ? timings.modelCallTotal_ms : Infinity;
 };
 
+const isHandedBack = (error: unknown): boolean =>
+  error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.type === HANDED_BACK;
+
 /**
- * ◆ A time-out that fires much later than it was set to says that the server stood still (a laptop's lid), and nothing of host or model:
- * the activity is asked for anew. Each turn takes longer than the time-out, so that this spins never.
+ * ◆ What a worker that stops hands back is asked for anew: Temporal would count the attempt. So is what ran into a time-out that fires much
+ * later than it was set to: the server stood still (a laptop's lid), which says nothing of host or model. Each turn takes a worker's stop, or
+ * longer than the time-out, so that this spins never.
  */
-export async function throughSleep<T>(timings: Timings, work: () => Promise<T>): Promise<T> {
+export async function untilDone<T>(timings: Timings, work: () => Promise<T>): Promise<T> {
   for (;;) {
     const began = Date.now();
     try {
       return await work();
     } catch (error) {
+      if (isHandedBack(error)) continue;
       const late_ms = Date.now() - began - limitOf(error, timings);
       if (late_ms <= timings.heartbeatTimeout_ms) throw error;
     }

@@ -25,7 +25,7 @@ import { callsOf, isLocal, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { listen } from './decisions.js';
 import { refusedResult } from './details.js';
-import { failureOf, throughSleep, unreadable } from './failures.js';
+import { failureOf, untilDone, unreadable } from './failures.js';
 import { IdleEffects, LongRun, takenUp } from './long-run.js';
 import type { CallOf, FrameFact, FrameEffect, Machine, RunIo, RunState } from './machine.js';
 import { UsageCount } from './usage.js';
@@ -224,8 +224,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     let fact: F;
     try {
       const ask = this.calls(activity, words);
-      const answer = await throughSleep(run.timings, async () => {
-        const result = await ask({ stepKey: run.stepKey, log, ...input });
+      const answer = await untilDone(run.timings, async () => {
+        const result = await ask({ stepKey: run.stepKey, log, handsBack: true, ...input });
         return { result, fact: then(result) };
       });
       const { result } = answer;
