@@ -218,7 +218,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   approve: ['emend approve 3f2a', 'emend approve 3f2a --decision 1-3f2a90c1-0be1d2f4 --file src/a.ts'],
   skip: ['emend skip 3f2a --file src/b.ts'],
   retry: ['emend retry 3f2a --note "the tests are in test/"'],
-  revise: ['emend revise 3f2a --note "keep the old name"'],
+  revise: ['emend revise 3f2a --note "keep the old name"', 'emend revise 3f2a --from-pr'],
   abort: ['emend abort 3f2a'],
   patch: ['emend patch answer.txt --check', 'git diff | emend patch -'],
   undo: ['emend undo --check', 'emend undo'],

@@ -153,13 +153,38 @@ const addDecisions = (program: Command, runs: Runs): void => {
     ['revise', 'ask again with your --note'],
     ['abort', 'end the run and roll back uncommitted changes'],
   ] as const;
-  for (const [answer, description] of shortForms)
-    flags(program.command(answer).argument('<run>', RUN).description(description)).action(
+  for (const [answer, description] of shortForms) {
+    const command = flags(program.command(answer).argument('<run>', RUN).description(description));
+    if (answer === 'revise') addFromPr(command);
+    command.action(
       runs(async () => {
         const send = await decide();
-        return (io: Io, run: string, given: Parameters<typeof send>[3]) => send(io, run, answer, given);
+        return async (io: Io, run: string, given: Parameters<typeof send>[3] & { readonly fromPr?: true }) =>
+          given.fromPr === true
+            ? (await import('./commands/from-pr.js')).reviseFromPr(io, run, given)
+            : send(io, run, answer, given);
       }),
     );
+  }
+};
+
+const addFromPr = (revise: Command): void => {
+  const more = (flags: string, text: string): Option =>
+    new Option(flags, text).implies({ fromPr: true }).helpGroup('With --from-pr:');
+  const taken = new Option(
+    '--from-pr',
+    'take up the review comments of the pull request that has the commit of the run',
+  );
+  prints(
+    revise,
+    taken.conflicts(['decision', 'file', 'note', 'set']),
+    more('--author <login>', 'also comments of this person, who cannot push (repeatable)')
+      .default([])
+      .argParser(collect),
+    more('--remote <name>', 'the remote with the branch of the pull request (default: origin)'),
+    more('--wait', 'without a terminal: wait at decisions until the run ends'),
+    more('--yes', 'ask nothing before the model is called, and approve the proposal'),
+  );
 };
 
 const addPatching = (program: Command, runs: Runs): void => {

@@ -66,8 +66,16 @@ export interface RunInput {
   /** Are the search attributes registered? Without them runs go without. */
   readonly searchAttributes: boolean;
 }
+/** An ended run whose pull request was reviewed, and what is taken up of the review. */
+export interface Follows extends Readonly<Record<'commit' | 'pullRequest' | 'remote' | 'branch', string>> {
+  readonly run: StepKey;
+  /** A line for each comment: place, author, first words. */
+  readonly notes: readonly string[];
+}
 export interface EditStepInput extends RunInput {
   readonly job: BlobRef;
+  /** Absent: it begins with a person's job. */
+  readonly follows?: Follows;
   /** As shown to people; relative to the workspace where it is inside. */
   readonly jobPath: string;
   /** An accepted result of all its files, made by whoever has the change already; absent: the model is asked for one. */

@@ -87,6 +87,8 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend decide RUN retry --decision ID --set outputBudget_tokens=32768 --set model=claude-opus-4-5': {
     here: 'refused',
   },
+  'emend run jobs/greet.md --push emend/greet --draft-pr': { by: 'test/cli/publish.test.ts' },
+  'emend revise RUN --from-pr': { by: 'test/e2e/from-pr.test.ts' },
   'emend recover': { here: 'nothing' },
   'emend recover --undo RUN': { by: 'test/e2e/terminated.test.ts' },
   'emend recover --keep RUN': { by: 'test/e2e/stop.test.ts' },

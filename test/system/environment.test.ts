@@ -145,6 +145,12 @@ const ROWS: readonly (readonly [what: string, run: () => Promise<unknown>, file:
     'git-worktree',
     names(ANY, GIT, SETTINGS, REMOTE, SAID),
   ],
+  [
+    'git that asks a remote',
+    () => git(['ls-remote', 'origin'], { cwd: at('repo') }),
+    'git-ls-remote',
+    names(ANY, GIT, SETTINGS, REMOTE, SAID),
+  ],
   ['git that pushes', published, 'git-push', names(ANY, GIT, SETTINGS, REMOTE, SAID)],
   ['gh', published, 'gh-pr', names(ANY, GIT, REMOTE, GH, ['GH_PROMPT_DISABLED'])],
   [

@@ -1,7 +1,7 @@
 /** `emend run`: starts a job (or joins its open run), shows it, asks, and says how it ended. */
 import { isMarkdownPath, type Job } from '../../documents/job/index.js';
 import { readJobFile, type JobFile } from '../../workspace/documents/index.js';
-import { startStep } from '../../client/runs/start.js';
+import { startStep, type StartOptions } from '../../client/runs/start.js';
 import { EXIT, fail, ProblemError, type ExitCode } from '../../shared/problems.js';
 import { estimateText } from '../../shared/event-text.js';
 import { expectedText } from '../../shared/usage.js';
@@ -49,7 +49,7 @@ export interface RunFlags extends BeginFlags {
 export const run = async (io: Io, args: readonly string[], flags: RunFlags): Promise<ExitCode> => {
   const annotated = wantsAnnotations(io.env, flags.annotations === true);
   try {
-    return await started(io, args, flags, annotated);
+    return await runJob(io, await jobOf(io, args, flags), flags);
   } catch (error) {
     // Everything that is wrong with a job has a line of it.
     if (annotated) for (const each of explain(error).problems) io.err(annotationLine(ofProblem(each)));
@@ -71,11 +71,19 @@ const jobOf = async (io: Io, args: readonly string[], flags: RunFlags): Promise<
       args.every(isMarkdownPath) ? 'Run one job at a time.' : words,
     );
   const read = readJobFile({ jobPath, workspace: flags.workspace ?? null, cwd: io.cwd });
-  return read.catch((error: unknown) => {
+  const job = await read.catch((error: unknown) => {
     const isPath = isMarkdownPath(jobPath) && !/\s/.test(jobPath);
     if (isPath || !(error instanceof ProblemError) || error.problem.code !== 'job_not_found') throw error;
     return fail('job_not_found', error.problem.message, words);
   });
+  // No model is paid for a job that nobody has written.
+  if (new TextDecoder().decode(job.bytes).includes(UNWRITTEN))
+    fail(
+      'job_invalid',
+      `${job.jobPath} does not describe a change: below its heading is still the template text.`,
+      `Replace it, then: emend run ${jobPath}`,
+    );
+  return job;
 };
 
 /** Throws ProblemError `usage`. */
@@ -85,26 +93,19 @@ const refusePick = ({ targetFiles, newFiles, outputFiles }: Job): void => {
     fail('usage', `--pick: no file is picked, as the job names ${named}.`, 'Omit --pick, or name no files.');
 };
 
-const started = async (io: Io, args: readonly string[], flags: RunFlags, annotated: boolean): Promise<ExitCode> => {
+export const runJob = async (io: Io, job: JobFile, flags: RunFlags, more: Partial<StartOptions> = {}) => {
   const overrides = await runOverrides(flags.set);
   const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd);
   const publishing = await publishingOf(io, flags);
   const command = await notifyCommand(io);
-  const job = await jobOf(io, args, flags);
   const pick = flags.pick === true && { pick: flags.pick };
   if (pick !== false) refusePick(job.job);
-  // No model is paid for a job that nobody has written.
-  if (new TextDecoder().decode(job.bytes).includes(UNWRITTEN))
-    fail(
-      'job_invalid',
-      `${job.jobPath} does not describe a change: below its heading is still the template text.`,
-      `Replace it, then: emend run ${args[0] ?? ''}`,
-    );
   if (flags.estimate === true)
     return tellEstimate(io, { workspace: job.workspace, path: job.jobPath, job: job.bytes, overrides, ...pick }, flags);
   return withRunning(io, flags, async (session, signal) => {
     const { emend } = session;
-    const step = await startStep(emend, { job, overrides, hints: flags.hint, again: flags.again === true, ...pick });
+    const again = flags.again === true;
+    const step = await startStep(emend, { job, overrides, hints: flags.hint, again, ...pick, ...more });
     const { title } = job.job;
     const already = 'This job is already running; showing it. (--again starts another run.)';
     const { resolved, shown, link, options } = await begin(session, step, title, already);
@@ -118,7 +119,7 @@ const started = async (io: Io, args: readonly string[], flags: RunFlags, annotat
       ...(command === null ? {} : { onWaiting: (status, decision) => notify(io, command, status, decision) }),
     });
     const exit = exitOfFollowed(followed);
-    if (annotated) await annotate(session, resolved, followed);
+    if (wantsAnnotations(io.env, flags.annotations === true)) await annotate(session, resolved, followed);
     if (flags.json === true) printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
     else tellEnd(session, shown, followed);
     const result = followed.kind === 'closed' ? followed.closed.result : null;

@@ -4,8 +4,10 @@ import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
-import { readYaml } from '../../documents/source/yaml.js';
-import { foldedName, isRecord } from '../../shared/text.js';
+import { z } from 'zod';
+import { readMap } from '../../documents/source/check.js';
+import { text } from '../../documents/source/schemas.js';
+import { foldedName } from '../../shared/text.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
 import { fail, problem, ProblemsError } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
@@ -25,8 +27,9 @@ import { git, gitLine } from '../../workspace/git/index.js';
 
 const NOTIFY_S = 30; // bound: A person's notify command.
 const NOTIFY_OUTPUT_BYTES = 4_096; // bound: Of its output this much is kept.
-const PUBLISH_MS = 120_000; // bound: git push and gh.
-const GH_OUTPUT_BYTES = 64 * 1024; // bound: What gh says of a pull request.
+const PUBLISH_MS = 120_000; // bound: git push, one call of gh, or of a person's command in place of it.
+const TOOL_OUTPUT_BYTES = 8 * 1024 * 1024; // bound: What that prints.
+const TOOL_ERROR_CHARS = 2_000; // bound: Of what it says where it fails.
 
 /** Throws ProblemError `usage` (no such file) or ProblemsError `config_invalid` with everything that is wrong. */
 export const readPolicy = async (path: string, cwd: string): Promise<Policy> => {
@@ -76,24 +79,24 @@ export const approveBy =
 // `notify:` a person's own command, run at each decision point by the command that follows the run. It comes from the person's own
 // settings and from nowhere else: a file in a workspace may be a model's work. It sees no key of ours; whatever becomes of it, the run goes on.
 
-/** The command, from `EMEND_NOTIFY` or `notify:` of the person's `config.yaml`; null: none. Throws where that file cannot be read. */
-export const notifyCommand = async ({ env }: Pick<Io, 'env'>): Promise<string | null> => {
-  if ((env.EMEND_NOTIFY ?? '') !== '') return env.EMEND_NOTIFY ?? null;
+const PERSONAL = {
+  notify: text('a command, as text'),
+  review_comments: z.array(text('an argument'), { error: 'a command and its arguments, as a list of texts' }).min(1),
+};
+
+/** What a person sets for themselves in `config.yaml`. Throws ProblemsError `config_invalid`, or why the file cannot be read. */
+export const personalSettings = async ({ env }: Pick<Io, 'env'>) => {
   const config = env.XDG_CONFIG_HOME ?? '';
   const path = join(config === '' ? join(env.HOME ?? homedir(), '.config') : config, 'emend', 'config.yaml');
-  const source = await readGivenText(path, UNREADABLE);
-  if (source === null) return null;
-  const yaml = readYaml(source, 0);
-  const next = 'Its only key is `notify`: a command.';
-  if (!yaml.ok) return fail('config_invalid', `${path}:${yaml.faults[0]?.line ?? 1}: bad YAML`, next);
-  const map = yaml.value ?? {};
-  const strange = isRecord(map) ? Object.keys(map).find((key) => key !== 'notify') : '';
-  const notify = isRecord(map) ? (map.notify ?? null) : null;
-  if (strange !== undefined) return fail('config_invalid', `${path}:1: ${strange}: unknown key`, next);
-  if (notify !== null && typeof notify !== 'string')
-    return fail('config_invalid', `${path}:${yaml.lineOf(['notify'])}: notify: expected a command, as text`, next);
-  return notify;
+  const read = readMap((await readGivenText(path, UNREADABLE)) ?? '', PERSONAL, { file: path, code: 'config_invalid' });
+  const [first, ...others] = read.ok ? read.found.problems : read.problems;
+  if (first !== undefined) throw new ProblemsError([first, ...others]);
+  return read.ok ? read.said : {};
 };
+
+/** The command, from `EMEND_NOTIFY`, else from the person's settings; null: none. */
+export const notifyCommand = async (io: Pick<Io, 'env'>): Promise<string | null> =>
+  (io.env.EMEND_NOTIFY ?? '') !== '' ? (io.env.EMEND_NOTIFY ?? null) : ((await personalSettings(io)).notify ?? null);
 
 /** Never throws. What went wrong is a line on stderr. */
 export const notify = async (
@@ -175,17 +178,19 @@ export const publish = async (
   if (!pullRequest) return;
   const body = `Created by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
   const create = ['pr', 'create', '--draft', '--head', branch, '--title', title, '--body', body];
-  const env = { ...childEnvironment(io.env, ['gh', 'git', 'remote']), GH_PROMPT_DISABLED: '1' };
-  const call = { cwd: workspace, env, timeout_ms: PUBLISH_MS, max_bytes: GH_OUTPUT_BYTES };
-  const { code, failure, stdout, stderr } = await captureProcess('gh', create, call);
-  const output = `${stdout.toString()}${stderr.toString()}`.trim();
-  if (failure?.includes('ENOENT') === true)
-    fail(
-      'git_failed',
-      'Cannot open a pull request: `gh` is not installed.',
-      `The branch ${branch} is pushed; open it from there.`,
-    );
-  if (code !== 0)
-    fail('git_failed', `gh pr create: ${output || (failure ?? 'it was killed')}`, `The branch ${branch} is pushed.`);
-  io.err(plain(output));
+  const whenNot = { what: 'Cannot open a pull request', next: `The branch ${branch} is pushed.` };
+  io.err(plain((await callTool(io, workspace, ['gh', ...create], whenNot)).trim()));
+};
+
+/** What cannot be done where it fails, what to do then, and variables of its own. */
+type ToolCall = Readonly<Record<'what' | 'next', string>> & { readonly env?: Readonly<Record<string, string>> };
+/** What `gh` says, or a command of the person's in place of it. Throws ProblemError `git_failed` with its words. */
+export const callTool = async (io: Io, cwd: string, [file = '', ...args]: readonly string[], how: ToolCall) => {
+  const env = { ...childEnvironment(io.env, ['gh', 'git', 'remote']), GH_PROMPT_DISABLED: '1', ...how.env };
+  const call = { cwd, env, timeout_ms: PUBLISH_MS, max_bytes: TOOL_OUTPUT_BYTES };
+  const { code, failure, stdout, stderr } = await captureProcess(file, args, call);
+  if (code === 0) return stdout.toString();
+  const said = stderr.toString().slice(0, TOOL_ERROR_CHARS).trim() || (failure ?? 'it was killed');
+  const why = failure?.includes('ENOENT') === true ? `\`${file}\` is not installed.` : plain(`${file}: ${said}`);
+  return fail('git_failed', `${how.what}: ${why}`, how.next);
 };

@@ -68,6 +68,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
       ['  workspace', plain(status.workspace)],
       ['  workflow', view.workflowId ?? 'unknown'],
       ...(view.link === null ? [] : [['  Temporal UI', view.link]]),
+      ...(view.follows ? [['  follows', plain(`${shownKey(view.follows.run)}: ${view.follows.pullRequest}`)]] : []),
       ['  so far', soFarText(status)],
     ]),
     ...(view.note === null

@@ -2,6 +2,7 @@
 import type { StepEvent } from '../../shared/events.js';
 import type { Queues } from '../../shared/names.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import type { EditStepInput } from '../../shared/run.js';
 import { isBlobRef, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import { isKnown, unknownVersion } from '../../shared/problems.js';
@@ -11,7 +12,7 @@ import { isRecord } from '../../shared/text.js';
 import type { ClosedRun } from '../types.js';
 
 /** What the client notes when a run has started. */
-export interface StartedData {
+export interface StartedData extends Partial<Pick<EditStepInput, 'job' | 'follows'>> {
   readonly workflowId: string;
   readonly runId: string;
   readonly namespace: string;
@@ -96,10 +97,11 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
   const activities = entries.flatMap(({ kind, at, data }) =>
     kind === 'activity' && isActivity(data) ? [{ ...data, at }] : [],
   );
-  const versions = versionsOf(entries);
+  const started = of('started').find(isStarted) ?? null;
+  const versions = versionsOf(entries, started?.follows?.notes);
   return {
     stepKey,
-    started: of('started').find(isStarted) ?? null,
+    started,
     firstAt: entries[0]?.at ?? null,
     lastAt: entries.at(-1)?.at ?? null,
     events: [...events.values()].sort((a, b) => a.seq - b.seq),
@@ -117,9 +119,9 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
   };
 };
 
-const versionsOf = (entries: readonly ArchiveEntry[]): readonly ProposalVersion[] => {
+const versionsOf = (entries: readonly ArchiveEntry[], said: readonly string[] = []): readonly ProposalVersion[] => {
   const versions: ProposalVersion[] = [];
-  let notes: string[] = [];
+  let notes = [...said];
   for (const { kind, data } of entries) {
     const last = versions.at(-1);
     if (kind === 'event' && isEvent(data) && data.type === 'decided' && last !== undefined)

@@ -8,7 +8,7 @@ import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway,
 import { ProblemError, checkVersion, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
 import { allQueues, hostOfQueue, QUERIES } from '../../shared/names.js';
-import type { EventsQuery, LedgerRow, StepStatus } from '../../shared/run.js';
+import type { EventsQuery, Follows, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
 import { getJson } from '../../stores/ports.js';
 import { testsOf, type ReportVerification } from '../archive/report.js';
@@ -38,6 +38,7 @@ export interface RunView {
   readonly status: StepStatus;
   readonly ledger: readonly LedgerRow[];
   readonly proposal: ProposalSummary | null;
+  readonly follows?: Follows;
   /** Its proposals by number from 1, the last of them `proposal`. */
   readonly versions: readonly ProposalVersion[];
 }
@@ -70,6 +71,7 @@ export const showRun = async (
     workflowId: run.live?.workflowId ?? run.archived.started?.workflowId ?? null,
     runId: run.live?.runId ?? run.archived.started?.runId ?? null,
     link: linkOf(emend, run),
+    ...(run.archived.started?.follows && { follows: run.archived.started.follows }),
   };
   // Whoever looks first at a run that has ended keeps how it ended: the server will forget it.
   const archived = run.live?.open === false ? await noteClosed(emend, run) : stillOpen(run);

@@ -41,7 +41,7 @@ export const looksLikeWorkflowId = (text: string): boolean => /^emend[/-]/.test(
 export type WantedOfRun = Pick<RunInput, 'overrides' | 'approval' | 'hints'>;
 
 /** A checked job, and how its run is started. */
-export interface StartOptions extends Partial<WantedOfRun>, Pick<EditStepInput, 'given' | 'pick'> {
+export interface StartOptions extends Partial<WantedOfRun>, Pick<EditStepInput, 'given' | 'pick' | 'follows'> {
   readonly job: JobFile;
   /** Start another beside an open one (`-2`, `-3`…). */
   readonly again?: boolean;
@@ -81,6 +81,7 @@ export const stepInput = async (emend: Emend, { job, ...options }: StartOptions)
   jobPath: job.jobPath,
   ...(options.given === undefined ? {} : { given: options.given }),
   ...(options.pick === undefined ? {} : { pick: options.pick }),
+  ...(options.follows && { follows: options.follows }),
 });
 
 /** What a step and a plan are started with alike. Throws ProblemError `no_server`. */
@@ -178,6 +179,9 @@ const noteStart = async (
 ): Promise<void> => {
   const { queues, workspace, title } = input;
   const at = new Date().toISOString();
-  const data: StartedData = { workflowId, runId, namespace, address, queues, workspace, jobPath: pathOf(input), title };
+  const data: StartedData = {
+    ...{ workflowId, runId, namespace, address, queues, workspace, jobPath: pathOf(input), title },
+    ...('job' in input && { job: input.job, ...(input.follows && { follows: input.follows }) }),
+  };
   await archive.append(input.stepKey, [{ id: 'started', at, kind: 'started', data }]);
 };
