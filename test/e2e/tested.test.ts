@@ -47,8 +47,8 @@ describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sa
       const dying = await s.worker();
       const front = `target_files: [a.js]\nbaseline: off\n${more}\ntest: ${JSON.stringify(command)}`;
       const run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
-      await s.until(() => existsSync(join(s.repo, 'hung')));
-      expect(running(seconds)).toBe(true);
+      await s.until(() => running(seconds));
+      expect(existsSync(join(s.repo, 'hung'))).toBe(true);
       await dying.kill('SIGKILL');
       await s.until(() => !running(seconds));
       expect(s.read('a.js')).toContain('evil');
