@@ -15,6 +15,7 @@ import { createTurns } from '../system/turns.js';
 import { readPlan } from './plan/read-plan.js';
 import { preflight } from './step/preflight.js';
 import { proposeEdit } from './step/propose-edit.js';
+import { inCheckout } from './step/in-checkout.js';
 import { rebaseProposal } from './step/rebase.js';
 import { auditChange } from './step/audit.js';
 import { buildProposal } from './step/build-proposal.js';
@@ -78,7 +79,10 @@ export function createActivities(ports: ActivityPorts): { readonly [R in Role]: 
     (given, input, scope) =>
       turn({ wait_ms, work_ms: 0, signal: scope.signal }, () => work(given, input, scope));
   const made = <N extends ActivityName>(name: N) =>
-    [name, activity(name, ports, ACTIVITIES[name].role === 'model' ? bounded(WORK[name]) : WORK[name])] as const;
+    [
+      name,
+      activity(name, ports, ACTIVITIES[name].role === 'model' ? bounded(WORK[name]) : inCheckout(name, WORK[name])),
+    ] as const;
   const names = Object.keys(ACTIVITIES) as ActivityName[];
   const of = <R extends Role>(role: R) =>
     Object.fromEntries(names.filter((name) => ACTIVITIES[name].role === role).map(made)) as ActivitiesOf<R>;

@@ -63,6 +63,8 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
       '--workspace <dir>',
       'directory to edit (default: the git repository of the job file, or with -m of this directory)',
     )
+    .option('--repository <url>', 'edit no directory but a checkout of this repository, on any host, and push a branch')
+    .option('--base <branch>', 'with --repository: the branch or commit to begin at')
     .action(runs(async () => (await import('./commands/run.js')).run));
 
   prints(run, ...jobFlags);

@@ -23,12 +23,14 @@ const optionOf = (key: jobs.JobKey): Option => {
     .preset('true')
     .helpGroup('With -m, the keys of a job (values as in YAML; docs/jobs.md explains them):');
 };
-export const jobFlags = (): readonly Option[] => jobs.JOB_KEYS.map(optionOf);
+/** Those of a job in words alone. */
+const FLAGS = jobs.JOB_KEYS.filter((key) => key !== 'repository' && key !== 'base');
+export const jobFlags = (): readonly Option[] => FLAGS.map(optionOf);
 
 /** As commander has read them: texts, by the flag's name. */
 const given = (flags: object): readonly (readonly [jobs.JobKey, readonly string[]])[] => {
   const written = new Map<string, readonly string[]>(Object.entries(flags));
-  return jobs.JOB_KEYS.flatMap((key) => {
+  return FLAGS.flatMap((key) => {
     const texts = written.get(new Option(flagOf(key)).attributeName());
     return texts === undefined ? [] : [[key, texts] as const];
   });

@@ -2,10 +2,10 @@
 import type { EventOf, EventType, StepEvent } from './events.js';
 import type { DecisionPoint, StartPart } from './decisions.js';
 import type { Finding } from './formats.js';
-import { linesChanged, type ProposalFileSummary, type ProposalSummary } from './proposal-activities.js';
+import type { ProposalFileSummary, ProposalSummary } from './proposal-activities.js';
 import { auditText } from './audit.js';
 import { clockTime } from './outage.js';
-import { count } from './text.js';
+import { count, linesChanged } from './text.js';
 import type { LedgerRow, StepStatus } from './run.js';
 import type { FoundTests, PhaseEstimate, PhaseReading } from './plan.js';
 import { expectedText, NO_USAGE, usageText } from './usage.js';

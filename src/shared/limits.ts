@@ -123,6 +123,7 @@ export const TIMINGS = {
   retryInitial_ms: ms(1000, [10, 600_000], 'first wait before an activity is tried again'),
   retryMaximum_ms: ms(60_000, [10, 3_600_000], 'longest wait before an activity is tried again'),
   scheduleToStart_ms: ms(600_000, [500, 86_400_000], 'a host that takes no work this long is unreachable'),
+  checkoutWait_ms: ms(5_000, [100, 600_000], 'work on a repository waits this long for the host that has its checkout'),
   commandTurn_ms: ms(
     600_000,
     [100, 86_400_000],

@@ -30,8 +30,13 @@ export interface Queues {
 export const queueNames = (prefix: string, hostId: string): Queues => ({
   workflow: prefix,
   model: `${prefix}-model`,
-  host: `${prefix}-host-${hostId}`,
+  host: hostId === ANY_HOST ? `${prefix}-${ANY_HOST}` : `${prefix}-host-${hostId}`,
 });
+/** In the place of a host's id: work that any host may do, on a repository. */
+export const ANY_HOST = 'hosts';
+/** Those of a run on a repository. At the dev server of a home there is one host. */
+export const queuesOfAny = (queues: Queues): Queues =>
+  queues.workflow === queues.host ? queues : queueNames(queues.workflow, ANY_HOST);
 /** All that a run needs whose workflow is on `queue`. */
 export const allQueues = (queue: string, hostId: string): readonly string[] =>
   queue.endsWith(`-host-${hostId}`) ? [queue] : Object.values<string>({ ...queueNames(queue, hostId) });

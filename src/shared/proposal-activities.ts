@@ -4,6 +4,7 @@ import type { AuditReport } from './audit.js';
 import type { Finding } from './formats.js';
 import type { Problem } from './problems.js';
 import type { BlobRef, StepKey } from './ids.js';
+import type { RepositoryBase } from './repository.js';
 
 /** What every activity input has: who it works for, and the events to append to the archive. */
 export interface ActivityBase {
@@ -11,6 +12,9 @@ export interface ActivityBase {
   readonly log: readonly StepEvent[];
   /** Its workflow asks again where the worker stops in the middle (`HANDED_BACK`); absent: Temporal does, which counts the attempt. */
   readonly handsBack?: true;
+  /** Its work is done in a checkout of this host's own, which holds what was applied on a commit; absent: in a directory; nothing. */
+  readonly repository?: RepositoryBase;
+  readonly held?: { readonly commit: string; readonly applications: readonly Application[] };
 }
 /** What decisions said of the sandbox of a step's commands; absent: nothing, it is as configured. */
 export interface SandboxChoice {
@@ -19,11 +23,6 @@ export interface SandboxChoice {
   /** `emend.yaml` counts as it is now: they were asked to change it. */
   readonly reread?: true;
 }
-/** Lines that a proposal adds and removes, in all its files. */
-export const linesChanged = ({ files }: Pick<ProposalSummary, 'files'>) => ({
-  added: files.reduce((sum, file) => sum + file.added, 0),
-  removed: files.reduce((sum, file) => sum + file.removed, 0),
-});
 /** There is no sandbox here, and nobody has said that the commands may run without: none was begun. */
 export interface NoSandbox {
   readonly outcome: 'no_sandbox';

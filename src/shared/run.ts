@@ -13,6 +13,7 @@ import type { Overrides, Timings } from './limits.js';
 import type { Problem, Version } from './problems.js';
 import type { Outage } from './outage.js';
 import type { Queues } from './names.js';
+import type { RepositoryBase } from './repository.js';
 import type { VerificationFailure } from './proposal-activities.js';
 
 // ------------------------------------------------------------------------------------------------------------------------- input
@@ -51,8 +52,10 @@ interface Carried {
 /** What a step and a plan are started with alike. */
 export interface RunInput {
   readonly stepKey: StepKey;
-  /** Absolute real path on the host that `queues.host` names. */
+  /** Absolute real path on the host that `queues.host` names; of a repository its URL. */
   readonly workspace: string;
+  /** Any host may do its work; absent: the workspace is a directory. */
+  readonly repository?: RepositoryBase;
   readonly title: string;
   readonly queues: Queues;
   readonly timings: Timings;

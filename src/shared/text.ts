@@ -1,4 +1,5 @@
 /** Words on their way into messages, details and records: those of others bounded, and never a reason to throw. Pure. */
+import type { ProposalSummary } from './proposal-activities.js';
 
 const SLUG_chars = 40; // bound: Of a job's or plan's name, in its workflow id.
 const WORD_chars = 60; // bound: Of a word that may be one of a list, misspelt.
@@ -129,3 +130,9 @@ function editDistance(a: string, b: string): number {
   }
   return row[b.length] ?? 0;
 }
+
+/** Lines that a proposal adds and removes, in all its files. */
+export const linesChanged = ({ files }: Pick<ProposalSummary, 'files'>) => ({
+  added: files.reduce((sum, file) => sum + file.added, 0),
+  removed: files.reduce((sum, file) => sum + file.removed, 0),
+});

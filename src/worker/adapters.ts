@@ -5,6 +5,7 @@ import type { EndedRuns } from '../client/ended/runs.js';
 import { createCallJournal } from '../model/journal/index.js';
 import { createAnthropicModel } from '../model/index.js';
 import { LIMITS } from '../shared/limits.js';
+import { hostId } from '../stores/home.js';
 import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
 import { systemClock } from '../system/clock.js';
 import { realSys, type Sys } from '../system/sys.js';
@@ -12,6 +13,7 @@ import { resolveTimings } from '../temporal/settings.js';
 import { createApplyEngine, createLocks } from '../workspace/apply/index.js';
 import { createLocalRunner } from '../workspace/commands/index.js';
 import type { WorkspaceLock } from '../workspace/ports.js';
+import { createCheckouts } from '../workspace/checkout/index.js';
 import { createRepository } from '../workspace/landing/repository.js';
 
 export interface PortsOptions {
@@ -51,6 +53,7 @@ export async function createPorts(
     locks: createLocks({ home, sys, clock }),
     runs: { stateOfHolder: runs.stateOfHolder, tookOver },
   });
+  const repository = createRepository({ home, blobs, engine, commands, turn_ms: timings.commandTurn_ms });
   return {
     checkHome: () => guard.check(),
     blobs,
@@ -66,7 +69,8 @@ export async function createPorts(
     }),
     model,
     workspace: engine,
-    repository: createRepository({ home, blobs, engine, commands, turn_ms: timings.commandTurn_ms }),
+    repository,
+    checkouts: createCheckouts({ home, host: await hostId(home) }, engine, repository),
     commands,
     edits: createEditRunner({ turn_ms: timings.commandTurn_ms }),
     clock,

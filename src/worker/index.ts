@@ -7,7 +7,7 @@ import { Worker, type WorkerInterceptors, type WorkerOptions as TemporalWorkerOp
 import { pino, type Logger } from 'pino';
 import { archiveSink, createActivities as activitiesOf } from '../activities/index.js';
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
-import { hostOfQueue, queuesFor, ROLES, type Queues, type Role } from '../shared/names.js';
+import { hostOfQueue, queuesFor, queuesOfAny, ROLES, type Queues, type Role } from '../shared/names.js';
 import { fail } from '../shared/problems.js';
 import { resolveTimings } from '../temporal/settings.js';
 import { homePaths, hostId, resolveHome } from '../stores/home.js';
@@ -58,6 +58,8 @@ export interface Activities {
   readonly model: WorkerParts;
   /** For this machine's workspaces. */
   readonly host: WorkerParts;
+  /** For repositories, which any machine may work on. */
+  readonly anyHost: WorkerParts;
   readonly queues: Queues;
   /** What recovery found. */
   readonly recovered: readonly RecoveredTransaction[];
@@ -114,6 +116,8 @@ async function prepare({
     workflowTaskPollerBehavior: { type: 'autoscaling' } as const,
     activityTaskPollerBehavior: { type: 'autoscaling' } as const,
   };
+  // A cancelled test run must hear of it soon: beats are passed on at least this often.
+  const ofHost = { ...common, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' } as const;
   const activities: Activities = {
     queues,
     recovered,
@@ -133,8 +137,8 @@ async function prepare({
       // Else beats are held back for most of the heartbeat time-out, and a call that nobody wants any more is paid for as long.
       maxHeartbeatThrottleInterval: timings.heartbeat_ms,
     },
-    // A cancelled test run must hear of it soon: beats are passed on at least this often.
-    host: { ...common, taskQueue: queues.host, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' },
+    host: { ...ofHost, taskQueue: queues.host },
+    anyHost: { ...ofHost, taskQueue: queuesOfAny(queues).host },
     close: async () => {
       await redo.close();
       await endedRuns.close();
@@ -163,7 +167,7 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
   const all = await complete(options);
   const { env, home, logger } = all;
   const { activities, store, report } = await prepare(all);
-  const { recovered, model, host } = activities;
+  const { recovered, model, host, anyHost } = activities;
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
   const connected = await connectWorker({ env, home, connect_ms });
   const { connection, namespace, address, uiUrl } = connected;
@@ -180,8 +184,8 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
   const flows = { ...workflows(options), ...activities.workflows };
   const shared = { ...flows, ...host, activities: { ...model.activities, ...host.activities } };
   const { roles = ROLES } = options;
-  const served = { workflows: flows, model, hosts: host };
-  const parts: readonly WorkerParts[] = isShared ? [shared] : roles.map((role) => served[role]);
+  const served = { workflows: flows, model, hosts: [host, anyHost] };
+  const parts: readonly WorkerParts[] = isShared ? [shared] : roles.flatMap((role) => served[role]);
   const workers = await Promise.all(parts.map((part) => Worker.create({ ...common, ...part })));
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,

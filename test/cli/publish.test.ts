@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publish } from '../../src/cli/headless/approve.js';
+import type { RepositoryBase } from '../../src/shared/repository.js';
 import type { StepResult } from '../../src/shared/run.js';
 import { findGh, has, startGithub, type Github } from '../support/github.js';
 import { describeIf, testIf } from '../support/skipped.js';
@@ -45,11 +46,17 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     rmSync(dir, { recursive: true });
   });
 
-  const published = async (env: Record<string, string> = {}): Promise<string> => {
-    const io = fakeIo({ cwd: at('repo'), env: { ...github.env(ghPath), ...env } });
+  const published = async (
+    env: Record<string, string> = {},
+    more: { repository?: RepositoryBase; cwd?: string } = {},
+  ): Promise<string> => {
+    const io = fakeIo({ cwd: more.cwd ?? at('repo'), env: { ...github.env(ghPath), ...env } });
     const result = { commit: git('rev-parse', 'HEAD').trim(), verification: 'pass' } as unknown as StepResult;
-    const how = { branch: BRANCH, remote: 'origin', pullRequest: true };
-    await publish(io, result, how, { workspace: at('repo'), title: 'Greet "politely"', run: 'abcd1234' });
+    const { repository } = more;
+    const own = repository === undefined ? {} : { repository };
+    const how = { branch: BRANCH, remote: 'origin', pullRequest: true, ...own };
+    const workspace = repository?.url ?? at('repo');
+    await publish(io, result, how, { workspace, title: 'Greet "politely"', run: 'abcd1234' });
     return io.printed.err;
   };
 
@@ -66,6 +73,18 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     });
     const there = execFileSync('git', ['-C', at('remote.git'), 'rev-parse', BRANCH], { encoding: 'utf8' });
     expect(there).toBe(git('rev-parse', 'HEAD'));
+  });
+
+  gh('of a run on a repository: of its URL, onto its base, from anywhere; nothing is pushed', async () => {
+    const url = `${github.url}/pull/8`;
+    answer = { data: { createPullRequest: { pullRequest: { id: 'P2', url } } } };
+    const repository = { url: `${github.url}.git`, base: 'release' };
+    expect(await published({}, { repository, cwd: dir })).toBe(`${url}\n`);
+    expect(github.asked.at(-1)?.variables.input).toMatchObject({
+      baseRefName: 'release',
+      headRefName: BRANCH,
+      draft: true,
+    });
   });
 
   gh('that GitHub refuses: its words, and that the branch is pushed', async () => {

@@ -199,7 +199,8 @@ export function activity<I extends ActivityBase, O extends object>(
         work(ports, input, { signal: context.cancellationSignal, assertCurrent: pulse.assertCurrent, owner });
       const told = await withTimeLimit(context.info.startToCloseTimeoutMs, run);
       const result = await maskWords(ports, input, told, context.cancellationSignal);
-      // What the result names must lie in the home that is there for the next activity.
+      // Of an attempt that was given up nothing is recorded; what the result names must lie in the home that is there for the next activity.
+      pulse.assertCurrent();
       await ports.checkHome();
       await ports.archive.append(input.stepKey, [
         {

@@ -7,6 +7,7 @@ import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
 import type { Clock } from '../../system/clock.js';
 import type { CommandRunner } from '../../workspace/commands/index.js';
 import type { Workspace } from '../../workspace/ports.js';
+import type { Checkouts } from '../../workspace/checkout/index.js';
 import type { Repository } from '../../workspace/repository.js';
 import { eventEntries, type Archive, type BlobStore, type RecordStore } from '../../stores/ports.js';
 import type { EditRunner } from './edit-worker.js';
@@ -21,6 +22,8 @@ export interface ActivityPorts {
   readonly model: Pick<ModelPort, 'ready'>;
   readonly workspace: Workspace;
   readonly repository: Repository;
+  /** For runs on repositories. */
+  readonly checkouts: Checkouts;
   /** For a person's commands. */
   readonly commands: CommandRunner;
   readonly edits: EditRunner;

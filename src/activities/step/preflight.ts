@@ -55,7 +55,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const { job, config } = await readJob(ports, input, root);
   const asked = jobs.resolveLimits(config, job, input.overrides);
   const { mode } = jobs.jobFormatPolicy(job);
-  const commitMessage = messageOf(job, config);
+  const commitMessage = messageOf(job, config, input);
   if (commitMessage !== null && (await ports.repository.head(workspace)) === null)
     fail('not_a_repository', `${input.jobPath}: commit is set, but ${workspace} is not in a git repository`);
 
@@ -269,8 +269,9 @@ const NO_SENTINEL =
   'requireCompleteSentinel is false: answers without a completeness marker are used; guarantee 1 does not hold';
 const NO_POLICY = 'approval: auto is ignored: approvers are set, and one of them must sign';
 
-const messageOf = (job: jobs.Job, config: jobs.ProjectConfig): string | null => {
-  const wanted = job.commit ?? config.commit ?? false;
+/** What a run on a repository made is the commit that it pushes. */
+const messageOf = (job: jobs.Job, config: jobs.ProjectConfig, { repository }: PreflightInput): string | null => {
+  const wanted = job.commit ?? (repository !== undefined || (config.commit ?? false));
   if (wanted === false) return null;
   return typeof wanted === 'string' ? wanted : job.title;
 };

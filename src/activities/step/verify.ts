@@ -71,12 +71,19 @@ export const verify: Activity<'verify'> = async (ports, input, scope) => {
   const cwd = await ports.workspace.root(input.workspace);
   const expected = (await appliedFiles(ports, { ...input, applications: input.applications ?? [] })).files;
   const { known: isKnown = false } = input;
-  const { sandbox, env } = await commandConfig(ports, input, expected);
+  const { sandbox, env, worktree } = await commandConfig(ports, input, expected);
+  // Nobody has made a checkout ready to be tested.
+  const setUp = input.repository === undefined || worktree?.setup === undefined ? [] : [worktree.setup];
   const box = await boxFor(ports, sandbox, cwd);
   if (isNoSandbox(box)) return box;
   const tested = async (): Promise<VerifyOutcome> => {
     const others = await changedPaths(cwd);
-    const all = await runTests(ports, { ...input, dir: cwd, env, box }, { signal: scope.signal, all: isKnown });
+    const commands = [...setUp, ...input.commands];
+    const all = await runTests(
+      ports,
+      { ...input, commands, dir: cwd, env, box },
+      { signal: scope.signal, all: isKnown },
+    );
     const ran = await judged(ports, input, all, { files: expected, signal: scope.signal });
     const staged = await takeBack(ports, input, expected, scope);
     if (staged !== null && isPassed(ran)) return staged;

@@ -3,6 +3,7 @@ import { isMarkdownPath, type Job } from '../../documents/job/index.js';
 import { readJobFile, type JobFile } from '../../workspace/documents/index.js';
 import { startStep, type StartOptions } from '../../client/runs/start.js';
 import { EXIT, fail, ProblemError, type ExitCode } from '../../shared/problems.js';
+import { branchOf } from '../../shared/repository.js';
 import { estimateText } from '../../shared/event-text.js';
 import { expectedText } from '../../shared/usage.js';
 import type { ToEstimate } from '../../worker/index.js';
@@ -37,6 +38,8 @@ export interface RunFlags extends BeginFlags {
   readonly set: readonly string[];
   readonly hint: readonly string[];
   readonly workspace?: string;
+  readonly repository?: string;
+  readonly base?: string;
   readonly policy?: string;
   readonly annotations?: true;
   readonly push?: string;
@@ -58,6 +61,13 @@ export const run = async (io: Io, args: readonly string[], flags: RunFlags): Pro
 };
 
 const jobOf = async (io: Io, args: readonly string[], flags: RunFlags): Promise<JobFile> => {
+  const { repository, base } = flags;
+  if (flags.message !== undefined && (repository ?? base) !== undefined)
+    return fail(
+      'usage',
+      '--repository and --base need a job file.',
+      'Type: emend run JOB.md --repository URL --base main',
+    );
   if (flags.message !== undefined) return jobOfSentence(io, flags.message, args, flags);
   refuseJobFlags(flags);
   const [jobPath = '', ...others] = args;
@@ -70,7 +80,7 @@ const jobOf = async (io: Io, args: readonly string[], flags: RunFlags): Promise<
       `Expected one job file, received ${args.length} arguments.`,
       args.every(isMarkdownPath) ? 'Run one job at a time.' : words,
     );
-  const read = readJobFile({ jobPath, workspace: flags.workspace ?? null, cwd: io.cwd });
+  const read = readJobFile({ jobPath, workspace: flags.workspace ?? null, cwd: io.cwd, repository, base });
   const job = await read.catch((error: unknown) => {
     const isPath = isMarkdownPath(jobPath) && !/\s/.test(jobPath);
     if (isPath || !(error instanceof ProblemError) || error.problem.code !== 'job_not_found') throw error;
@@ -96,8 +106,8 @@ const refusePick = ({ targetFiles, newFiles, outputFiles }: Job): void => {
 export const runJob = async (io: Io, job: JobFile, flags: RunFlags, more: Partial<StartOptions> = {}) => {
   const overrides = await runOverrides(flags.set);
   const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd);
-  const publishing = await publishingOf(io, flags);
   const command = await notifyCommand(io);
+  const publishing = await publishingOf(io, flags, job);
   const pick = flags.pick === true && { pick: flags.pick };
   if (pick !== false) refusePick(job.job);
   if (flags.estimate === true)
@@ -124,7 +134,12 @@ export const runJob = async (io: Io, job: JobFile, flags: RunFlags, more: Partia
     else tellEnd(session, shown, followed);
     const result = followed.kind === 'closed' ? followed.closed.result : null;
     if (publishing !== null && result !== null)
-      await publish(io, result, publishing, { workspace: job.workspace, title, run: shown });
+      await publish(
+        io,
+        result,
+        publishing.repository === undefined ? publishing : { ...publishing, branch: branchOf(step.stepKey) },
+        { workspace: job.workspace, title, run: shown },
+      );
     return exit;
   });
 };
@@ -141,7 +156,21 @@ export const tellEstimate = async (io: Io, asked: ToEstimate, { json }: JsonFlag
   return EXIT.done;
 };
 
-const publishingOf = async (io: Io, { push, remote, draftPr }: RunFlags): Promise<Publishing | null> => {
+/** Throws ProblemError `usage`. */
+const publishingOf = async (
+  io: Io,
+  { push, remote, draftPr, estimate }: RunFlags,
+  { repository }: JobFile,
+): Promise<Publishing | null> => {
+  if (repository !== undefined) {
+    if (estimate === true || push !== undefined)
+      fail(
+        'usage',
+        `${push === undefined ? '--estimate' : '--push'} does not go with a repository.`,
+        'Omit it: the run pushes a branch of its own.',
+      );
+    return draftPr === true ? { branch: '', remote: repository.url, pullRequest: true, repository } : null;
+  }
   if (push === undefined)
     return draftPr === true ? fail('usage', '--draft-pr needs a branch.', 'Add --push BRANCH.') : null;
   const publishing = { branch: push, remote, pullRequest: draftPr === true };

@@ -17,6 +17,7 @@ import type { Io } from '../io.js';
 import type { Session } from '../session.js';
 import { plain } from '../render/text.js';
 import { captureProcess } from '../../system/capture.js';
+import { isCommitId, type RepositoryBase } from '../../shared/repository.js';
 import { childEnvironment } from '../../system/environment.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { decide } from '../../client/runs/decide.js';
@@ -140,6 +141,8 @@ export interface Publishing {
   readonly remote: string;
   /** Open a draft pull request with `gh`. */
   readonly pullRequest: boolean;
+  /** The run has pushed the branch itself. */
+  readonly repository?: RepositoryBase;
 }
 
 /** Throws ProblemError `usage`: git takes no such branch name. Asked before anything is started. */
@@ -153,7 +156,7 @@ export const checkBranch = async ({ branch }: Publishing, cwd: string): Promise<
 export const publish = async (
   io: Io,
   result: StepResult,
-  { branch, remote, pullRequest }: Publishing,
+  { branch, remote, pullRequest, repository }: Publishing,
   { workspace, title, run }: { readonly workspace: string; readonly title: string; readonly run: string },
 ): Promise<void> => {
   const { commit } = result;
@@ -161,6 +164,23 @@ export const publish = async (
     io.err('Nothing was committed, so nothing was pushed.');
     return;
   }
+  if (repository === undefined) await pushFrom(io, commit, { branch, remote }, workspace);
+  if (!pullRequest) return;
+  const body = `Created by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
+  const base = repository === undefined || isCommitId(repository.base) ? [] : ['--base', repository.base];
+  const where = repository === undefined ? [] : ['--repo', repository.url, ...base];
+  const create = ['pr', 'create', '--draft', ...where, '--head', branch, '--title', title, '--body', body];
+  const whenNot = { what: 'Cannot open a pull request', next: `The branch ${branch} is pushed.` };
+  const cwd = repository === undefined ? workspace : io.cwd;
+  io.err(plain((await callTool(io, cwd, ['gh', ...create], whenNot)).trim()));
+};
+
+async function pushFrom(
+  io: Io,
+  commit: string,
+  { branch, remote }: Pick<Publishing, 'branch' | 'remote'>,
+  workspace: string,
+): Promise<void> {
   const again = `Push it yourself: git push ${remote} ${commit.slice(0, 12)}:refs/heads/${branch}`;
   // A hook runs what lies in the workspace, which may be a model's; to push without it may be worse (git-lfs sends its files there).
   const hook = await gitLine(['rev-parse', '--git-path', 'hooks/pre-push'], { cwd: workspace, hooks: true });
@@ -175,12 +195,7 @@ export const publish = async (
   const pushed = await git(args, { cwd: workspace, timeout_ms: PUBLISH_MS });
   if (!pushed.ok) fail('git_failed', pushed.problem.message, again);
   io.err(plain(`pushed ${commit.slice(0, 12)} to ${branch} of ${remote}`));
-  if (!pullRequest) return;
-  const body = `Created by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
-  const create = ['pr', 'create', '--draft', '--head', branch, '--title', title, '--body', body];
-  const whenNot = { what: 'Cannot open a pull request', next: `The branch ${branch} is pushed.` };
-  io.err(plain((await callTool(io, workspace, ['gh', ...create], whenNot)).trim()));
-};
+}
 
 /** What cannot be done where it fails, what to do then, and variables of its own. */
 type ToolCall = Readonly<Record<'what' | 'next', string>> & { readonly env?: Readonly<Record<string, string>> };

@@ -7,7 +7,7 @@ import { type ResolvedRun, withLive } from './resolve.js';
 import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway, type RunRef } from '../types.js';
 import { ProblemError, checkVersion, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
-import { allQueues, hostOfQueue, QUERIES } from '../../shared/names.js';
+import { allQueues, ANY_HOST, hostOfQueue, QUERIES } from '../../shared/names.js';
 import type { EventsQuery, Follows, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
 import { getJson } from '../../stores/ports.js';
@@ -195,7 +195,7 @@ export const unserved = async (
 /** Null: all are served. */
 const unservedNote = (emend: Emend, { queue, memo }: DescribedRun, silent: readonly string[]): string | null => {
   if (silent.length === 0) return null;
-  const isHere = memo === null || memo.host === hostOfQueue(emend.queues.host);
+  const isHere = memo === null || [ANY_HOST, hostOfQueue(emend.queues.host)].includes(memo.host);
   const prefix = queue.replace(/.*-host-.*/, ''); // who names no queue shares the host's
   const command = queue === emend.queues.workflow ? 'emend worker' : `EMEND_QUEUE=${prefix} emend worker`;
   return sentence(noWorker(emend, silent, `\`${command}\`${isHere ? '' : ', on the host that has the workspace'}`));

@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { type StepKey, shownKey } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
 import type { PlanInput, EditStepInput, RunInput } from '../../shared/run.js';
-import { hostOfQueue } from '../../shared/names.js';
+import { hostOfQueue, queuesOfAny } from '../../shared/names.js';
 import { childOptions } from '../../shared/run-options.js';
 import { currentRules } from '../../shared/rules.js';
 import type { StartedData } from '../archive/run.js';
@@ -60,7 +60,7 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
   const runs = needRuns(emend);
   const { job } = options;
   const input = await stepInput(emend, options);
-  const base = await freeId(emend, runs, jobId(job));
+  const base = await freeId(input, runs, jobId(job));
   for (let n = 1; n <= (options.again === true ? CONCURRENT_IDS : 1); n++) {
     const step = await startAs(runs, concurrentId(base, n), input, options.again !== true);
     if (step === null) continue;
@@ -77,6 +77,7 @@ export const startStep = async (emend: Emend, options: StartOptions): Promise<St
 export const jobId = (job: JobFile): string => workflowIdOf('job', job.workspace, job.jobPath, job.text);
 export const stepInput = async (emend: Emend, { job, ...options }: StartOptions): Promise<EditStepInput> => ({
   ...(await runInput(emend, job.workspace, job.job.title, options)),
+  ...(job.repository === undefined ? {} : { repository: job.repository, queues: queuesOfAny(emend.queues) }),
   job: await emend.blobs.put(job.bytes),
   jobPath: job.jobPath,
   ...(options.given === undefined ? {} : { given: options.given }),
@@ -100,15 +101,19 @@ export const runInput = async (
 /** Starts a plan, or shows its open run: of one plan there is one. Throws as `startStep` does. */
 export const startPlanRun = async (emend: Emend, workflowId: string, input: PlanInput): Promise<StartedStep> => {
   const runs = needRuns(emend);
-  const step = await startAs(runs, await freeId(emend, runs, workflowId), input, true);
+  const step = await startAs(runs, await freeId(input, runs, workflowId), input, true);
   if (step === null) return fail('conflict', `${workflowId} is already open.`, 'See `emend list`.');
   if (step.started === 'new') await noteStart(emend, input, step);
   return step;
 };
 
-/** A run's id on this host: another one where an open run of another host holds the plain id. */
-export const freeId = async (emend: Emend, runs: RunGateway, plain: string): Promise<string> => {
-  const host = hostOfQueue(emend.queues.host);
+/** A run's id on its host: another one where an open run of another host holds the plain id. */
+export const freeId = async (
+  { queues }: Pick<RunInput, 'queues'>,
+  runs: RunGateway,
+  plain: string,
+): Promise<string> => {
+  const host = hostOfQueue(queues.host);
   return (await isTakenElsewhere(runs, plain, host)) ? hereId(plain, host) : plain;
 };
 
@@ -157,7 +162,7 @@ export const prepareRun = async <Input extends EditStepInput | PlanInput>(
   plain: string,
   input: Input,
 ): Promise<ReturnType<typeof childOptions<Input>>> => {
-  const workflowId = await freeId(emend, needRuns(emend), plain);
+  const workflowId = await freeId(input, needRuns(emend), plain);
   await noteStart(emend, input, { workflowId, runId: '' });
   return childOptions(requestOf(workflowId, input));
 };

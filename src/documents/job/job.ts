@@ -27,6 +27,8 @@ const KEYS = {
   approval: schema.approval,
   model: schema.text('the name of a model'),
   final_newline: schema.flag,
+  repository: schema.repository,
+  base: schema.base,
   ...schema.SHARED,
   limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
@@ -194,7 +196,19 @@ const nameOf = (path: string, instructions: string): string =>
     : cut(instructions.trim().split('\n')[0]?.trim() ?? '', TITLE_chars);
 
 const SAID = [
-  ...(['mode', 'format', 'category', 'complexity', 'effort', 'test', 'commit', 'approval', 'model'] as const),
+  ...([
+    'mode',
+    'format',
+    'category',
+    'complexity',
+    'effort',
+    'test',
+    'commit',
+    'approval',
+    'model',
+    'repository',
+    'base',
+  ] as const),
   ...(Object.keys(schema.SHARED) as (keyof typeof schema.SHARED)[]),
 ];
 const saidOrNull = <K extends keyof Front>(front: Front, keys: readonly K[]) =>

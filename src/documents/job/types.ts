@@ -64,6 +64,10 @@ export interface Job extends OrNull<RunSettings> {
   readonly approval: 'ask' | 'auto' | null;
   readonly model: string | null;
   readonly finalNewline: boolean | null;
+  /** Its URL, where no directory is edited but a checkout of it that each host makes; null: not said. */
+  readonly repository: string | null;
+  /** The branch or commit that it begins at. */
+  readonly base: string | null;
   readonly limits: Partial<Record<LimitName, number>>;
   /** 1-based line of each front-matter key, for messages: `target_files`, `target_files.0`… */
   readonly lines: Readonly<Record<string, number>>;

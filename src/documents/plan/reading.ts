@@ -154,6 +154,8 @@ export function settingsOf({ file, source, faults }: Reading, frontMatter: Span 
   const say = (path: readonly PropertyKey[], sentence: string): void => {
     faults.push({ file, line: yaml.lineOf(path), message: `${path.map(String).join('.')}: ${sentence}` });
   };
+  if (isRecord(yaml.value) && Object.hasOwn(yaml.value, 'repository'))
+    say(['repository'], 'expected a plan without it, as a plan is carried out in a directory; a job may have it');
   return checkKeys(Object.fromEntries(said), SHARED, {
     problems: [],
     say,

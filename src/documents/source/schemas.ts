@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import { z } from 'zod';
 import { FORMATS } from '../../shared/formats.js';
 import { BASELINES, LIMITS, type LimitName, type LimitSpec } from '../../shared/limits.js';
+import { isBase, urlFault, URL_WORDS } from '../../shared/repository.js';
 
 // The rule for every path in a job file and `emend.yaml`: relative, `/`-separated, inside the workspace. Says nothing about the disk.
 
@@ -151,6 +152,13 @@ const audit = z.union(
   [z.literal(false), auditor.transform((model) => ({ model, when: 'after_tests' as const })), auditMap],
   { error: AUDIT },
 );
+
+export const repository = z.string({ error: URL_WORDS }).superRefine((url, context) => {
+  const message = urlFault(url);
+  if (message !== null) context.addIssue({ code: 'custom', message });
+});
+const BASE = 'a branch, or the whole id of a commit, as text';
+export const base = z.string({ error: BASE }).refine(isBase, { error: BASE });
 
 /** What a command that runs on a model's bytes sees beside the workspace and tools, and how much it may use. */
 export interface SandboxSettings {

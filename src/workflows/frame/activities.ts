@@ -1,6 +1,13 @@
 /** How each activity is called: as the table (src/shared/activities.ts) says, with the numbers of the run's input. */
 import { versioned } from '../../shared/problems.js';
-import { scheduleActivity, scheduleLocalActivity, workflowInfo, type ActivityOptions } from '@temporalio/workflow';
+import { TimeoutType } from '@temporalio/common';
+import {
+  scheduleActivity,
+  scheduleLocalActivity,
+  TimeoutFailure,
+  workflowInfo,
+  type ActivityOptions,
+} from '@temporalio/workflow';
 import {
   ACTIVITIES,
   type Amount,
@@ -10,6 +17,7 @@ import {
   type ResultOf,
 } from '../../shared/activities.js';
 import type { StepEvent } from '../../shared/events.js';
+import { ANY_HOST, queueNames } from '../../shared/names.js';
 import type { RunInput } from '../../shared/run.js';
 import { boundsOf } from '../../shared/rules.js';
 
@@ -30,24 +38,41 @@ export type Calls = <N extends ActivityName>(
   activity: N,
   words: Words<N>,
 ) => (input: Base & Asked<N>) => Promise<ResultOf<N>>;
-type Timed = Pick<RunInput, 'timings' | 'queues' | 'rules'>;
+type Timed = Pick<RunInput, 'timings' | 'queues' | 'rules' | 'repository'>;
 
-export const callsOf =
-  (run: Timed): Calls =>
-  (activity, words) =>
-  (input) => {
+export const callsOf = (run: Timed): Calls => {
+  /** The host that did the run's work last: it has a checkout. */
+  let last: string | undefined;
+  return (activity, words) => (input) => {
     const { summary, files = 0 }: { readonly summary: string; readonly files?: number } =
       typeof words === 'string' ? { summary: words } : words;
     const timeout_s = 'timeout_s' in input ? (input.timeout_s as number) : 0;
     const options = { ...optionsOf(activity, run, { files, timeout_s }), summary: summary.slice(0, 200) };
     const schedule = isLocal(run, activity, words) ? scheduleLocalActivity : scheduleActivity;
-    return schedule(activity, [versioned(input)], options);
+    const ask = (more: ActivityOptions = {}) => schedule<never>(activity, [versioned(input)], { ...options, ...more });
+    const { role } = ACTIVITIES[activity];
+    if (run.repository === undefined || role !== 'host' || run.queues.workflow === run.queues.host) return ask();
+    const nearby = async () => {
+      const queue = { taskQueue: queueNames(run.queues.workflow, last ?? ANY_HOST).host };
+      const asked = last === undefined ? ask() : ask({ ...queue, scheduleToStartTimeout: run.timings.checkoutWait_ms });
+      const result = await asked.catch((error: unknown) => {
+        const { cause } = error as { readonly cause?: unknown };
+        if (cause instanceof TimeoutFailure && cause.timeoutType === TimeoutType.SCHEDULE_TO_START) return ask();
+        throw error;
+      });
+      last = (result as { readonly host?: string }).host ?? last;
+      return result;
+    };
+    return nearby();
   };
+};
 
 /** ◆ Inside the workflow task, whose worker has all roles then. Its input is in no history, so it brings the archive no events. */
-export const isLocal = <N extends ActivityName>({ queues, rules }: Timed, activity: N, words: Words<N>): boolean =>
-  queues.workflow === queues[ACTIVITIES[activity].role] &&
-  rules.local?.includes(activity) === true &&
+export const isLocal = <N extends ActivityName>(run: Timed, activity: N, words: Words<N>): boolean =>
+  // A checkout is made by a remote, which may take long.
+  run.repository === undefined &&
+  run.queues.workflow === run.queues[ACTIVITIES[activity].role] &&
+  run.rules.local?.includes(activity) === true &&
   !(typeof words === 'object' && 'isLong' in words && words.isLong);
 
 /** Whose transaction it is, for activities that leave one behind. */
@@ -55,6 +80,9 @@ export const owner = (): { readonly workflowId: string; readonly namespace: stri
   const { workflowId, namespace } = workflowInfo();
   return { workflowId, namespace };
 };
+
+/** Each activity may have to fetch the repository first. */
+const CHECKOUT = { worktreeAdd_s: 1 } as const;
 
 export function optionsOf(
   activity: ActivityName,
@@ -71,9 +99,10 @@ export function optionsOf(
     retry: numbers(retry),
     ...(cancellationType === undefined ? {} : { cancellationType }),
   };
-  if (more_s === undefined || timeouts.startToCloseTimeout === undefined) return options;
+  const more = { ...more_s, ...(input.repository === undefined || role !== 'host' ? {} : CHECKOUT) };
+  if (Object.keys(more).length === 0 || timeouts.startToCloseTimeout === undefined) return options;
   let startToCloseTimeout = timings.commandTurn_ms + all[timeouts.startToCloseTimeout];
-  for (const [name, times] of Object.entries(more_s))
-    startToCloseTimeout += all[name as keyof typeof more_s] * (times === 'files' ? files : times) * 1000;
+  for (const [name, times] of Object.entries(more))
+    startToCloseTimeout += all[name as keyof typeof more] * (times === 'files' ? files : times) * 1000;
   return { ...options, startToCloseTimeout };
 }

@@ -7,7 +7,7 @@ import type { ActivityName, ResultOf } from '../../shared/activities.js';
 import type { DecisionRequest, Pause, PauseReason } from '../../shared/decisions.js';
 import { NO_EVENTS, type EventLog } from '../../shared/events.js';
 import { type Problem, VERSION, type Version } from '../../shared/problems.js';
-import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import type { ActivityBase, ProposalSummary } from '../../shared/proposal-activities.js';
 import type {
   LedgerRow,
   OpenOnHost,
@@ -95,6 +95,8 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
   next(state: S, now: number, long: boolean): M | FrameEffect;
   reduce(state: S, fact: F | FrameFact, now: number): S;
   perform(move: M, run: RunIo<S, F, A>): Promise<void> | void;
+  /** What a host's work is told beside what each call says. */
+  onHost?(state: S): Pick<ActivityBase, 'repository' | 'held'>;
   failed(fact: ActivityFailed & { readonly type: 'activity_failed' }, about: A | undefined): F;
   /** No move is left: after an abort or a cancel, too, and not to be cut short. */
   end(run: RunIo<S, F, A>): Promise<void> | void;

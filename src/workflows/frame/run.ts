@@ -12,7 +12,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { ActivityName } from '../../shared/activities.js';
+import { ACTIVITIES, type ActivityName } from '../../shared/activities.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { SEARCH_ATTRIBUTES } from '../../shared/names.js';
 import type { ModelDown } from '../../shared/outage.js';
@@ -220,22 +220,22 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
 
   private async attempt<N extends ActivityName>(...[activity, words, input, then]: CallOf<N, F, A>): Promise<void> {
     const run = this.state.input;
+    const where = ACTIVITIES[activity].role === 'host' ? this.machine.onHost?.(this.state) : {};
     const log = isLocal(run, activity, words) ? [] : this.archive.take(this.state);
     let fact: F;
     try {
-      const ask = this.calls(activity, words);
-      const answer = await untilDone(run.timings, async () => {
-        const result = await ask({ stepKey: run.stepKey, log, handsBack: true, ...input });
-        return { result, fact: then(result) };
+      const { result, then: said } = await untilDone(run.timings, async () => {
+        const asked = { stepKey: run.stepKey, log, handsBack: true as const, ...where, ...input };
+        const result = await this.calls(activity, words)(asked);
+        return { result, then: then(result) };
       });
-      const { result } = answer;
       // ◆ Of a later result nothing can be said: a person upgrades and retries. Whoever teaches a machine a later `v` guards its
       // reading with `patched`, or a history in which it was not known would no longer replay.
       if (!isKnown(result)) throw unreadable(activity, result);
       // What a call that was cut off came to only the journal knows.
       if ((result as { readonly down?: ModelDown }).down?.mayBePaid === true) this.usage.lost(activity);
       else this.usage.reported(activity);
-      fact = answer.fact;
+      fact = said;
     } catch (error) {
       this.usage.lost(activity);
       if (isCancellation(error)) throw error;

@@ -5,7 +5,8 @@
 import type { PauseReason } from '../../shared/decisions.js';
 import { foundText } from '../../shared/event-text.js';
 import { answersTo } from '../../shared/rules.js';
-import { linesChanged, type ProposalSummary, type SelectedFiles } from '../../shared/proposal-activities.js';
+import { linesChanged } from '../../shared/text.js';
+import type { ProposalSummary, SelectedFiles } from '../../shared/proposal-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { outageEffect } from '../../shared/outage.js';
 import {

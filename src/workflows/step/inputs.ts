@@ -1,7 +1,7 @@
 /** What activities are asked with, from the state. Pure. */
 import type { BlobRef } from '../../shared/ids.js';
 import type { LimitName, Limits } from '../../shared/limits.js';
-import type { SandboxChoice } from '../../shared/proposal-activities.js';
+import type { ActivityBase, SandboxChoice } from '../../shared/proposal-activities.js';
 import { lacksConsent, type StepState } from './state.js';
 
 /** For the activities that run commands. */
@@ -40,4 +40,12 @@ export function proposalOf({ proposal }: StepState): BlobRef {
 export function limitsOf(state: StepState): { readonly limits?: NonNullable<ReturnType<typeof changedLimits>> } {
   const limits = changedLimits(state);
   return limits === null ? {} : { limits };
+}
+
+/** Of a run on a repository: what it is, and what its checkout is to hold beside the base. */
+export function onHost({ input, applied: { all: applications, lock } }: StepState) {
+  const { repository } = input;
+  if (repository === undefined) return {};
+  const held = lock?.head == null || applications.length === 0 ? null : { commit: lock.head, applications };
+  return { repository, ...(held === null ? {} : { held }) } satisfies Partial<ActivityBase>;
 }

@@ -2,7 +2,6 @@
 import { within } from '../frame/machine.js';
 import { appliedPaths, type Chunk, wantsAudit } from './effects.js';
 import {
-  linesChanged,
   PASSED,
   type ApplyResult,
   type CommitResult,
@@ -16,6 +15,7 @@ import {
   type SandboxBlocks,
   type VerifyOutcome,
 } from '../../shared/proposal-activities.js';
+import { linesChanged } from '../../shared/text.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
 import { waitToApply } from './reduce-tests.js';
 import { onFailedVerification } from './reduce-verify.js';

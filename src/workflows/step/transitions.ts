@@ -116,7 +116,8 @@ export const endWithoutHost = (state: StepState, now: number): StepState => {
   const { input, applied, stage, commit } = state;
   const begun = [...(applied.uncertain?.files ?? []), ...(stage.at === 'apply' ? pathsToApply(state) : [])];
   const files = [...new Set([...appliedPaths(state), ...begun])];
-  if (files.length === 0 || commit !== null) return close(state, now, 'aborted');
+  // A checkout is disposable, and whoever may still work there is fenced by the token.
+  if (files.length === 0 || commit !== null || input.repository !== undefined) return close(state, now, 'aborted');
   const openOnHost = { host: hostOfQueue(input.queues.host), workspace: input.workspace, files };
   const left = { ...within(state, 'applied', { all: [], uncertain: null, lock: null }), openOnHost };
   return close(left, now, 'aborted', leftOnHost(openOnHost));

@@ -12,7 +12,7 @@ import { runMachine } from '../frame/run.js';
 import { appliedPaths, leftOut, nextEffect, repairable, selectedFiles, type Chunk, type Effect } from './effects.js';
 import { reduce, type Fact } from './reduce.js';
 import { baseChoice, baseQuestion, trialOf } from './reduce-tests.js';
-import { formatterChoice, heldToken, limitsOf, proposalOf, sandboxChoice, snapshotOf } from './inputs.js';
+import { formatterChoice, heldToken, limitsOf, onHost, proposalOf, sandboxChoice, snapshotOf } from './inputs.js';
 import { auditOf, initialState, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
 
@@ -29,6 +29,7 @@ const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
   next: nextEffect,
   reduce,
   perform,
+  onHost,
   failed: (fact, chunk) => ({ ...fact, chunk: chunk ?? null }),
   end,
   views: {

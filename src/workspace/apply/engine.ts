@@ -102,7 +102,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
 };
 
 /** Requests come through histories and JSON: what names files and records is checked again. */
-const checkRequest = (request: ApplyRequest): void => {
+export const checkRequest = (request: ApplyRequest): void => {
   const { stepKey, proposalId, proposal, decision, files } = request;
   if (!isStepKey(stepKey)) fail('internal', `${JSON.stringify(stepKey)} is not a step key.`);
   if (!Number.isSafeInteger(decision) || decision < 0) fail('internal', `${decision} is not the number of a decision.`);

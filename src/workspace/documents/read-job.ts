@@ -4,6 +4,7 @@ import { basename, join, resolve, dirname, isAbsolute, relative, sep } from 'nod
 import { stringify } from 'yaml';
 import { isMarkdownPath, lineIn, parseConfig, parseJob, type Job, type JobKeys } from '../../documents/job/index.js';
 import { fail, problem, ProblemError, ProblemsError, type Problem, type ProblemCode } from '../../shared/problems.js';
+import { isBase, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import { slug } from '../../shared/text.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
@@ -45,9 +46,10 @@ const pathInWorkspace = (workspace: string, path: string): string => {
 export interface JobFile {
   readonly job: Job;
   readonly bytes: Uint8Array;
-  /** Real path. */
+  /** Real path; of a repository its URL. */
   readonly workspace: string;
-  /** Relative to the workspace where it lies inside, else absolute; of a job without a file the slug of its first five words. */
+  readonly repository?: RepositoryBase;
+  /** Relative to the workspace (of a repository: to where the job file itself lies) where it lies inside, else absolute; of a job without a file the slug of its first five words. */
   readonly jobPath: string;
   /** Of a job without a file: all of it, by which its workflow id goes instead of a path. */
   readonly text?: string;
@@ -58,6 +60,9 @@ export interface JobFileRequest {
   /** Null: the nearest git top level above the job file, else its directory. */
   readonly workspace: string | null;
   readonly cwd: string;
+  /** Over what the job says. */
+  readonly repository?: string | undefined;
+  readonly base?: string | undefined;
 }
 
 /** Throws ProblemError (`job_not_found`, `usage`) or ProblemsError (all of `job_invalid`, `config_invalid`, `target_*`). */
@@ -72,9 +77,35 @@ export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => 
       'job_invalid',
       `${typed}:1: expected a Markdown file (.md or .markdown), received ${JSON.stringify(basename(typed))}`,
     );
-  const job = await checked(source, typed, workspace);
+  const parsed = parseJob(source, typed);
+  const repository = repositoryFor(request, parsed.ok ? parsed.value : null);
+  const job = await checked(parsed, typed, repository === null ? workspace : null);
   const jobPath = pathInWorkspace(workspace, await realpath(path));
-  return { job: { ...job, path: jobPath }, bytes, workspace, jobPath };
+  const read = { job: { ...job, path: jobPath }, bytes, workspace, jobPath };
+  return repository === null ? read : { ...read, workspace: repository.url, repository };
+};
+
+/** Null: a directory is edited. Throws ProblemError `usage`. */
+const repositoryFor = (
+  { workspace, ...flags }: JobFileRequest,
+  job: Pick<Job, 'repository' | 'base' | 'commit'> | null,
+): RepositoryBase | null => {
+  const url = flags.repository ?? job?.repository ?? null;
+  const base = flags.base ?? job?.base ?? null;
+  const next = 'Example: --repository https://example.org/group/project.git --base main';
+  if (url === null) return base === null ? null : fail('usage', 'base: expected a repository with it.', next);
+  if (base === null) return fail('usage', 'repository: expected base with it, a branch or a commit.', next);
+  const fault = urlFault(url);
+  if (fault !== null) return fail('usage', `--repository: expected ${fault}.`, next);
+  if (!isBase(base)) return fail('usage', '--base: expected a branch, or the whole id of a commit.', next);
+  if (workspace !== null) return fail('usage', 'Expected --workspace or a repository, received both.');
+  if (job?.commit === false)
+    return fail(
+      'usage',
+      'commit: expected a commit, which is all that a run on a repository leaves.',
+      'Omit `commit`.',
+    );
+  return { url, base };
 };
 
 /** A job that lies in no file: the keys of a job file's front matter, and what stands below it. */
@@ -100,19 +131,20 @@ export const jobOfText = async ({ instructions, workspace: named, ...keys }: Job
   const words = shown.split(/\s+/).filter((word) => slug(word) !== '');
   const jobPath = slug(words.slice(0, NAME_words).join(' ')) || 'job';
   const workspace = await workspaceOf('', named, process.cwd());
-  return { job: await checked(front + shown, jobPath, workspace), bytes, workspace, jobPath, text };
+  if (keys.repository !== undefined || keys.base !== undefined)
+    fail('usage', 'A job on a repository needs a job file.', 'Write a job file with `repository` and `base`.');
+  return { job: await checked(parseJob(front + shown, jobPath), jobPath, workspace), bytes, workspace, jobPath, text };
 };
 
 /** What names a run is in histories and logs. The rules are loaded where a job is read. */
 const withoutSecrets = async (text: string): Promise<string> =>
   (await import('../../system/secrets.js')).hideSecrets(text);
 
-/** `path`: as problems name it. */
-const checked = async (source: string, path: string, workspace: string): Promise<Job> => {
-  const parsed = parseJob(source, path);
-  const config = parseConfig(await configOf(workspace), 'emend.yaml');
+/** `path`: as problems name it. `workspace` null: its files are not here, and preflight alone looks at them. */
+const checked = async (parsed: ReturnType<typeof parseJob>, path: string, workspace: string | null): Promise<Job> => {
+  const config = parseConfig(workspace === null ? null : await configOf(workspace), 'emend.yaml');
   const problems = [
-    ...(parsed.ok ? await targetProblems(parsed.value, workspace) : parsed.problems),
+    ...(!parsed.ok ? parsed.problems : workspace === null ? [] : await targetProblems(parsed.value, workspace)),
     ...(config.ok ? [] : config.problems),
   ];
   const [first, ...others] = problems;

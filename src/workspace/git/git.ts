@@ -64,7 +64,8 @@ export const ALWAYS = [
 const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null'];
 
 /** These sign, speak to a remote, or fetch what a partial clone or git-lfs left there. */
-const REMOTE = /^(commit-tree|push|ls-remote|cat-file|merge-tree|write-tree|worktree|read-tree|ls-tree|diff-tree)$/;
+const REMOTE =
+  /^(commit-tree|push|fetch|ls-remote|cat-file|merge-tree|write-tree|worktree|read-tree|ls-tree|diff-tree)$/;
 
 const gitVariables = (args: readonly string[]): Record<string, string> =>
   childEnvironment(process.env, ['git', 'gitSettings', ...(REMOTE.test(commandOf(args)) ? (['remote'] as const) : [])]);

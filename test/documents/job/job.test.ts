@@ -91,6 +91,8 @@ describe('good job files', () => {
     const { lines, ...rest } = read;
     expect(rest).toEqual({
       v: 1,
+      base: null,
+      repository: null,
       baseline: null,
       create: null,
       context: null,

@@ -1,8 +1,8 @@
 /** The files of a proposal: their `diff --stat`, and the tree of them with verdicts, marks and findings, which leads to each. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { CHANGE_WORDS, SINCE_WORDS, type FileSince } from '../../../shared/event-text.js';
-import { linesChanged, type ProposalSummary } from '../../../shared/proposal-activities.js';
-import { count } from '../../../shared/text.js';
+import type { ProposalSummary } from '../../../shared/proposal-activities.js';
+import { count, linesChanged } from '../../../shared/text.js';
 import { toggled } from '../hooks.js';
 import type { DiffFile } from '../model/diff.js';
 import { treeRows, type TreeRow } from '../model/tree.js';

@@ -1,0 +1,33 @@
+/** A repository that is nobody's working tree: each host makes the checkout that it needs, from a base commit and the store. */
+export interface RepositoryBase {
+  /** As git takes it, without a password. */
+  readonly url: string;
+  /** The name of a branch, or the whole id of a commit. */
+  readonly base: string;
+}
+
+export const URL_WORDS = 'https://, http://, ssh://, git://, file:/// or USER@HOST:PATH';
+const MOST_CHARS = 1_000; // bound: Of the URL of a repository, and of the name of its branch.
+
+/** What was expected of the URL instead; null: git may have it. Nothing in it is an option, a command, or a secret. */
+export function urlFault(url: string): string | null {
+  const remote = /^(?:(https?|git|ssh):\/\/(?:([^@/]*)@)?[a-z\d[][^@/\s]*\/|file:\/\/\/)[^\s\p{Cc}]+$/iu.exec(url);
+  const short = /^[\w.]+@[a-z\d][\w.-]*:[^\s\p{Cc}:-][^\s\p{Cc}]*$/iu.test(url);
+  if (url.length > MOST_CHARS || (remote === null && !short)) return `a repository's URL: ${URL_WORDS}`;
+  const [, scheme = '', user = ''] = remote ?? [];
+  return user.includes(':') || (user !== '' && scheme.toLowerCase() !== 'ssh') || user.startsWith('-')
+    ? 'a URL without a user or password: git asks its credential helper for them'
+    : null;
+}
+
+export const isCommitId = (base: string): boolean => /^(?:[\da-f]{40}|[\da-f]{64})$/.test(base);
+
+/** As git's check-ref-format, of a branch. */
+export const isBase = (base: string): boolean =>
+  base.length <= MOST_CHARS &&
+  /^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]*[^\s\p{Cc}~^:?*[\\/.]$/u.test(base) &&
+  base !== '@';
+
+/** What a run pushes to, and what fences it: whoever takes the run over moves the token first, and each push expects it. */
+export const branchOf = (stepKey: string): string => `emend/${stepKey.slice(0, 16)}`;
+export const tokenRef = (stepKey: string): string => `refs/emend/token/${stepKey}`;

@@ -1,0 +1,235 @@
+/**
+ * The door of src/workspace/checkout: checkouts of repositories, which are nobody's working tree. In `<home>-repositories/<URL>/` a bare mirror
+ * and a worktree for each run and fencing token; all of it can be made again from the remote and the store, so it is neither locked nor
+ * recorded, and what is not used for long is removed.
+ */
+import { randomBytes } from 'node:crypto';
+import { readdir, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fail, problem, ProblemError } from '../../shared/problems.js';
+import { branchOf, type RepositoryBase } from '../../shared/repository.js';
+import type { StepKey } from '../../shared/ids.js';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
+import { sha256 } from '../../system/hash.js';
+import { realSys as sys } from '../../system/sys.js';
+import { checkRequest } from '../apply/engine.js';
+import { commitOfStep } from '../git/commit-hooks.js';
+import { git, gitGroup, valueOf } from '../git/git.js';
+import type { ApplyEngine, ApplyRequest, CommitOutcome, CommitRequest, Workspace, WorkspaceLock } from '../ports.js';
+import type { Repository } from '../repository.js';
+import * as remotes from './remote.js';
+
+const DIGITS = 16; // bound: Of the hash of a URL, in the name of its directory.
+const NONCE_BYTES = 8; // bound: Random part of the name of a worktree.
+const UNUSED_DAYS = 7; // bound: A checkout that no activity used for so long is removed.
+const ADD_OUTPUT_BYTES = 16_384; // bound: Kept output of a checkout.
+
+export interface RunOnRepository {
+  readonly stepKey: StepKey;
+  readonly repository: RepositoryBase;
+  readonly signal: AbortSignal;
+}
+export interface CheckoutWanted extends RunOnRepository {
+  /** The commit that the run begins at. */
+  readonly commit: string;
+  /** When the server scheduled this attempt, ms since the epoch: of a later one's token it may not take the place, however late it wakes up. */
+  readonly at: number;
+  /** Another attempt may still be at work: the run is taken over, and that one can push nothing any more. */
+  readonly takeOver: boolean;
+}
+/** A run's own checkout, its files as its base commit has them. Whatever the ports are asked of is it, whatever its name. */
+export interface Checkout {
+  readonly workspace: Workspace;
+  readonly repository: Repository;
+}
+export interface Checkouts {
+  /** The id of the home: who had a checkout last is asked first. */
+  readonly host: string;
+  /** The commit that its base names now; `known` has been looked at. Throws ProblemError `job_invalid`, `repository_unsupported`, `git_failed`. */
+  resolve(run: RunOnRepository, known?: string): Promise<{ readonly commit: string }>;
+  /** Throws ProblemError `busy`: another attempt takes over at this moment; `git_failed`. */
+  use(wanted: CheckoutWanted): Promise<Checkout>;
+}
+
+/** ◆ What a home remembers of a run: the token that it put on the remote, and the worktree made under it. */
+interface Held extends remotes.RunRefs {
+  readonly at: number;
+  readonly path: string;
+}
+interface Place {
+  readonly remote: remotes.Remote;
+  /** What the run is based on, as it was named. */
+  readonly branch: string;
+  readonly dir: string;
+  readonly note: string;
+}
+
+/** `repository`: the adapter for directories, which a checkout is one of. */
+export const createCheckouts = (
+  { home, host }: { readonly home: string; readonly host: string },
+  engine: ApplyEngine,
+  repository: Repository,
+): Checkouts => {
+  const placeOf = async ({ stepKey, repository: { url, base } }: RunOnRepository): Promise<Place> => {
+    const dir = join(`${home}-repositories`, sha256(url).slice(0, DIGITS));
+    const remote = await remotes.openRemote(join(dir, 'mirror.git'), url, stepKey);
+    return { remote, dir, branch: base, note: join(dir, `${stepKey}.json`) };
+  };
+  const takeOver = async (place: Place, { commit, signal, stepKey, at }: CheckoutWanted): Promise<Held> => {
+    const { remote, dir, note } = place;
+    const nonce = randomBytes(NONCE_BYTES).toString('hex');
+    const seen = await remotes.readRefs(remote, signal);
+    checkTurn(await remotes.tokenTime(remote, seen.token, signal), at);
+    const token = await remotes.newToken(remote, at);
+    await remotes.push(remote, seen, { token });
+    await drop(place);
+    await dropUnused(dir);
+    const path = join(dir, `${stepKey}-${nonce}`);
+    const ran = await gitGroup(['worktree', 'add', '--quiet', '--force', '--detach', path, commit], {
+      ...remotes.inMirror(remote),
+      ...{ timeout_s: STORE_BOUNDS.worktreeAdd_s, maxOutput_bytes: ADD_OUTPUT_BYTES, signal },
+    });
+    if (ran.aborted) throw new Error('git worktree add was stopped');
+    if (ran.exit !== 0) fail('git_failed', `git worktree add ${path}: ${ran.output.trim()}`);
+    const held: Held = { token, tip: seen.tip, at, path };
+    return (await putJsonIfAbsent(sys, note, held)).value;
+  };
+  return {
+    host,
+    resolve: async (run, known) => {
+      const { remote } = await placeOf(run);
+      return { commit: await remotes.resolveBase(remote, run, known) };
+    },
+    use: async (wanted) => {
+      const place = await placeOf(wanted);
+      await remotes.fetchCommit(place.remote, wanted.commit, wanted.signal);
+      const noted = wanted.takeOver ? null : await readJson<Held>(sys, place.note);
+      const isThere = noted && (await orNull(sys.lstat(join(noted.path, '.git')), ['ENOENT', 'ENOTDIR'])) !== null;
+      if (isThere === true) checkTurn(noted.at, wanted.at);
+      const held = isThere === true ? noted : await takeOver(place, wanted);
+      await utimes(place.note, new Date(), new Date());
+      // What is ignored stays: dependencies that were installed, and caches.
+      valueOf(await git(['reset', '--quiet', '--hard', wanted.commit], { cwd: held.path }));
+      valueOf(await git(['clean', '-ffdq'], { cwd: held.path }));
+      return boundTo(place, held, wanted.commit);
+    },
+  };
+
+  function boundTo(place: Place, held: Held, base: string): Checkout {
+    const { path, tip } = held;
+    const { stepKey } = place.remote;
+    const lockOf = ({ workflowId, namespace }: ApplyRequest['holder']): WorkspaceLock => ({
+      ...{ stepKey, workflowId, namespace, takenAt: new Date().toISOString() },
+      // Nobody else has the directory; the token on the remote is what counts.
+      ...{ token: 1, head: base, headRef: null },
+    });
+    const own = { workflowId: '', namespace: '' };
+    const onBranch = tip === null ? null : () => commitOfStep(path, base, tip, stepKey);
+    return {
+      workspace: {
+        ...engine,
+        root: () => Promise.resolve(path),
+        apply: async (request, assertCurrent) => {
+          checkRequest(request);
+          const { files, proposal, holder } = request;
+          const wanted = proposal.files.filter((file) => files.includes(file.path));
+          // Of a file's mode two hosts may differ in what others may do.
+          const isSame = ({ result, now }: (typeof found)[number]): boolean =>
+            result?.ref === now?.ref && (((result?.mode ?? 0) ^ (now?.mode ?? 0)) & 0o111) === 0;
+          const found = await engine.differing(
+            path,
+            wanted.map((file) => ({ path: file.path, result: file.base })),
+          );
+          const why = `changed on ${place.branch} (${base.slice(0, 12)}) since the proposal was made`;
+          const conflicts = found.filter((file) => !isSame(file)).map((file) => ({ path: file.path, why }));
+          if (conflicts.length > 0) return { outcome: 'base_changed', conflicts };
+          await engine.putBack(path, wanted, assertCurrent);
+          return { outcome: 'applied', record: '', files, lock: lockOf(holder) };
+        },
+        rollback: async ({ proposal, files }, assertCurrent) => {
+          const commit = (await onBranch?.()) ?? null;
+          if (commit !== null) return { outcome: 'committed', commit };
+          const taken = proposal.files.filter((file) => files.includes(file.path));
+          const bases = taken.map((file) => ({ path: file.path, result: file.base }));
+          await engine.putBack(path, await engine.differing(path, bases), assertCurrent);
+          return { outcome: 'rolled_back', files, leftAlone: [] };
+        },
+        differing: (_, files) => engine.differing(path, files),
+        putBack: (_, files, assertCurrent) => engine.putBack(path, files, assertCurrent),
+        releaseLock: () => Promise.resolve(),
+        acquireLock: (_, __, holder) => Promise.resolve({ outcome: 'held', lock: lockOf(holder), taken: false }),
+        readLock: () => Promise.resolve(lockOf(own)),
+      },
+      repository: {
+        ...repository,
+        head: () => repository.head(path),
+        committed: (_, file) => repository.committed(path, file),
+        isPersons: (_, command, paths) => repository.isPersons(path, command, paths),
+        commit: (request, signal) => commitAndPush(place, held, { ...request, workspace: path }, signal),
+        worktrees: {
+          ...repository.worktrees,
+          make: (wanted, attempt) => repository.worktrees.make({ ...wanted, workspace: path }, attempt),
+        },
+      },
+    };
+  }
+
+  /** The same commit as another attempt's is found on the branch; whatever else is there is not ours to replace. */
+  async function commitAndPush(
+    place: Place,
+    held: Held,
+    request: CommitRequest,
+    signal?: AbortSignal,
+  ): Promise<CommitOutcome> {
+    const { remote } = place;
+    const branch = branchOf(remote.stepKey);
+    const committed = { outcome: 'committed', ref: `refs/heads/${branch}`, marks: false } as const;
+    const done = { ...committed, note: `pushed to the branch ${branch} of ${remote.url}` };
+    const before =
+      held.tip === null ? null : await commitOfStep(held.path, request.lock.head, held.tip, remote.stepKey);
+    if (held.tip !== null) {
+      // Nobody is at work for this run any more, and the next attempt looks at the remote anew.
+      await drop(place);
+      if (before === null)
+        return { outcome: 'conflict', why: `the branch ${branch} of ${remote.url} is not this run's: delete it first` };
+      return { ...done, commit: before };
+    }
+    const made = await repository.commit(request, signal);
+    if (made.outcome !== 'committed') return made;
+    try {
+      if ((await request.mayMove?.()) === false) fail('busy', 'This attempt may push no more.');
+      await remotes.push(remote, held, { token: await remotes.newToken(remote, held.at), tip: made.commit });
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.problem.code === 'busy') throw error;
+      return { outcome: 'failed', problem: problem('git_failed', error.problem.message) };
+    }
+    await drop(place);
+    return { ...done, commit: made.commit };
+  }
+};
+
+const checkTurn = (newest: number, at: number): void => {
+  if (newest > at)
+    throw new ProblemError(problem('busy', 'A later attempt has taken over this run: its token is newer.'));
+};
+
+/** What a run has left here under its token. */
+async function drop({ dir, note, remote }: Place): Promise<void> {
+  await unlinkIfThere(sys, note);
+  for (const name of await readdir(dir))
+    if (name.startsWith(`${remote.stepKey}-`)) await rm(join(dir, name), { recursive: true, force: true });
+  await git(['worktree', 'prune', '--expire=now'], remotes.inMirror(remote));
+}
+
+/** Of runs that ended without a commit, or went on elsewhere. */
+async function dropUnused(dir: string): Promise<void> {
+  for (const name of await readdir(dir)) {
+    if (!name.endsWith('.json')) continue;
+    const { mtimeMs } = await stat(join(dir, name)).catch(() => ({ mtimeMs: Infinity }));
+    if (Date.now() - mtimeMs < UNUSED_DAYS * 86_400_000) continue;
+    const stepKey = name.slice(0, -'.json'.length);
+    for (const each of await readdir(dir))
+      if (each.startsWith(stepKey)) await rm(join(dir, each), { recursive: true, force: true });
+  }
+}

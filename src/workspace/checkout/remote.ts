@@ -1,0 +1,182 @@
+/**
+ * A repository's remote, as git speaks to it from a bare mirror of ours: credentials are git's own, and no protocol, option or program
+ * comes from the URL.
+ */
+import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { fail, problem, ProblemError } from '../../shared/problems.js';
+import { branchOf, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
+import type { StepKey } from '../../shared/ids.js';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { ensureDir, orNull } from '../../system/durable.js';
+import { realSys } from '../../system/sys.js';
+import { fieldsOf, git, gitGroup, gitLine, valueOf } from '../git/git.js';
+
+const FETCH_OUTPUT_BYTES = 16_384; // bound: What git says of a fetch.
+const REFS_BYTES = 65_536; // bound: What a remote says of a run's own references.
+const NONCE_BYTES = 8; // bound: Random part of a token.
+const NAMED = 5; // bound: Of the paths that keep a repository out so many are named.
+
+/** A run's remote. */
+export interface Remote {
+  readonly url: string;
+  /** The bare repository that all runs of the home on this URL share. */
+  readonly mirror: string;
+  readonly stepKey: StepKey;
+}
+
+// An interrupted `git init` is begun again; two at once would stop at each other's lock.
+const making = new Map<string, Promise<unknown>>();
+
+/** Throws ProblemError `job_invalid`: the URL comes through a history. */
+export async function openRemote(mirror: string, url: string, stepKey: StepKey): Promise<Remote> {
+  const fault = urlFault(url);
+  if (fault !== null) fail('job_invalid', `repository: expected ${fault}`);
+  const make = async (): Promise<void> => {
+    if ((await orNull(realSys.lstat(join(mirror, 'HEAD')), ['ENOENT', 'ENOTDIR'])) !== null) return;
+    await ensureDir(realSys, dirname(mirror));
+    valueOf(await git(['init', '--quiet', '--bare', '--template=', mirror], { cwd: dirname(mirror) }));
+  };
+  const made = (making.get(mirror) ?? Promise.resolve()).then(make);
+  making.set(
+    mirror,
+    made.catch(() => undefined),
+  );
+  await made;
+  return { url, mirror, stepKey };
+}
+
+/** Git takes a directory without a working tree for a repository only where it is told so. */
+export const inMirror = ({ mirror }: Remote) => ({
+  cwd: mirror,
+  env: { GIT_DIR: mirror, GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh' },
+});
+
+/** Dies with us, and with its attempt. Git's own words where it fails; null: it is there. */
+async function fetch(remote: Remote, from: string, into: string, signal: AbortSignal): Promise<string | null> {
+  const still = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules'];
+  const ran = await gitGroup(['fetch', ...still, '--', remote.url, `+${from}:${into}`], {
+    ...inMirror(remote),
+    timeout_s: STORE_BOUNDS.worktreeAdd_s,
+    maxOutput_bytes: FETCH_OUTPUT_BYTES,
+    signal,
+  });
+  if (ran.aborted) throw new Error('git fetch was stopped');
+  return ran.exit === 0 ? null : ran.timedOut ? `timed out after ${STORE_BOUNDS.worktreeAdd_s} s` : ran.output.trim();
+}
+
+const baseRef = ({ stepKey }: Remote): string => `refs/emend/base/${stepKey}`;
+const commitAt = async (remote: Remote, name: string): Promise<string | null> => {
+  const asked = ['rev-parse', '--quiet', '--verify', `${name}^{commit}`];
+  const found = valueOf(await git(asked, { ...inMirror(remote), reading: true, accept: [0, 1, 128] }));
+  return found.code === 0 ? found.text.trim() : null;
+};
+
+/** Gets the commit, by its id or, of a server that serves none by their ids, with the branches. Throws ProblemError `git_failed`. */
+export async function fetchCommit(remote: Remote, commit: string, signal: AbortSignal): Promise<void> {
+  if ((await commitAt(remote, commit)) !== null) return;
+  const byId = await fetch(remote, commit, baseRef(remote), signal);
+  if (byId !== null) await fetch(remote, 'refs/heads/*', 'refs/emend/heads/*', signal);
+  if ((await commitAt(remote, commit)) === null)
+    fail('git_failed', `git fetch ${remote.url}: ${byId ?? `the repository has no commit ${commit}`}`);
+}
+
+/** The commit that a run begins at. Throws ProblemError `job_invalid`: there is none, `repository_unsupported`, `git_failed`. */
+export async function resolveBase(
+  remote: Remote,
+  { repository: { base }, signal }: { readonly repository: RepositoryBase; readonly signal: AbortSignal },
+  known?: string,
+): Promise<string> {
+  if (isCommitId(base)) await fetchCommit(remote, base, signal);
+  else {
+    const missing = await fetch(remote, `refs/heads/${base}`, baseRef(remote), signal);
+    if (missing?.includes("couldn't find remote ref") === true)
+      fail('job_invalid', `base: expected a branch of ${remote.url}, it has no ${base}`);
+    if (missing !== null) fail('git_failed', `git fetch ${remote.url}: ${missing}`);
+  }
+  const commit = await commitAt(remote, isCommitId(base) ? base : baseRef(remote));
+  if (commit === null) return fail('job_invalid', `base: ${base} of ${remote.url} is no commit`);
+  if (commit !== known) await refuseUnsupported(remote, commit);
+  return commit;
+}
+
+/** Files that are not in the repository itself could be neither shown nor tested. */
+async function refuseUnsupported(remote: Remote, commit: string): Promise<void> {
+  const call = { ...inMirror(remote), reading: true };
+  const listed = valueOf(await git(['ls-tree', '-r', '-z', '--full-tree', commit], call));
+  const modules = fieldsOf(listed).flatMap((entry) => /^160000 commit [\da-f]+\t([^]+)$/.exec(entry)?.[1] ?? []);
+  const asked = ['grep', '-I', '-z', '--name-only', '-e', 'filter=lfs', commit, '--', ':(top,glob)**/.gitattributes'];
+  const lfs = valueOf(await git(asked, { ...call, noLiteral: true, accept: [0, 1] }));
+  const attributes = fieldsOf(lfs).map((path) => path.slice(commit.length + 1));
+  for (const [paths, what] of [
+    [modules, 'submodules'],
+    [attributes, 'files in Git LFS, by'],
+  ] as const)
+    if (paths.length > 0)
+      fail(
+        'repository_unsupported',
+        `${remote.url} has ${what} ${paths.slice(0, NAMED).join(', ')}${paths.length > NAMED ? ', …' : ''}, which a run on a repository does not fetch.`,
+      );
+}
+
+/** A run's own references on the remote; null: there is none. */
+export interface RunRefs {
+  readonly token: string | null;
+  /** The tip of its branch. */
+  readonly tip: string | null;
+}
+export async function readRefs(remote: Remote, signal: AbortSignal): Promise<RunRefs> {
+  const [token, branch] = [tokenRef(remote.stepKey), `refs/heads/${branchOf(remote.stepKey)}`];
+  const call = { ...inMirror(remote), reading: true, max_bytes: REFS_BYTES };
+  const listed = valueOf(await gitLine(['ls-remote', '--quiet', '--', remote.url, token, branch], call));
+  const at = new Map(listed.split('\n').map((line) => line.split('\t').reverse() as [string, string]));
+  const tip = at.get(branch) ?? null;
+  if (tip !== null && (await commitAt(remote, tip)) === null) {
+    const failed = await fetch(remote, branch, `refs/emend/tip/${remote.stepKey}`, signal);
+    if (failed !== null) fail('git_failed', `git fetch ${remote.url}: ${failed}`);
+  }
+  return { token: at.get(token) ?? null, tip };
+}
+
+/** An object that nobody else has. `at`: of the attempt that makes it, ms since the epoch. */
+export const newToken = async (remote: Remote, at: number): Promise<string> => {
+  const input = `${at}\n${remote.stepKey} ${randomBytes(NONCE_BYTES).toString('hex')}\n`;
+  return valueOf(await gitLine(['hash-object', '-w', '--stdin'], { ...inMirror(remote), input }));
+};
+/** When the attempt was scheduled whose token this is; 0: there is none. */
+export async function tokenTime(remote: Remote, token: string | null, signal: AbortSignal): Promise<number> {
+  if (token === null) return 0;
+  const failed = await fetch(remote, tokenRef(remote.stepKey), `refs/emend/seen/${remote.stepKey}`, signal);
+  if (failed !== null) fail('git_failed', `git fetch ${remote.url}: ${failed}`);
+  const said = valueOf(await gitLine(['cat-file', 'blob', token], { ...inMirror(remote), reading: true }));
+  return Number(said.split('\n')[0]);
+}
+
+/**
+ * ◆ All references or none, each only where it is as it was seen (`was`; null: absent), so that whoever was overtaken changes nothing. The
+ * token moves with each push: whoever expects it as it was is refused. Throws ProblemError `busy` where it has moved, `git_failed`.
+ */
+export async function push(
+  remote: Remote,
+  was: RunRefs,
+  to: { readonly token: string; readonly tip?: string },
+): Promise<void> {
+  const branch = { ref: `refs/heads/${branchOf(remote.stepKey)}`, was: was.tip, to: to.tip };
+  const moved = [
+    { ref: tokenRef(remote.stepKey), was: was.token, to: to.token },
+    ...(to.tip === undefined ? [] : [branch]),
+  ];
+  const leases = moved.map((each) => `--force-with-lease=${each.ref}:${each.was ?? ''}`);
+  const specs = moved.map((each) => `${each.to}:${each.ref}`);
+  const args = ['push', '--quiet', '--atomic', '--no-verify', '--recurse-submodules=no', ...leases, '--', remote.url];
+  const pushed = await git([...args, ...specs], inMirror(remote));
+  if (pushed.ok) return;
+  const now = await readRefs(remote, new AbortController().signal);
+  // A push whose answer was lost has been done.
+  if (now.token === to.token && (to.tip === undefined || now.tip === to.tip)) return;
+  if (now.token !== was.token)
+    throw new ProblemError(
+      problem('busy', 'Another attempt has taken over this run: its token on the remote has moved.'),
+    );
+  throw new ProblemError(pushed.problem);
+}

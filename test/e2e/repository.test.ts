@@ -1,0 +1,237 @@
+/** Runs on a repository, which is nobody's working tree: any host makes the checkout that it needs, and a branch is what they leave. */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import { readJobFile, resolveRun, startStep, type ResolvedRun } from '../../src/client/index.js';
+import { branchOf, tokenRef } from '../../src/shared/repository.js';
+import { longOnly } from '../support/skipped.js';
+import { numbered, scene, whole, type Scene } from './support.js';
+
+let s: Scene;
+let daemon: ChildProcess | null = null;
+let group = '';
+afterEach(async () => {
+  daemon?.kill();
+  daemon = null;
+  await s.close();
+  if (group !== '') rmSync(group, { recursive: true });
+  group = '';
+});
+
+const BEFORE = numbered(20);
+const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
+const RULES = ['a.txt', 'b.txt'].map((path) => ({
+  name: path,
+  match: { contains: `- ${path}` },
+  answer: whole({ [path]: AFTER }),
+}));
+const jobFor = (path: string, more: readonly string[] = []): string =>
+  [
+    '---',
+    `target_files: [${path}]`,
+    `test: grep -q line ${path}`,
+    ...more,
+    '---',
+    `# Raise ${path}`,
+    '',
+    'Words.',
+    '',
+  ].join('\n');
+
+let origin: string;
+/** A scene with a bare repository, `origin.git`, and no working tree of it: what is edited is not the scene's own. */
+const withOrigin = async (env: Record<string, string> = {}): Promise<string> => {
+  s = await scene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env });
+  const root = dirname(s.repo);
+  origin = join(root, 'origin.git');
+  s.git('clone', '-q', '--bare', s.repo, origin);
+  rmSync(s.repo, { recursive: true });
+  mkdirSync(join(root, 'jobs'), { recursive: true });
+  mkdirSync(s.repo);
+  return `file://${origin}`;
+};
+const start = async (name: string, text: string, repository: string): Promise<ResolvedRun> => {
+  const jobPath = join(dirname(s.repo), 'jobs', name);
+  writeFileSync(jobPath, text);
+  const job = await readJobFile({ jobPath, workspace: null, cwd: s.repo, repository, base: 'main' });
+  return resolveRun(s.emend, (await startStep(s.emend, { job })).stepKey);
+};
+const inOrigin = (...args: string[]): string => execFileSync('git', args, { cwd: origin, encoding: 'utf8' }).trim();
+const refs = (): readonly string[] => inOrigin('for-each-ref', '--format=%(refname)').split('\n').sort();
+const pushed = (run: ResolvedRun): string => inOrigin('log', '--format=%s', `main..${branchOf(run.stepKey)}`);
+
+test('a job with a URL alone: previewed, approved, tested in a checkout, and pushed as a branch; nothing else is changed', async () => {
+  const url = await withOrigin();
+  await s.worker();
+  const run = await start('a.md', jobFor('a.txt'), url);
+  const asked = await s.settle(run);
+  expect(asked.status).toMatchObject({ workspace: url, decision: { reason: 'approval' } });
+  await s.answer(run, 'approve');
+  const result = await s.end(run);
+  expect(result).toMatchObject({ outcome: 'committed', verification: 'pass' });
+  expect(inOrigin('rev-parse', branchOf(run.stepKey))).toBe(result.commit);
+  expect(inOrigin('show', `${branchOf(run.stepKey)}:a.txt`)).toBe(AFTER.trim());
+  expect(pushed(run)).toBe('Raise a.txt');
+  expect(refs()).toEqual([tokenRef(run.stepKey), `refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
+  expect(readdirSync(s.repo)).toEqual([]);
+});
+
+const hosts = longOnly('several homes on one store, and workers that are killed or stopped');
+/** A home of its own; whose commits are told apart. */
+const home = (name: string): Record<string, string> => ({
+  EMEND_HOME: join(dirname(s.repo), name),
+  ...{ GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'user.name', GIT_CONFIG_VALUE_0: name },
+});
+const bury = (name: string): void => {
+  for (const each of ['', '-repositories', '-worktrees'])
+    rmSync(join(dirname(s.repo), name + each), { recursive: true, force: true });
+};
+const withGroup = (): Promise<string> => {
+  group = realpathSync(mkdtempSync(join(tmpdir(), 'emend-group-')));
+  return withOrigin({ EMEND_STORE: group });
+};
+const AUTO = ['approval: auto'];
+
+hosts(
+  'a host that is killed, with all that it had on its disk: another ends the run with one commit, and nothing is asked twice',
+  async () => {
+    await withGroup();
+    const port = await freePort();
+    const of = ['--export-all', '--enable=receive-pack', '--listen=127.0.0.1', `--base-path=${dirname(origin)}`];
+    daemon = spawn('git', ['daemon', ...of, `--port=${port}`], { stdio: 'ignore' });
+    const url = `git://127.0.0.1:${port}/origin.git`;
+    const points = [
+      'buildProposal:before:1',
+      'applyProposal:after:1',
+      'verify:before:1',
+      'verify:after:1',
+      'commit:after:1',
+    ];
+    for (const [index, point] of points.entries()) {
+      const first = await s.worker(point, home(`first-${index}`));
+      const run = await start(`${index}.md`, jobFor('a.txt', AUTO), url);
+      await s.until(first.fired, 120);
+      await first.exited;
+      bury(`first-${index}`);
+      const second = await s.worker(undefined, home('second'));
+      expect([point, await s.end(run, 240)]).toMatchObject([point, { outcome: 'committed', verification: 'pass' }]);
+      expect([point, pushed(run), s.rehearsal.requests().length]).toEqual([point, 'Raise a.txt', index + 1]);
+      await second.kill();
+    }
+  },
+  900_000,
+);
+
+hosts(
+  'two runs on one repository side by side on one host',
+  async () => {
+    const url = await withOrigin();
+    await s.worker();
+    const runs = await Promise.all([
+      start('a.md', jobFor('a.txt', AUTO), url),
+      start('b.md', jobFor('b.txt', AUTO), url),
+    ]);
+    for (const run of runs) expect(await s.end(run, 240)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    expect(runs.map(pushed)).toEqual(['Raise a.txt', 'Raise b.txt']);
+    expect(runs.map((run) => inOrigin('diff', '--name-only', `main..${branchOf(run.stepKey)}`))).toEqual([
+      'a.txt',
+      'b.txt',
+    ]);
+  },
+  300_000,
+);
+
+hosts(
+  'the base branch moves before the approval: other files are below the commit, the same file is merged and reviewed again',
+  async () => {
+    const url = await withOrigin();
+    await s.worker();
+    const runs = [await start('a.md', jobFor('a.txt'), url), await start('b.md', jobFor('b.txt'), url)];
+    for (const run of runs) expect((await s.settle(run, 120)).status.decision?.reason).toBe('approval');
+    const clone = join(dirname(s.repo), 'clone');
+    s.git('clone', '-q', origin, clone);
+    writeFileSync(join(clone, 'a.txt'), BEFORE.replace('line 2\n', 'line two\n'));
+    const mine = ['-C', clone, 'commit', '-q', '-am', 'Mine'];
+    s.git(...mine);
+    s.git('-C', clone, 'push', '-q');
+    const main = inOrigin('rev-parse', 'main');
+    for (const run of runs) await s.answer(run, 'approve');
+    const [a, b] = runs as [ResolvedRun, ResolvedRun];
+    expect(await s.end(b, 240)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    expect(inOrigin('rev-parse', `${branchOf(b.stepKey)}^`)).toBe(main);
+    const asked = (await s.settle(a, 120)).status.decision;
+    expect(asked).toMatchObject({ reason: 'conflict', files: [{ path: 'a.txt' }] });
+    await s.answer(a, 'rebase');
+    expect((await s.settle(a, 120)).status.decision).toMatchObject({ reason: 'approval' });
+    await s.answer(a, 'approve');
+    expect(await s.end(a, 240)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    expect(inOrigin('rev-parse', `${branchOf(a.stepKey)}^`)).toBe(main);
+    expect(inOrigin('show', `${branchOf(a.stepKey)}:a.txt`)).toBe(AFTER.replace('line 2\n', 'line two\n').trim());
+    expect(s.rehearsal.requests()).toHaveLength(2);
+  },
+  600_000,
+);
+
+/** A `git` that holds the first push of a branch until the file `go` is there, and says then how it ended. */
+const holdingGit = (dir: string): string => {
+  const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const lines = [
+    '#!/bin/sh',
+    `case "$*" in *" push "*:refs/heads/emend/*) [ -e '${dir}/held' ] || {`,
+    `: > '${dir}/held'; while [ ! -e '${dir}/go' ]; do sleep 0.1; done`,
+    `'${real}' "$@"; echo $? > '${dir}/code'; mv '${dir}/code' '${dir}/ended'; exit 1; };; esac`,
+    `exec '${real}' "$@"`,
+  ];
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'git'), `${lines.join('\n')}\n`, { mode: 0o755 });
+  return dir;
+};
+
+hosts(
+  'a worker that is stopped past its time-outs, before its push, wakes up and can neither push nor record',
+  async () => {
+    const url = await withGroup();
+    const bin = holdingGit(join(dirname(s.repo), 'bin'));
+    const first = await s.worker(undefined, { ...home('first'), PATH: `${bin}:${process.env.PATH ?? ''}` });
+    const run = await start('a.md', jobFor('a.txt', AUTO), url);
+    await s.until(() => existsSync(join(bin, 'held')), 120);
+    first.child.kill('SIGSTOP');
+    await s.worker(undefined, home('second'));
+    const result = await s.end(run, 240);
+    expect(result).toMatchObject({ outcome: 'committed' });
+    expect(inOrigin('log', '-1', '--format=%an', branchOf(run.stepKey))).toBe('second');
+    const entries = async () => (await s.emend.archive.read(run.stepKey)).length;
+    const before = [inOrigin('for-each-ref'), await entries()];
+    first.child.kill('SIGCONT');
+    writeFileSync(join(bin, 'go'), '');
+    await s.until(() => existsSync(join(bin, 'ended')), 60);
+    expect(readFileSync(join(bin, 'ended'), 'utf8').trim()).not.toBe('0');
+    await sleep(3_000);
+    expect([inOrigin('for-each-ref'), await entries()]).toEqual(before);
+    expect(await s.end(run)).toEqual(result);
+  },
+  600_000,
+);
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });

@@ -1,0 +1,266 @@
+/** Checkouts of a repository that is nobody's working tree: two homes, one remote, real git. */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { problem, ProblemError } from '../../../src/shared/problems.js';
+import { branchOf, tokenRef } from '../../../src/shared/repository.js';
+import { createApplyEngine } from '../../../src/workspace/apply/index.js';
+import { createCheckouts, type Checkout, type Checkouts } from '../../../src/workspace/checkout/index.js';
+import { createLocalRunner } from '../../../src/workspace/commands/index.js';
+import { createRepository } from '../../../src/workspace/landing/repository.js';
+import type { CommitOutcome } from '../../../src/workspace/ports.js';
+import { proposalIdOf } from '../../../src/workspace/proposal.js';
+import { Blobs, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
+
+isolateGit();
+
+const [BRANCH, TOKEN] = [`refs/heads/${branchOf(STEP)}`, tokenRef(STEP)];
+const { signal } = new AbortController();
+let root: string;
+let repo: Repo;
+let url: string;
+let base: string;
+let blobs: Blobs;
+
+const checkoutsOf = (home: string): Checkouts => {
+  const commands = createLocalRunner(process.env);
+  const engine = createApplyEngine({ home: join(root, home), blobs });
+  return createCheckouts(
+    { home: join(root, home), host: home },
+    engine,
+    createRepository({ home: join(root, home), blobs, engine, commands }),
+  );
+};
+const run = (stepKey = STEP) => ({ stepKey, repository: { url, base: 'main' }, signal });
+let at = 1_000;
+const use = (home: string, takeOver = false, stepKey = STEP, time = ++at): Promise<Checkout> =>
+  checkoutsOf(home).use({ ...run(stepKey), commit: base, takeOver, at: time });
+const refs = (): Record<string, string> =>
+  Object.fromEntries(
+    execFileSync('git', ['ls-remote', url], { encoding: 'utf8' })
+      .trim()
+      .split('\n')
+      .map((line) => line.split('\t').reverse()),
+  ) as Record<string, string>;
+/** The token stays, so that whoever wakes up late knows of it. */
+const branches = (): Record<string, string> =>
+  Object.fromEntries(Object.entries(refs()).filter(([name]) => name !== 'HEAD' && name !== TOKEN));
+const push = (...args: string[]): string =>
+  execFileSync('git', ['push', '-q', url, ...args], { cwd: repo.dir, encoding: 'utf8' });
+
+const change = () => blobs.file('a.txt', 'one\n', 'two\n');
+const proposal = () => ({ stepKey: STEP, files: [change()], renames: [] });
+const holder = { workflowId: 'w', namespace: 'default' };
+const applyRequest = () => ({
+  ...{ stepKey: STEP, workspace: url, decision: 1, files: ['a.txt'], holder, proposal: proposal() },
+  proposalId: proposalIdOf(proposal()),
+});
+const commitIn = async (checkout: Checkout, more: Parameters<typeof requestFor>[2] = {}): Promise<CommitOutcome> => {
+  const request = await requestFor(repo, [change()], { workspace: url, ...more });
+  return checkout.repository.commit({ ...request, lock: { ...request.lock, head: base, headRef: null } });
+};
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'no failure',
+    (error: unknown) => (error instanceof ProblemError ? error.problem.code : error),
+  );
+
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'emend-homes-')));
+  repo = await Repo.make();
+  blobs = new Blobs();
+  await repo.write('a.txt', 'one\n');
+  await repo.write('.gitignore', 'deps\n');
+  base = await repo.commitAll();
+  const bare = join(root, 'origin.git');
+  execFileSync('git', ['clone', '-q', '--bare', repo.dir, bare]);
+  url = `file://${bare}`;
+  for (const home of ['a', 'b']) await mkdir(join(root, home));
+});
+afterEach(async () => {
+  await repo.remove();
+  await rm(root, { recursive: true, force: true });
+});
+
+test('from the base to a pushed commit; the remote keeps the branch and its token, the home only its mirror', async () => {
+  expect(await checkoutsOf('a').resolve(run())).toEqual({ commit: base });
+  const checkout = await use('a');
+  const path = await checkout.workspace.root(url);
+  expect(path.startsWith(`${join(root, 'a')}-repositories/`)).toBe(true);
+  expect(await checkout.repository.head(url)).toMatchObject({ head: base, headRef: null });
+  expect(await checkout.workspace.apply(applyRequest())).toMatchObject({
+    outcome: 'applied',
+    lock: { head: base, headRef: null, token: (await checkout.workspace.readLock(url))?.token },
+  });
+  expect(await checkout.workspace.differing(url, [change()])).toEqual([]);
+  const made = await commitIn(checkout);
+  expect(made).toMatchObject({ outcome: 'committed', ref: BRANCH });
+  if (made.outcome !== 'committed') return;
+  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
+  expect(
+    execFileSync('git', ['log', '-1', '--format=%P %s', made.commit], { cwd: join(root, 'origin.git') }).toString(),
+  ).toBe(`${base} Change things\n`);
+  const [dir = ''] = await readdir(`${join(root, 'a')}-repositories`);
+  expect(await readdir(join(`${join(root, 'a')}-repositories`, dir))).toEqual(['mirror.git']);
+  // The same once more, with the answer of the first lost: what is on the branch is found, whoever made it.
+  for (const home of ['a', 'b']) expect(await commitIn(await use(home, true))).toMatchObject({ commit: made.commit });
+  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
+});
+
+test('whoever was overtaken pushes nothing; what it left on its disk is not what the next one works on', async () => {
+  const old = await use('a');
+  await old.workspace.apply(applyRequest());
+  const token = refs()[TOKEN];
+  const fresh = await use('b');
+  expect(refs()[TOKEN]).not.toBe(token);
+  const other = { message: 'Other words' };
+  expect(await failure(commitIn(old, other))).toBe('busy');
+  expect(refs()[BRANCH]).toBeUndefined();
+  const made = await commitIn(fresh);
+  expect(made.outcome).toBe('committed');
+  expect(await failure(commitIn(old, other))).toBe('busy');
+  // The very same commit is there: nothing is pushed, and nothing is wrong.
+  expect(await commitIn(await use('b', true))).toMatchObject({ commit: (made as { commit: string }).commit });
+  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: (made as { commit: string }).commit });
+  // The same of another attempt in the same home, in a directory of its own.
+  const again = await use('a', true);
+  expect(await again.workspace.root(url)).not.toBe(await old.workspace.root(url));
+});
+
+test('an attempt that was scheduled before another one takes its place nowhere, however late it wakes up', async () => {
+  const [early, late] = [++at, ++at];
+  await use('b', false, STEP, late);
+  const token = refs()[TOKEN];
+  for (const takeOver of [false, true]) expect(await failure(use('a', takeOver, STEP, early))).toBe('busy');
+  // In the same home, whose own note it finds.
+  expect(await failure(use('b', false, STEP, early))).toBe('busy');
+  expect(refs()[TOKEN]).toBe(token);
+  expect(await commitIn(await use('b', false, STEP, late))).toMatchObject({ outcome: 'committed' });
+  expect(await failure(use('a', true, STEP, early))).toBe('busy');
+});
+
+test('an attempt that its worker was told to give up pushes nothing, and a rollback fences it', async () => {
+  const old = await use('a');
+  await old.workspace.apply(applyRequest());
+  expect(await commitIn(old, { mayMove: () => Promise.resolve(false) })).toMatchObject({ outcome: 'conflict' });
+  const givenUp = () => Promise.reject(new ProblemError(problem('busy', 'suspended')));
+  expect(await commitIn(await use('a', true), { mayMove: givenUp })).toMatchObject({ problem: { code: 'busy' } });
+  const undoing = await use('a', true);
+  expect(await undoing.workspace.rollback(applyRequest())).toMatchObject({ outcome: 'rolled_back', files: ['a.txt'] });
+  // In the same home its directory is gone, too.
+  expect(await commitIn(old)).toMatchObject({ outcome: 'failed' });
+  expect(Object.keys(refs()).sort()).toEqual(['HEAD', TOKEN, 'refs/heads/main'].sort());
+  await commitIn(await use('b'));
+  expect(await (await use('a', true)).workspace.rollback(applyRequest())).toMatchObject({ outcome: 'committed' });
+});
+
+test('each activity finds the files of the base, and what is ignored stays', async () => {
+  const first = await use('a');
+  const path = await first.workspace.root(url);
+  await first.workspace.apply(applyRequest());
+  await writeFile(join(path, 'left.txt'), 'left');
+  await writeFile(join(path, 'deps'), 'installed');
+  const second = await use('a');
+  expect(await second.workspace.root(url)).toBe(path);
+  expect((await readdir(path)).sort()).toEqual(['.git', '.gitignore', 'a.txt', 'deps']);
+  expect(await second.workspace.differing(url, [blobs.file('a.txt', 'two\n', 'one\n')])).toEqual([]);
+});
+
+test('runs side by side share the mirror and nothing else; what no activity used for long is removed', async () => {
+  const keys = [1, 2, 3, 4].map((n) => STEP.replace(/^./, String(n)));
+  const all = await Promise.all(keys.map((key) => use('a', false, key)));
+  const paths = await Promise.all(all.map(({ workspace }) => workspace.root(url)));
+  expect(new Set(paths).size).toBe(4);
+  const dir = join(paths[0]!, '..');
+  const old = new Date(Date.now() - 8 * 86_400_000);
+  await utimes(join(dir, `${keys[0]}.json`), old, old);
+  await use('a');
+  expect(existsSync(paths[0]!)).toBe(false);
+  expect(existsSync(paths[1]!)).toBe(true);
+});
+
+test('a file that is not as the proposal has its base is a conflict, and nothing is written', async () => {
+  await repo.write('a.txt', 'ONE\n');
+  base = await repo.commitAll('mine');
+  push('HEAD:refs/heads/main');
+  const checkout = await use('a');
+  const conflicts = [{ path: 'a.txt', why: expect.stringContaining('changed on main') as unknown }];
+  expect(await checkout.workspace.apply(applyRequest())).toEqual({ outcome: 'base_changed', conflicts });
+  expect(await checkout.workspace.differing(url, [blobs.file('a.txt', null, 'ONE\n')])).toEqual([]);
+});
+
+test('a branch of its name that others made is left as it is, until it is gone', async () => {
+  await repo.write('b.txt', 'b\n');
+  await repo.commitAll('mine');
+  push(`HEAD:${BRANCH}`);
+  const before = refs()[BRANCH];
+  expect(await commitIn(await use('a'))).toMatchObject({ outcome: 'conflict' });
+  expect(refs()[BRANCH]).toBe(before);
+  push(`:${BRANCH}`);
+  expect(await commitIn(await use('a'))).toMatchObject({ outcome: 'committed' });
+});
+
+test('what a remote refuses is said, and is neither a conflict nor a success', async () => {
+  const checkout = await use('a');
+  const hook = join(root, 'origin.git', 'hooks', 'pre-receive');
+  await writeFile(hook, '#!/bin/sh\necho "no pushes on Fridays" >&2\nexit 1\n');
+  await chmod(hook, 0o755);
+  const outcome = await commitIn(checkout);
+  expect(outcome.outcome === 'failed' && outcome.problem).toMatchObject({
+    code: 'git_failed',
+    message: expect.stringContaining('no pushes on Fridays') as unknown,
+  });
+  await rm(hook);
+  expect(await commitIn(await use('a'))).toMatchObject({ outcome: 'committed' });
+});
+
+test('a base is a branch or a commit; what is not there, submodules and LFS are refused before anything is made', async () => {
+  const resolve = (wanted: string): Promise<unknown> =>
+    failure(checkoutsOf('a').resolve({ ...run(), repository: { url, base: wanted } }));
+  expect(await checkoutsOf('a').resolve({ ...run(), repository: { url, base } })).toEqual({ commit: base });
+  expect(await resolve('absent')).toBe('job_invalid');
+  expect(await resolve('0'.repeat(40))).toBe('git_failed');
+  await repo.write('sub/.gitattributes', '*.bin filter=lfs diff=lfs merge=lfs -text\n');
+  await repo.commitAll('lfs');
+  push('HEAD:refs/heads/lfs');
+  await repo.git('update-index', '--add', '--cacheinfo', `160000,${base},lib/dep`);
+  await repo.git('commit', '-q', '-m', 'submodule');
+  push('HEAD:refs/heads/modules');
+  const said = async (wanted: string): Promise<unknown> =>
+    checkoutsOf('b')
+      .resolve({ ...run(), repository: { url, base: wanted } })
+      .catch((error: unknown) => error instanceof ProblemError && error.problem);
+  expect(await said('lfs')).toEqual(
+    problem(
+      'repository_unsupported',
+      `${url} has files in Git LFS, by sub/.gitattributes, which a run on a repository does not fetch.`,
+    ),
+  );
+  expect(await said('modules')).toMatchObject({ message: expect.stringContaining('submodules lib/dep') as unknown });
+  expect(Object.keys(refs()).filter((name) => name.startsWith('refs/emend/'))).toEqual([]);
+});
+
+test('a URL that comes through a history runs nothing', async () => {
+  const mark = join(root, 'ran');
+  for (const hostile of [
+    `ext::touch ${mark}`,
+    `ext::touch% ${mark}`,
+    `--upload-pack=touch ${mark}`,
+    `-u${mark}`,
+    'ssh://-oProxyCommand=touch/x',
+    '-oProxyCommand=x@host:path',
+    join(root, 'origin.git'),
+    '../origin.git',
+    'fd::17',
+    'https://user:secret@example.org/x.git',
+    'https://ghp_token@example.org/x.git',
+  ])
+    expect([
+      hostile,
+      await failure(checkoutsOf('a').resolve({ ...run(), repository: { url: hostile, base: 'main' } })),
+    ]).toEqual([hostile, 'job_invalid']);
+  expect(existsSync(mark)).toBe(false);
+});
