@@ -23,7 +23,7 @@ const cleanEnvironment = () =>
     ),
   );
 
-/** `rules`: of the rehearsal's script. `record`: a file that gets its requests. `env`: added for worker and client. */
+/** `rules`: of the rehearsal's script. `record`: a file that gets its requests. `env`: added for worker and client; a function gets the server's address. */
 export const openStage = async ({ rules, record, env: added = {} }) => {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-bench-')));
   const endings = [() => rm(dir, { recursive: true, force: true, maxRetries: 3 })];
@@ -59,10 +59,14 @@ export const openStage = async ({ rules, record, env: added = {} }) => {
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_CONFIG_NOSYSTEM: '1',
       no_proxy: '127.0.0.1,localhost',
-      ...added,
+      ...(typeof added === 'function' ? added(server.address) : added),
     };
-    const worker = await startMeasuredWorker(env);
-    endings.push(() => worker.stop());
+    const addWorker = async () => {
+      const worker = await startMeasuredWorker(env);
+      endings.push(() => worker.stop());
+      return worker;
+    };
+    const worker = await addWorker();
     const emend = await openEmend({ env });
     endings.push(() => emend.close());
     const temporal = await connectClient({ env, home, connect_ms: 10_000 });
@@ -74,6 +78,9 @@ export const openStage = async ({ rules, record, env: added = {} }) => {
       emend,
       client: temporal.client,
       baselineQueue: 'baseline',
+      worker,
+      addWorker,
+      serverPid: server.pid,
       costs: worker.costs,
       peakMemory: worker.peakMemory,
       requests: () => rehearsal.requests().length,
@@ -115,6 +122,7 @@ const startMeasuredWorker = async (env) => {
   const [first] = await Promise.race([once(child, 'message'), exited]);
   if (first !== 'ready') throw new Error('the worker ended before it was ready');
   return {
+    pid: child.pid,
     /** What the worker cost since the last call. */
     costs: async () => {
       const answer = once(child, 'message');

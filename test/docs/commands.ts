@@ -119,6 +119,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'node bench/profile.js DIR': MEASURE,
   'npm run bench:tokens -- celery eslint vuejs-core --peer aider/bin/python': MEASURE,
   'npm run bench:page': MEASURE,
+  'npm run bench:fleet': MEASURE,
   'npm run bench:step -- --only history': MEASURE,
   'npm run bench:step -- --only start --rounds 8': MEASURE,
   'npm run bench:peer -- --peer /tmp/aider/bin/aider --rounds 4': MEASURE,

@@ -41,6 +41,7 @@ const freePorts = async (count: number): Promise<readonly number[]> => {
 
 export interface Seaweed {
   readonly port: number;
+  readonly pid: number;
   /** What the SDK and Emend need to reach it. */
   readonly env: Readonly<Record<string, string>>;
   readonly bucket: string;
@@ -88,7 +89,7 @@ export const startSeaweed = async (path: string): Promise<Seaweed> => {
     for (const deadline = Date.now() + READY_MS; ;) {
       try {
         await client.send(new CreateBucketCommand({ Bucket: bucket }));
-        return { port: s3 ?? 0, env, bucket, close };
+        return { port: s3 ?? 0, pid: child.pid ?? 0, env, bucket, close };
       } catch (error) {
         if (Date.now() > deadline || child.exitCode !== null) throw error;
         await new Promise((resolve) => setTimeout(resolve, 500));
