@@ -140,6 +140,14 @@ const startStore = async (kind) => {
   return startSeaweed(found.path);
 };
 
+const end = (pid) => {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It is gone already.
+  }
+};
+
 const main = async () => {
   let options;
   try {
@@ -157,6 +165,8 @@ const main = async () => {
     `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, store: ${options.store}\n`,
   );
   const store = await startStore(options.store);
+  // It outlives its parent where that ends without closing (Ctrl-C).
+  if (store !== null) process.once('exit', () => end(store.pid));
   const slow = { fault: { kind: 'slow', chunk_ms: 0, first_ms: latency * 1000 } };
   const env = (address) => ({
     // Queues by role, as workers on several machines have them: model calls go to whoever is free.
