@@ -22,10 +22,12 @@ import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { byDefault } from '../temporal/connection.js';
 import { currentBuild, DEPLOYMENT } from '../temporal/deployment.js';
+import { freePort } from '../temporal/dev-server.js';
 import { workerIdentity } from '../temporal/live-workers.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
 import { installRuntime, workflows } from './code.js';
+import { countCalls, startWatching, type Watched } from './metrics.js';
 import { connectWorker, runWorkers } from './run-workers.js';
 
 export { replayOpen, type Replayed } from './code.js';
@@ -48,6 +50,8 @@ export interface ServedAs {
   readonly roles?: readonly Role[] | undefined;
   /** As a version of the Worker Deployment `emend`, which is given nothing until it is made current. */
   readonly deployment?: true | undefined;
+  /** Address of `/metrics`, `/healthz` and `/readyz`, as in `127.0.0.1:9464`. Default: none. */
+  readonly metrics?: string | undefined;
 }
 /** What a worker of your own is created with, beside `connection` and `namespace`: `Worker.create({ connection, ...host })`. */
 export type WorkerParts = Omit<TemporalWorkerOptions, 'connection' | 'namespace'>;
@@ -109,7 +113,7 @@ async function prepare({
   const common = {
     identity: workerIdentity(store.id, more.deployment),
     dataConverter: withBlobs(ports.blobs, asFailure, dataConverter),
-    interceptors: { ...interceptors, activity: [...(interceptors?.activity ?? []), boundFailures] },
+    interceptors: { ...interceptors, activity: [...(interceptors?.activity ?? []), countCalls, boundFailures] },
     shutdownGraceTime: timings.shutdownGrace_ms,
     // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
     shutdownForceTime: timings.shutdownGrace_ms + STOP_FORCE_MS,
@@ -163,7 +167,11 @@ export async function createActivities(options: WorkerOptions = {}): Promise<Act
  * some of the roles where they share a queue.
  */
 export async function createWorker(options: WorkerOptions & ServedAs = {}): Promise<RunningWorker> {
-  installRuntime();
+  const exporter = options.metrics === undefined ? null : await freePort(0);
+  const metrics = { prometheus: { bindAddress: `127.0.0.1:${exporter}` } };
+  let watched: Watched | null = null;
+  const unwatch = options.metrics === undefined ? null : await startWatching(options.metrics, () => watched);
+  installRuntime(exporter === null ? {} : { metrics });
   const all = await complete(options);
   const { env, home, logger } = all;
   const { activities, store, report } = await prepare(all);
@@ -187,10 +195,14 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
   const served = { workflows: flows, model, hosts: [host, anyHost] };
   const parts: readonly WorkerParts[] = isShared ? [shared] : roles.flatMap((role) => served[role]);
   const workers = await Promise.all(parts.map((part) => Worker.create({ ...common, ...part })));
+  const converts = options.dataConverter === undefined ? {} : { dataConverter: options.dataConverter };
+  const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
+  if (exporter !== null) watched = { env, ...converts, connection, namespace, exporter, polls };
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
     close_ms: STOP_END_MS,
     close: async () => {
+      await unwatch?.();
       await activities.close();
       await connected.close();
     },

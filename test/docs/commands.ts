@@ -145,6 +145,8 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'export EMEND_UID=$(id -u) EMEND_GID=$(id -g)': NO_DOCKER,
   'docker compose up --build --detach --wait': NO_DOCKER,
   'docker compose exec worker emend doctor': NO_DOCKER,
+  'export EMEND_STORE=s3://emend AWS_ACCESS_KEY_ID=emend AWS_SECRET_ACCESS_KEY=…': FILL_IN,
+  'docker compose --profile fleet up --build --detach --wait --scale model-worker=3': NO_DOCKER,
   'docker compose exec worker emend run jobs/first.md': NO_DOCKER,
   'docker compose kill --signal SIGKILL temporal postgresql && docker compose up --detach --wait && docker compose exec worker emend list':
     NO_DOCKER,

@@ -19,15 +19,28 @@ interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
   readonly restart: string;
+  readonly profiles?: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
 }
 const file = (name: string): Promise<string> => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
 const { services } = parse(await file('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> };
+const SEAWEED_VERSION = /const VERSION = '([\d.]+)'/.exec(await file('test/support/seaweed.ts'))?.[1];
 const operations = await file('docs/operations.md');
 
 describe('docker-compose.yml', () => {
   test('has a service for each part of a cluster', () => {
-    expect(Object.keys(services)).toEqual(['postgresql', 'schema', 'temporal', 'namespace', 'ui', 'worker', 'page']);
+    const names = (isFleet: boolean) =>
+      Object.keys(services).filter((name) => (services[name]?.profiles?.includes('fleet') ?? false) === isFleet);
+    expect(names(false)).toEqual(['postgresql', 'schema', 'temporal', 'namespace', 'ui', 'worker', 'page']);
+    expect(names(true)).toEqual(['objects', 'bucket', 'workflow-worker', 'model-worker']);
+  });
+
+  test('the object store is of the version that the tests of the store start, and workers by role have no home that lasts', () => {
+    expect(services.objects?.image).toBe(`chrislusf/seaweedfs:${SEAWEED_VERSION}`);
+    for (const [name, role] of [['workflow-worker', 'workflows'] as const, ['model-worker', 'model'] as const]) {
+      expect(services[name]).toMatchObject({ volumes: [], environment: { EMEND_HOME: '/tmp/emend' } });
+      expect(services[name]?.command?.join(' ')).toContain(`worker --roles ${role} --metrics 127.0.0.1:9464`);
+    }
   });
 
   test.each(Object.entries(services))('%s: pinned, on the loopback address only, healthy or done', (_name, service) => {

@@ -156,6 +156,7 @@ export const dev = async (io: Io, flags: DevFlags): Promise<ExitCode> => {
 interface WorkerFlags extends QuietFlag {
   readonly roles?: string;
   readonly deployment?: true;
+  readonly metrics?: string;
 }
 
 /** Throws ProblemError `usage`. */
@@ -165,8 +166,8 @@ const rolesOf = (text: string): readonly Role[] =>
     return role ?? fail('usage', `--roles ${text}: expected one or more of ${ROLES.join(', ')}, separated by commas.`);
   });
 
-export const worker = async (io: Io, { roles, deployment, ...flags }: WorkerFlags): Promise<ExitCode> => {
-  const served = { deployment, roles: roles === undefined ? undefined : rolesOf(roles) };
+export const worker = async (io: Io, { roles, deployment, metrics, ...flags }: WorkerFlags): Promise<ExitCode> => {
+  const served = { deployment, metrics, roles: roles === undefined ? undefined : rolesOf(roles) };
   await serveUntilInterrupted(io, async () => {
     const log = flags.quiet === true ? 'warnings' : 'stderr';
     const running = await startOwnWorker(io, await resolveHome(io.env), log, served);
