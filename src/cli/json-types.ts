@@ -12,6 +12,7 @@ import type { Removed, Unused } from '../client/gc/index.js';
 import type { EndedLock, ReleasedLock, StaleLock } from '../client/ended/locks.js';
 import type { StepKey } from '../shared/ids.js';
 import type { CallTexts, SentContext, ShownCall } from '../client/runs/calls.js';
+import type { HostView } from '../client/runs/hosts.js';
 import type { RunList } from '../client/runs/list.js';
 import type { PhaseCost, RunStats } from '../client/archive/stats.js';
 import type { ReportFacts } from '../client/archive/report.js';
@@ -119,6 +120,7 @@ export interface JsonOutputs {
   /** Of a plan, too. */
   readonly 'run --estimate': Estimated & { readonly v: 1; readonly path: string; readonly exit: ExitCode };
   readonly list: RunList & Recovered;
+  readonly hosts: { readonly v: 1; readonly hosts: readonly HostView[]; readonly note: string | null };
   readonly show: ShownRun;
   readonly 'show --tests': readonly TestRun[];
   readonly 'show --context': readonly SentContext[];

@@ -139,6 +139,15 @@ export const addAids = (program: Command, runs: Runs): void => {
     .addOption(OUT())
     .action(runs(async () => (await import('./commands/report.js')).report));
 
+  const hosts = prints(program.command('hosts'), json())
+    .description('list the hosts that share the store: who serves them, and the open runs that need them')
+    .action(runs(async () => (await import('./commands/hosts.js')).hosts));
+  hosts
+    .command('adopt')
+    .argument('<id>', "at least the first 4 digits of the lost host's id")
+    .description('make this new home take the place of a host that is lost')
+    .action(runs(async () => (await import('./commands/hosts.js')).adopt));
+
   const evidence = program
     .command('evidence')
     .argument('<run>', RUN)
@@ -205,6 +214,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   watch: ['emend watch', 'emend watch 3f2a --json'],
   report: ['emend report 3f2a --html --out report.html', 'emend report 3f2a'],
   evidence: ['emend evidence 3f2a', 'emend evidence verify evidence.json --repository . --signers signers'],
+  hosts: ['emend hosts', 'EMEND_HOME=/srv/emend-2 emend hosts adopt 3f2a90c1'],
   mcp: ['emend mcp', 'emend mcp --workspace ../other'],
   stats: ['emend stats', 'emend stats --since 2026-01-01 --json'],
   init: ['emend init'],

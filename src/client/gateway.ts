@@ -19,7 +19,7 @@ import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
-import { liveWorkers } from '../temporal/live-workers.js';
+import { liveWorkers, workersAt } from '../temporal/live-workers.js';
 import { followHistory, eventsIn, hasCode } from './history.js';
 import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
 
@@ -92,6 +92,8 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       looks.set(name, look);
       return look;
     },
+
+    seenAt: (queue) => within(() => workersAt({ connection, namespace, queue, last })),
 
     follow: (ref, after, signal, onNews) => followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
 

@@ -9,6 +9,7 @@ import type { RunRequest } from '../shared/run-options.js';
 import type { Timings } from '../shared/limits.js';
 import type { Stores } from '../stores/ports.js';
 import type { ServerPlace } from '../temporal/connection.js';
+import type { SeenWorker } from '../temporal/live-workers.js';
 
 /** One run on the server. `runId` null: the newest run of the workflow id. */
 export interface RunRef {
@@ -80,6 +81,8 @@ export interface RunGateway {
   signal(ref: RunRef, name: string, payload: unknown): Promise<boolean>;
   /** Does a live worker serve this task queue? `doubted`: one did not answer, so it must give a sign of life now. No action. */
   polled(queue: string, doubted?: boolean): Promise<boolean>;
+  /** Workers of this task queue that the server knows of, those that are gone, too. No action. */
+  seenAt(queue: string): Promise<readonly SeenWorker[]>;
   /**
    * Calls `onNews` each time the run's history has grown past event `after` in a way that can change its state. Calls may
    * overlap. Returns when the run is closed or `signal` aborts, and what was called has ended.

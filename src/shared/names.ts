@@ -40,6 +40,9 @@ export const queuesOfAny = (queues: Queues): Queues =>
 /** All that a run needs whose workflow is on `queue`. */
 export const allQueues = (queue: string, hostId: string): readonly string[] =>
   queue.endsWith(`-host-${hostId}`) ? [queue] : Object.values<string>({ ...queueNames(queue, hostId) });
+/** Of another host in the same group. */
+export const hostQueueOf = ({ host }: Queues, hostId: string): string =>
+  `${host.slice(0, host.lastIndexOf('-') + 1)}${hostId}`;
 /** The home's id in the name of its queue, whose prefix a person may choose. */
 export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
 /**

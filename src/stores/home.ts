@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fail, problem, ProblemError, unknownVersion, VERSION, type Problem } from '../shared/problems.js';
-import { orNull, putFileIfAbsent, ensureDir } from '../system/durable.js';
+import { orNull, putFileIfAbsent, ensureDir, writeTemp } from '../system/durable.js';
 import { errnoOf, realSys, type Sys } from '../system/sys.js';
 import { type Environment, shellWord } from '../system/environment.js';
 
@@ -81,7 +81,8 @@ export const checkHomeVersion = async (home: string, sys: Sys = realSys): Promis
 
 const ID = /^(?:(\d+) )?([0-9a-f]{32})$/;
 
-export const freshId = (): Uint8Array => new TextEncoder().encode(`${VERSION} ${randomBytes(16).toString('hex')}\n`);
+export const freshId = (id = randomBytes(16).toString('hex')): Uint8Array =>
+  new TextEncoder().encode(`${VERSION} ${id}\n`);
 
 /** Null: it is no id. Throws ProblemError `version_unknown`; `what` names the place and `variable` chooses it. */
 export const idIn = (bytes: Uint8Array, what: string, variable: string): string | null => {
@@ -143,4 +144,11 @@ export const hostId = async (home: string, sys: Sys = realSys): Promise<string> 
     idIn(bytes, `The home at ${home}`, 'EMEND_HOME') ??
     unusable(home, `${path} contains no host id`, `Restore ${path}, or remove it if no run waits for this host.`)
   );
+};
+
+/** Gives the home another id: it takes the place of the home that had it. To be called where neither is worked with. */
+export const takeHostId = async (home: string, id: string, sys: Sys = realSys): Promise<void> => {
+  const path = homePaths(home).hostId;
+  await sys.rename(await writeTemp(sys, path, freshId(id), {}), path);
+  await sys.fsyncDir(home);
 };

@@ -30,6 +30,8 @@ export interface RecordStore {
   putIfAbsent<T extends object>(key: string, value: T, later?: Later): Promise<{ value: T; created: boolean }>;
   /** Null: there is none. */
   get(key: string): Promise<object | null>;
+  /** Of what lies directly below the key: records end in `.json`. */
+  names(key: string): Promise<readonly string[]>;
 }
 
 export interface CallStream {
@@ -37,7 +39,7 @@ export interface CallStream {
 }
 
 /** What recorded calls leave (src/model/journal): records, and streams that grow, each with one process as its writer. Keys: see RecordStore. */
-export interface CallLog extends Pick<RecordStore, 'get'> {
+export interface CallLog extends Pick<RecordStore, 'get' | 'names'> {
   putIfAbsent<T extends object>(key: string, value: T, modes?: PutModes): Promise<{ value: T; created: boolean }>;
   /** A new stream, durably; whoever begins it has claimed the key. */
   begin(key: string, bytes: Uint8Array): Promise<CallStream>;
@@ -47,8 +49,6 @@ export interface CallLog extends Pick<RecordStore, 'get'> {
   size(key: string): Promise<number>;
   /** From the byte on; empty where there is none. */
   read(key: string, from?: number): Promise<Uint8Array>;
-  /** Of what lies directly below the key: records end in `.json`. */
-  names(key: string): Promise<readonly string[]>;
 }
 
 /** What a run leaves behind: an append-only log by stepKey, readable with no server. A torn last line is ignored when read. */

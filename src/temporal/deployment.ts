@@ -7,7 +7,7 @@ import type { ConnectionLike } from '@temporalio/client';
 import { fail } from '../shared/problems.js';
 import { build } from '../system/version.js';
 import { innermost } from './failures.js';
-import { buildOf, isVersioned, liveWorkers } from './live-workers.js';
+import { liveWorkers, partsOf } from './live-workers.js';
 
 export const DEPLOYMENT = 'emend';
 const POLLERS_MS = 60_000; // bound: A build that is to be current has its workers within this time,
@@ -35,8 +35,8 @@ export const currentBuild = async ({ connection: { workflowService }, namespace 
 /** The first of these workers that is given no runs while `current` is current; undefined: none, as far as they say what they are. */
 export const idleWorker = (identities: readonly string[], current: string | null): string | undefined =>
   identities.find((identity) => {
-    const its = buildOf(identity);
-    return its !== null && (isVersioned(identity) ? its !== current : current !== null);
+    const { build: its, versioned } = partsOf(identity);
+    return its !== null && (versioned ? its !== current : current !== null);
   });
 
 /** Waits until workers of this build serve the queues as versioned ones. Throws ProblemError `no_worker`. */
@@ -51,7 +51,7 @@ const awaitWorkers = async (at: At, queues: readonly string[]): Promise<void> =>
     const versioned = known?.versionTaskQueues.map(({ name }) => name) ?? [];
     const serving = await Promise.all(queues.map((queue) => liveWorkers({ ...at, queue })));
     const silent = queues.filter(
-      (queue, index) => !versioned.includes(queue) || serving[index]?.map(buildOf).includes(build()) !== true,
+      (queue, index) => !versioned.includes(queue) || serving[index]?.some((identity) => partsOf(identity).build === build()) !== true,
     );
     if (silent.length === 0) return;
     if (performance.now() > end)

@@ -2,29 +2,27 @@
  * Who serves a task queue. Temporal lists a poller for five minutes after it is gone, and the time that it gives is that of the last long
  * poll, which a live worker begins once a minute. A worker's own beat tells sooner; it goes on while all that the worker does is busy.
  */
-import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { problem, type Problem } from '../shared/problems.js';
-import { build } from '../system/version.js';
 import { byDefault, type ServerPlace } from './connection.js';
 
 // bound: A worker tells the server this often that it lives (the SDK's default is a minute);
 export const WORKER_BEAT_MS = 2_000;
 const WORKER_SILENT_BEATS = 2; // bound: one that is silent for so many of its beats is waited for once more,
-const WORKER_LOOK_AGAIN_MS = 2_500; // bound: this long: a beat, and the time of its way.
+export const WORKER_LOOK_AGAIN_MS = 2_500; // bound: this long: a beat, and the time of its way.
 const WORKER_POLL_MS = 90_000; // bound: A worker that sends no beats (its server takes none) polls anew at least once a minute.
 /** `temporal.api.enums.v1`: `TaskQueueType` of workflows and activities, `WorkerStatus` of one that runs. */
 const ENUMS = { queueTypes: [1, 2], running: 1 } as const;
 
-interface QueueAt {
+export interface QueueAt {
   readonly connection: ConnectionLike;
   readonly namespace: string;
   readonly queue: string;
   /** Beats after which another was waited for in vain, by identity: for whoever looks again and again, which waits once. */
   readonly last?: Map<string, number>;
 }
-/** When a worker was heard last, by its own or the server's clock (0: it said that it ends), and how long it may be silent. */
+/** When a worker was heard last, by its own or the server's clock, and how long it may be silent (0: it said that it ends). */
 interface Sign {
   readonly at_ms: number;
   readonly silence_ms: number;
@@ -43,8 +41,9 @@ const beatsAt = async ({ connection: { workflowService }, namespace, queue }: Qu
     const key = { namespace, workerInstanceKey: workerInstanceKey ?? '' };
     const beat = (await workflowService.describeWorker(key).catch(() => null))?.workerInfo?.workerHeartbeat;
     const identity = beat?.workerIdentity ?? '';
-    const at_ms = Number(beat?.status) === ENUMS.running ? msOf(beat?.heartbeatTime) : 0;
-    const silence_ms = WORKER_SILENT_BEATS * Math.max(WORKER_BEAT_MS, msOf(beat?.elapsedSinceLastHeartbeat));
+    const at_ms = msOf(beat?.heartbeatTime);
+    const between_ms = Math.max(WORKER_BEAT_MS, msOf(beat?.elapsedSinceLastHeartbeat));
+    const silence_ms = Number(beat?.status) === ENUMS.running ? WORKER_SILENT_BEATS * between_ms : 0;
     if (at_ms >= (signs.get(identity)?.at_ms ?? 0)) signs.set(identity, { at_ms, silence_ms });
   }
   return signs;
@@ -55,9 +54,14 @@ const withPolls = async ({ connection, namespace, queue }: QueueAt, beats: Signs
   for (const taskQueueType of ENUMS.queueTypes) {
     const asked = { namespace, taskQueue: { name: queue }, taskQueueType };
     // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum is @temporalio/proto's, no dependency of ours
-    for (const { identity, lastAccessTime } of (await connection.workflowService.describeTaskQueue(asked)).pollers) {
-      const known = signs.get(identity ?? '') ?? { at_ms: 0, silence_ms: WORKER_POLL_MS };
-      signs.set(identity ?? '', { ...known, at_ms: Math.max(known.at_ms, msOf(lastAccessTime)) });
+    for (const poller of (await connection.workflowService.describeTaskQueue(asked)).pollers) {
+      const identity = poller.identity ?? '';
+      const known = signs.get(identity) ?? { at_ms: 0, silence_ms: WORKER_POLL_MS };
+      const at_ms = msOf(poller.lastAccessTime);
+      // One that ended and polls after that has begun anew, and sends its first beat soon.
+      const again_ms = at_ms > known.at_ms ? WORKER_SILENT_BEATS * WORKER_BEAT_MS : 0;
+      const silence_ms = known.silence_ms === 0 ? again_ms : known.silence_ms;
+      signs.set(identity, { ...known, silence_ms, at_ms: Math.max(known.at_ms, at_ms) });
     }
   }
   return signs;
@@ -76,14 +80,41 @@ export const liveWorkers = async (at: QueueAt, doubted = false): Promise<readonl
     );
   const alive = heard(beats).length > 0 ? heard(beats) : heard(await withPolls(at, beats));
   const mayBeat = [...beats].some(
-    ([identity, sign]) => sign.at_ms > 0 && isQuick(sign) && at.last?.get(identity) !== sign.at_ms,
+    ([identity, sign]) => sign.silence_ms > 0 && isQuick(sign) && at.last?.get(identity) !== sign.at_ms,
   );
   if (alive.length > 0 || !mayBeat) return alive;
   await sleep(WORKER_LOOK_AGAIN_MS);
   const again = await beatsAt(at);
   for (const [identity, { at_ms }] of beats) if (again.get(identity)?.at_ms === at_ms) at.last?.set(identity, at_ms);
-  return [...again].flatMap(([identity, { at_ms }]) => (at_ms > (beats.get(identity)?.at_ms ?? 0) ? [identity] : []));
+  const beatsOn = ([identity, { at_ms, silence_ms }]: readonly [string, Sign]): boolean =>
+    silence_ms > 0 && at_ms > (beats.get(identity)?.at_ms ?? 0);
+  return [...again].filter(beatsOn).map(([identity]) => identity);
 };
+
+/** A worker that serves a task queue, or did: the server remembers those that are gone for a while. */
+export interface SeenWorker extends ReturnType<typeof partsOf> {
+  readonly seen_ms: number;
+  readonly is: 'live' | 'silent' | 'ended';
+  /** Who it is and when it was heard, in words. */
+  readonly said: string;
+}
+/** All that the server knows of. No action. */
+export const workersAt = async (at: QueueAt): Promise<readonly SeenWorker[]> => {
+  const live = await liveWorkers(at);
+  return [...(await withPolls(at, await beatsAt(at)))].map(([identity, { at_ms: seen_ms, silence_ms }]) => ({
+    ...{ ...partsOf(identity), seen_ms },
+    is: live.includes(identity) ? 'live' : silence_ms === 0 ? 'ended' : 'silent',
+    said: `${identity}, heard ${Math.max(0, Math.round((Date.now() - seen_ms) / 1000))} s ago`,
+  }));
+};
+
+// bound: Another machine or home may take a host's place once its workers have been silent this long, or have said that they end.
+export const HOST_SILENT_MS = 60_000;
+/** Those that may still work. `boot`: not those of this one. */
+export const pollingOf = (seen: readonly SeenWorker[], boot?: string, now = Date.now()): readonly SeenWorker[] =>
+  seen
+    .filter((worker) => boot === undefined || (worker.boot !== null && worker.boot !== boot))
+    .filter(({ is, seen_ms }) => is === 'live' || (is === 'silent' && now - seen_ms < HOST_SILENT_MS));
 
 /** What to say of task queues that nobody serves. `start`: how a worker of another environment than ours starts. */
 export const noWorker = (
@@ -97,22 +128,27 @@ export const noWorker = (
     `Start one: ${start}.`,
   );
 
-// What the server calls a worker (in the UI, in histories): process, host, build, and which store it works with.
+// What the server calls a worker (in the UI, in histories): process, machine, build, the home that it works for, and with which store.
 
 const SHOWN_DIGITS = 8;
-const PARTS = /@.+, (\S+)( versioned)?, store ([0-9a-f]{8})$/;
+const short = (id: string): string => id.slice(0, SHOWN_DIGITS);
+const IDENTITY = /^\d+@.*?(?:, (\S+)( versioned)?, host ([0-9a-f]{8})\.([0-9a-f]{8}))?, store ([0-9a-f]{8})$/;
 
-/** `versioned`: it serves where its build is current (deployment.ts). */
-export const workerIdentity = (storeId: string, versioned = false): string =>
-  `${process.pid}@${hostname()}, ${build()}${versioned ? ' versioned' : ''}, store ${storeId.slice(0, SHOWN_DIGITS)}`;
+/** `boot`: this home on this boot of its machine (stores/hosts.ts). `versioned`: it serves where its build is current (deployment.ts). */
+export const workerIdentity = (
+  storeId: string,
+  host: string,
+  { name, boot, build }: Readonly<Record<'name' | 'boot' | 'build', string>>,
+  versioned = false,
+): string =>
+  `${process.pid}@${name}, ${build}${versioned ? ' versioned' : ''}, host ${short(host)}.${boot}, store ${short(storeId)}`;
+
+/** As far as a worker's name says so; ids by their first 8 digits. */
+export const partsOf = (identity: string) => {
+  const [, build = null, versioned, host = null, boot = null, store = null] = IDENTITY.exec(identity) ?? [];
+  return { build, versioned: versioned !== undefined, host, boot, store };
+};
 
 /** The pollers that work with another store than this: what they would do is lost to it. */
 export const ofOtherStores = (identities: readonly string[], storeId: string): readonly string[] =>
-  identities.filter((identity) => {
-    const store = PARTS.exec(identity)?.[3];
-    return store !== undefined && store !== storeId.slice(0, SHOWN_DIGITS);
-  });
-
-/** The build of a worker, by its identity; null: it does not say. */
-export const buildOf = (identity: string): string | null => PARTS.exec(identity)?.[1] ?? null;
-export const isVersioned = (identity: string): boolean => PARTS.exec(identity)?.[2] !== undefined;
+  identities.filter((identity) => (partsOf(identity).store ?? short(storeId)) !== short(storeId));

@@ -6,6 +6,7 @@ import { createCallJournal } from '../model/journal/index.js';
 import { createAnthropicModel } from '../model/index.js';
 import { LIMITS } from '../shared/limits.js';
 import { hostId } from '../stores/home.js';
+import type { Machine } from '../stores/hosts.js';
 import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
 import { systemClock } from '../system/clock.js';
 import { realSys, type Sys } from '../system/sys.js';
@@ -23,6 +24,8 @@ export interface PortsOptions {
   readonly logger: Logger;
   /** Below everything durable; a test's may fail. */
   readonly sys?: Sys;
+  /** Default: the one that this is. */
+  readonly machine?: Machine;
 }
 
 /** `runs`: who is asked about other runs. */

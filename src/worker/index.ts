@@ -10,7 +10,7 @@ import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
 import { hostOfQueue, queuesFor, queuesOfAny, ROLES, type Queues, type Role } from '../shared/names.js';
 import { fail } from '../shared/problems.js';
 import { resolveTimings } from '../temporal/settings.js';
-import { homePaths, hostId, resolveHome } from '../stores/home.js';
+import { homePaths, resolveHome } from '../stores/home.js';
 import { resolveStore } from '../stores/location.js';
 import { orNull } from '../system/durable.js';
 import { clearScratch } from '../system/scratch.js';
@@ -27,8 +27,9 @@ import { workerIdentity } from '../temporal/live-workers.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
 import { installRuntime, workflows } from './code.js';
+import { startAsHost } from './host.js';
 import { countCalls, startWatching, type Watched } from './metrics.js';
-import { connectWorker, runWorkers } from './run-workers.js';
+import { connectWorker, runWorkers, type WorkerConnection } from './run-workers.js';
 
 export { replayOpen, type Replayed } from './code.js';
 export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
@@ -89,18 +90,13 @@ async function sayNewHome(home: string, logger: Logger): Promise<void> {
   logger.warn({ home }, 'new home: runs started in another home wait for a worker there');
 }
 
-/** `report`: to be called beside the work, not before it: a server that answers slowly, or not at all, holds up nothing. */
-async function prepare({
-  env,
-  home,
-  logger,
-  dataConverter,
-  interceptors,
-  ...more
-}: Awaited<ReturnType<typeof complete>>) {
+/** `report`: to be called beside the work, not before it: a server that answers slowly, or not at all, holds up nothing. `server`: whose workers are asked before this home is touched. */
+async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: WorkerConnection) {
+  const { env, home, logger, dataConverter, interceptors, ...more } = all;
   const store = await resolveStore(env, home);
   await sayNewHome(home, logger);
-  const queues = queuesFor(env, await hostId(home));
+  const { id, start } = await startAsHost(all, store, build(), server);
+  const queues = queuesFor(env, id);
   const endedRuns = askEndedRuns({ env, ...(dataConverter === undefined ? {} : { dataConverter }) });
   const { sys = realSys } = more;
   const redo = await openRedo(sys, home);
@@ -111,7 +107,7 @@ async function prepare({
   await clearScratch();
   const { host, model } = activitiesOf(ports);
   const common = {
-    identity: workerIdentity(store.id, more.deployment),
+    identity: workerIdentity(store.id, id, start, more.deployment),
     dataConverter: withBlobs(ports.blobs, asFailure, dataConverter),
     interceptors: { ...interceptors, activity: [...(interceptors?.activity ?? []), countCalls, boundFailures] },
     shutdownGraceTime: timings.shutdownGrace_ms,
@@ -174,11 +170,14 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
   installRuntime(exporter === null ? {} : { metrics });
   const all = await complete(options);
   const { env, home, logger } = all;
-  const { activities, store, report } = await prepare(all);
-  const { recovered, model, host, anyHost } = activities;
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
   const connected = await connectWorker({ env, home, connect_ms });
   const { connection, namespace, address, uiUrl } = connected;
+  const { activities, store, report } = await prepare(all, connected).catch(async (error: unknown) => {
+    await connected.close();
+    throw error;
+  });
+  const { recovered, model, host, anyHost } = activities;
   const queues = queuesFor(env, hostOfQueue(activities.queues.host), connected.own);
   const isShared = queues.workflow === queues.host;
   if (isShared && ROLES.some((role) => options.roles?.includes(role) === false))

@@ -106,6 +106,8 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   ),
   same('home', 'plan run plan.md', end(unavailable, 'reports the problem', 'No Temporal server')),
   same('home', 'list', end(done, 'lists the archive, with a note', 'No Temporal server')),
+  same('home', 'hosts', end(done, 'lists them, with a note', 'No Temporal server')),
+  same('home', 'hosts adopt 3f2a', end(unavailable, 'reports the problem', 'No Temporal server')),
   same('home', 'stats', end(done, 'counts the archive', 'plans')),
   same('home', 'calls abcd', end(unavailable, 'cannot find the run', 'No run starts with')),
   same('home', 'show abcd', end(unavailable, 'cannot find the run', 'No run starts with "abcd"')),
@@ -190,6 +192,13 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   ),
   same('waits', 'show RUN', end(done, 'prints what to type', 'emend approve ')),
   same('waits', 'list', end(done, 'lists it', 'approval: emend show')),
+  same('waits', 'hosts', end(done, 'lists them', 'this home')),
+  same('waits', 'hosts adopt 3f2a', end(usage, 'names what is not known', 'begins with "3f2a"'), {
+    e2e: [
+      'test/e2e/hosts.test.ts',
+      'a host that ended is named by all that look from another; a new home takes its place, and its run goes on',
+    ],
+  }),
   same('waits', 'diff RUN', end(done, 'prints the diff', '+two')),
   same('under_way', 'diff RUN', end(done, 'reports that there is no proposal', 'has no proposal')),
   same('waits', 'report RUN', end(done, 'prints Markdown', '# ')),

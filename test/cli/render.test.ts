@@ -172,6 +172,7 @@ describe('a run on one screen', () => {
     workflowId: 'emend-1',
     runId: 'r',
     link: 'http://ui/x',
+    host: null,
     source: 'run',
     note: null,
     status: {

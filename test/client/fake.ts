@@ -24,6 +24,7 @@ import type {
   StartRequest,
   UpdateOutcome,
 } from '../../src/client/types.js';
+import type { SeenWorker } from '../../src/temporal/live-workers.js';
 import type { Unused } from '../../src/client/gc/index.js';
 
 export interface FakeRun {
@@ -114,6 +115,9 @@ export class FakeServer implements RunGateway {
     return true;
   };
   polled = async () => this.workers;
+  /** By queue. */
+  seen: Record<string, readonly SeenWorker[]> = {};
+  seenAt = async (queue: string) => this.seen[queue] ?? [];
   follow = async (
     ref: { workflowId: string; runId: string | null },
     _after: number,

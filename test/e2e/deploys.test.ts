@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/global
 import type { ResolvedRun } from '../../src/client/index.js';
 import { connectClient } from '../../src/temporal/connection.js';
 import type { DevServer } from '../../src/temporal/dev-server.js';
-import { buildOf } from '../../src/temporal/live-workers.js';
+import { partsOf } from '../../src/temporal/live-workers.js';
 import { newHome, startServer } from '../temporal/support/server.js';
 import { longOnly } from '../support/skipped.js';
 import { commandOf, commandWorker, endBuildWorkers, endWorker, TODAY, variant } from './builds.js';
@@ -59,7 +59,7 @@ const buildsOf = async (s: Scene, workflowId: string): Promise<readonly string[]
   try {
     const { events } = await connected.client.workflow.getHandle(workflowId).fetchHistory();
     const began = (events ?? []).flatMap((event) => event.workflowTaskStartedEventAttributes?.identity ?? []);
-    return [...new Set(began.map((identity) => buildOf(identity)?.replace('0.1.0+', '') ?? identity))];
+    return [...new Set(began.map((identity) => partsOf(identity).build?.replace('0.1.0+', '') ?? identity))];
   } finally {
     await connected.close();
   }

@@ -78,13 +78,16 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
   describe(`records in ${adapter}`, () => {
     test('the first writer wins, and all see what JSON made of its value', async () => {
       const [a, b] = await opened();
-      const key = `steps/${fresh()}/r.1`;
+      const folder = `steps/${fresh()}`;
+      const key = `${folder}/r.1`;
       expect(await b!.records.get(key)).toBeNull();
+      expect(await b!.records.names(folder)).toEqual([]);
       expect(await a!.records.putIfAbsent(key, { n: 1, gone: undefined })).toEqual({ value: { n: 1 }, created: true });
       expect(await b!.records.putIfAbsent(key, { n: 2 })).toEqual({ value: { n: 1 }, created: false });
       // The same value does not make a second writer the first.
       expect(await b!.records.putIfAbsent(key, { n: 1 })).toEqual({ value: { n: 1 }, created: false });
       expect(await b!.records.get(key)).toEqual({ n: 1 });
+      expect(await b!.records.names(folder)).toEqual(['r.1.json']);
     });
 
     test('of 4 writers on 8 keys one wins each key, every time', async () => {

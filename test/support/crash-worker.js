@@ -68,8 +68,13 @@ const crash = (context) => ({
   },
 });
 
+// Which machine the worker believes to be on: `NAME BOOT ID`.
+const [machineName, boot, id] = (process.env.EMEND_TEST_MACHINE ?? '').split(' ');
+const machine = id ? { machine: { name: machineName, boot, id } } : {};
+
 const start = async (env) =>
   createWorker({
+    ...machine,
     env,
     home: await resolveHome(env),
     logger: pino({ level: process.env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true })),

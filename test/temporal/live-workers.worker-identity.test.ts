@@ -1,16 +1,53 @@
 import { expect, test } from '@jest/globals';
-import { build } from '../../src/system/version.js';
-import { buildOf, ofOtherStores, workerIdentity } from '../../src/temporal/live-workers.js';
+import {
+  HOST_SILENT_MS,
+  ofOtherStores,
+  partsOf,
+  pollingOf,
+  workerIdentity,
+  type SeenWorker,
+} from '../../src/temporal/live-workers.js';
+
+const HOST = '3f2a90c1'.padEnd(32, '0');
 
 test('workers of another store are told apart; those that do not say are not accused', () => {
-  const [ours, theirs] = ['a'.repeat(32), 'b'.repeat(32)];
-  expect(workerIdentity(ours)).toMatch(new RegExp(`^${process.pid}@.+, store aaaaaaaa$`));
-  const pollers = [workerIdentity(ours), workerIdentity(theirs), '12@host', ''];
-  expect(ofOtherStores(pollers, ours)).toEqual([workerIdentity(theirs)]);
+  const [ours, theirs] = ['a'.repeat(32), 'b'.repeat(32)].map((store) =>
+    workerIdentity(store, HOST, { name: 'build-2, rack 7', boot: '0be1d2f4', build: '0.1.0+1a2b3c4d' }),
+  ) as [string, string];
+  expect(ours).toBe(`${process.pid}@build-2, rack 7, 0.1.0+1a2b3c4d, host 3f2a90c1.0be1d2f4, store aaaaaaaa`);
+  expect(ofOtherStores([ours, theirs, '12@host', ''], 'a'.repeat(32))).toEqual([theirs]);
+});
+
+test('who may still work: whoever lives, or is silent for less than a minute; not who said that it ends, nor this boot', () => {
+  const now = 1_000_000;
+  const worker = (boot: string | null, is: SeenWorker['is'], ago_ms: number): SeenWorker => ({
+    ...{ said: `${String(boot)} ${is} ${ago_ms}`, host: '3f2a90c1', boot, store: 'aaaaaaaa', build: null, versioned: false },
+    ...{ seen_ms: now - ago_ms, is },
+  });
+  const seen = [
+    worker('b1', 'live', 0),
+    worker('b1', 'silent', HOST_SILENT_MS - 1),
+    worker('b1', 'silent', HOST_SILENT_MS),
+    worker('b1', 'ended', 0),
+    // Its clock is behind.
+    worker('b2', 'live', 10 * HOST_SILENT_MS),
+    worker(null, 'live', 0),
+  ];
+  const names = (found: readonly SeenWorker[]) => found.map(({ said }) => said);
+  expect(names(pollingOf(seen, 'b0', now))).toEqual(['b1 live 0', 'b1 silent 59999', 'b2 live 600000']);
+  expect(names(pollingOf(seen, 'b1', now))).toEqual(['b2 live 600000']);
+  // Whoever takes a host's place fears all of them.
+  expect(names(pollingOf(seen, undefined, now))).toEqual([
+    ...['b1 live 0', 'b1 silent 59999', 'b2 live 600000', 'null live 0'],
+  ]);
 });
 
 test('a worker says which build it runs; one that does not is not guessed at', () => {
-  expect(buildOf(workerIdentity('a'.repeat(32)))).toBe(build());
-  expect(['12@host', '12@host, store aaaaaaaa', ''].map(buildOf)).toEqual([null, null, null]);
-  expect(buildOf('12@host, 0.1.0+1a2b3c4d, store aaaaaaaa')).toBe('0.1.0+1a2b3c4d');
+  const start = { name: 'a', boot: '0be1d2f4', build: '0.1.0+1a2b3c4d' };
+  const ours = [false, true].map((versioned) => partsOf(workerIdentity('a'.repeat(32), HOST, start, versioned)));
+  expect(ours.map(({ build, versioned }) => [build, versioned])).toEqual([
+    ['0.1.0+1a2b3c4d', false],
+    ['0.1.0+1a2b3c4d', true],
+  ]);
+  expect(['12@host', '12@host, store aaaaaaaa', ''].map((name) => partsOf(name).build)).toEqual([null, null, null]);
 });

@@ -2,10 +2,12 @@ import { EXIT, type ExitCode, ProblemError } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { plain, table } from '../render/text.js';
+import { createTemporalGateway } from '../../client/gateway.js';
+import { groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js';
 import { PRICES } from '../../documents/job/index.js';
 import { queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, resolveHome } from '../../stores/home.js';
-import { resolveStore } from '../../stores/location.js';
+import { openStores, resolveStore } from '../../stores/location.js';
 import { tryStore } from '../../stores/trial.js';
 import { findBubblewrap } from '../../workspace/commands/index.js';
 import { gitLine } from '../../workspace/git/index.js';
@@ -14,7 +16,7 @@ import { build, isAtLeast } from '../../system/version.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
 import { connectClient, type ClientConnection } from '../../temporal/connection.js';
 import { currentBuild, idleWorker } from '../../temporal/deployment.js';
-import { buildOf, liveWorkers, noWorker, ofOtherStores } from '../../temporal/live-workers.js';
+import { liveWorkers, noWorker, ofOtherStores, partsOf } from '../../temporal/live-workers.js';
 import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
 
@@ -45,6 +47,7 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
       ['worker', () => working],
       ['build', () => seen?.then(builds) ?? unseen],
+      ['hosts', () => (connection && typeof home === 'string' ? group(connection, env, home) : working)],
       ['model', async () => model(env, await working)],
       ['prices', () => prices(Date.now())],
     ];
@@ -136,7 +139,7 @@ const workers = ({ at, queues, serving, store: id }: Seen): Finding => {
 /** Workers of several builds serve side by side during a deploy; one that is given no runs stands in for nobody. */
 const builds = async ({ at, serving }: Seen): Promise<Finding> => {
   const current = await currentBuild(at);
-  const found = [...new Set(serving.flat().flatMap((identity) => buildOf(identity) ?? []))];
+  const found = [...new Set(serving.flat().flatMap((identity) => partsOf(identity).build ?? []))];
   const idle = idleWorker(serving.flat(), current);
   if (idle !== undefined)
     return bad(
@@ -146,6 +149,18 @@ const builds = async ({ at, serving }: Seen): Promise<Finding> => {
   const mixed = found.length > 1 || (found[0] ?? build()) !== build();
   const told = good(`${found.join(', ')}${mixed ? `; this command is ${build()}` : ''}`);
   return mixed ? { ...told, fix: 'Builds are mixed: end the deploy by stopping the workers of the older one.' } : told;
+};
+
+/** All hosts of the store: what one of them lacks, its runs wait for. */
+const group = async (at: ClientConnection, env: Environment, home: string): Promise<Finding> => {
+  const { records } = await openStores(home, await resolveStore(env, home));
+  const queues = queuesFor(env, await hostId(home), at.own);
+  const runs = createTemporalGateway(at.client, at.connection, at.namespace);
+  const hosts = await listHosts({ records, queues, runs });
+  const problems = groupProblems(hosts);
+  if (problems.length > 0)
+    return bad(problems.map(({ message }) => message).join(' '), problems.map(({ next }) => next).join(' '));
+  return good(hosts.length === 1 ? 'this one' : hosts.map(({ id, name }) => shownHost(id, name)).join(', '));
 };
 
 /** Only whether they are set: a key is never shown, not even in part. */

@@ -147,6 +147,6 @@ const rowOf = (run: ListedRun, columns: number): readonly string[] => [
   shownKey(run.stepKey),
   run.state,
   (run.startedAt ?? '').slice(0, 16).replace('T', ' '),
-  cell(run.jobPath, 40, columns),
+  cell(run.host?.name == null ? run.jobPath : `${run.jobPath} on ${run.host.name}`, 60, columns),
   cell(run.decision === null ? run.doing : `${run.decision.reason}: emend show ${shownKey(run.stepKey)}`, 60, columns),
 ];

@@ -65,7 +65,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
     ...table([
       ['  state', `${status.state}${status.doing === '' ? '' : `: ${line(status.doing, width - 16)}`}`],
       ['  job', plain(status.jobPath)],
-      ['  workspace', plain(status.workspace)],
+      ['  workspace', plain(`${status.workspace}${view.host?.name == null ? '' : ` on ${view.host.name}`}`)],
       ['  workflow', view.workflowId ?? 'unknown'],
       ...(view.link === null ? [] : [['  Temporal UI', view.link]]),
       ...(view.follows ? [['  follows', plain(`${shownKey(view.follows.run)}: ${view.follows.pullRequest}`)]] : []),

@@ -1,15 +1,14 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
-import { QUERIES } from '../../shared/names.js';
+import { hostQueueOf, QUERIES } from '../../shared/names.js';
 import { fitsFilter, type LISTED_STATES, type RunFilter, type StepStatus } from '../../shared/run.js';
-import { ProblemError, isKnown, sentence } from '../../shared/problems.js';
+import { ProblemError, isKnown } from '../../shared/problems.js';
 import { archivedRun } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
-import { noWorker } from '../../temporal/live-workers.js';
 import { noteClosed } from './close.js';
-import { noServerNote, OUR_WORKFLOWS, type DescribedRun, type Emend, type RunGateway } from '../types.js';
+import { noServerNote, type DescribedRun, type Emend, type RunGateway } from '../types.js';
+import { openOnServer, runHost, silentNote, type RunHost } from './hosts.js';
 import { withLive } from './resolve.js';
 
-const LISTED_OPEN_RUNS = 100; // bound: Runs asked for their state (one action each) and shown; more are counted.
 const LISTED_ARCHIVED_RUNS = 50; // bound: Ended runs shown, newest first.
 const LISTED_READ_RUNS = 1_000; // bound: Ended runs read for a filter that leaves most of them out.
 const LIST_QUERY_MS = 3_000; // bound: A run in the list is asked for its state this long.
@@ -27,6 +26,8 @@ export interface ListedRun {
   /** ISO time. */
   readonly startedAt: string | null;
   readonly open: boolean;
+  /** Null: not known, as of most that have ended. */
+  readonly host: RunHost | null;
 }
 /** Runs that can be found. */
 export interface RunList {
@@ -43,8 +44,9 @@ export const listRuns = async (
   { known, filter = {} }: { readonly known?: readonly string[]; readonly filter?: RunFilter } = {},
 ): Promise<RunList> => {
   const ours = (await openOnServer(emend)).filter((run) => run.memo !== null);
-  const seen = await listNote(emend);
-  const listed = await Promise.all(ours.map((run) => openRun(emend, run, seen === null)));
+  const polled = (await emend.runs?.polled(emend.queues.workflow)) ?? false;
+  const listed = await Promise.all(ours.map((run) => openRun(emend, run, polled)));
+  const seen = await listNote(emend, listed);
   const openKeys = new Set(listed.map((run) => run.stepKey));
   const kept = (known ?? (await emend.archive.list())).filter((stepKey) => !openKeys.has(stepKey));
   const archived: ListedRun[] = [];
@@ -60,21 +62,23 @@ export const listRuns = async (
     runs: [...listed.filter((run) => fitsFilter(run, filter)), ...archived],
     left_off: kept.length - read,
     // Who does not answer may have died a moment ago.
-    note: seen === null && listed.some(({ state }) => state === 'unknown') ? await listNote(emend, true) : seen,
+    note: seen === null && listed.some(({ state }) => state === 'unknown') ? await listNote(emend, listed, true) : seen,
   };
 };
 
-/** That no server answers, or that nobody serves the queue of our workflows. No action. */
-export const listNote = async (emend: Emend, doubted = false): Promise<string | null> => {
-  const { workflow } = emend.queues;
-  if (emend.runs === null) return noServerNote(emend);
-  return (await emend.runs.polled(workflow, doubted)) ? null : sentence(noWorker(emend, [workflow]));
-};
-
-/** A server may hold the runs of others: ours are those that our workers' queue takes. No action. */
-export const openOnServer = async ({ runs, queues }: Emend): Promise<readonly DescribedRun[]> => {
-  const filter = `${OUR_WORKFLOWS} AND ExecutionStatus = "Running" AND TaskQueue = "${queues.workflow}"`;
-  return (await runs?.list(filter, LISTED_OPEN_RUNS)) ?? [];
+/** That no server answers, or that nobody serves the queue of our workflows or a host of open runs. No action. */
+export const listNote = async (
+  emend: Emend,
+  listed: readonly Pick<ListedRun, 'open' | 'host'>[],
+  doubted = false,
+): Promise<string | null> => {
+  const { runs, queues } = emend;
+  if (runs === null) return noServerNote(emend);
+  const hosts = new Map(listed.flatMap(({ open, host }) => (open && host !== null ? [[host.id, host]] : [])));
+  const needed = [...new Set([queues.workflow, ...[...hosts.keys()].map((id) => hostQueueOf(queues, id))])];
+  const served = await Promise.all(needed.map((queue) => runs.polled(queue, doubted)));
+  const silent = needed.filter((_, index) => served[index] !== true);
+  return silent.length === 0 ? null : silentNote(emend, silent, [...hosts.values()]);
 };
 
 const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promise<ListedRun> => {
@@ -90,6 +94,7 @@ const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promis
     decision: status?.decision ? { id: status.decision.id, reason: status.decision.reason } : null,
     startedAt: run.startedAt.toISOString(),
     open: true,
+    host: await runHost(emend, run),
   };
 };
 
@@ -124,5 +129,6 @@ const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> 
     decision: null,
     startedAt: archived.firstAt,
     open: false,
+    host: null,
   };
 };

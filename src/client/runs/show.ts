@@ -7,15 +7,15 @@ import { type ResolvedRun, withLive } from './resolve.js';
 import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway, type RunRef } from '../types.js';
 import { ProblemError, checkVersion, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
-import { allQueues, ANY_HOST, hostOfQueue, QUERIES } from '../../shared/names.js';
+import { allQueues, QUERIES } from '../../shared/names.js';
 import type { EventsQuery, Follows, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
 import { getJson } from '../../stores/ports.js';
 import { testsOf, type ReportVerification } from '../archive/report.js';
 import type { ArchivedRun, ProposalVersion } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
-import { noWorker } from '../../temporal/live-workers.js';
 import { noteClosed } from './close.js';
+import { aboutHost, runHost, silentNote, type RunHost } from './hosts.js';
 import { withRecordedUsage } from '../archive/stats.js';
 
 export const SHOW_QUERY_MS = 5_000; // bound: A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
@@ -35,6 +35,8 @@ export interface RunView {
   readonly source: 'run' | 'archive';
   /** Why it is not asked of the run, or that nobody serves a queue that the run needs, and what to type; null otherwise. */
   readonly note: string | null;
+  /** Null: not known. */
+  readonly host: RunHost | null;
   readonly status: StepStatus;
   readonly ledger: readonly LedgerRow[];
   readonly proposal: ProposalSummary | null;
@@ -65,7 +67,9 @@ export const showRun = async (
     proposal: full ? await ask<ProposalSummary | null>(QUERIES.proposal) : null,
   });
   const asked = await askRun(emend, run, look, patience_ms);
+  const host = await runHost(emend, run.live);
   const place = {
+    host,
     v: 1 as const,
     stepKey: run.stepKey,
     workflowId: run.live?.workflowId ?? run.archived.started?.workflowId ?? null,
@@ -79,7 +83,7 @@ export const showRun = async (
     const status =
       run.live?.open === false
         ? await withRecordedUsage(emend, cutOff(asked.value.status, archived))
-        : asked.value.status;
+        : aboutHost(asked.value.status, host);
     const versions = versionsTo(run, asked.value.proposal);
     return { ...place, source: 'run', note: asked.note, ...asked.value, status, versions };
   }
@@ -193,12 +197,12 @@ export const unserved = async (
 };
 
 /** Null: all are served. */
-const unservedNote = (emend: Emend, { queue, memo }: DescribedRun, silent: readonly string[]): string | null => {
+const unservedNote = async (emend: Emend, run: DescribedRun, silent: readonly string[]): Promise<string | null> => {
   if (silent.length === 0) return null;
-  const isHere = memo === null || [ANY_HOST, hostOfQueue(emend.queues.host)].includes(memo.host);
-  const prefix = queue.replace(/.*-host-.*/, ''); // who names no queue shares the host's
-  const command = queue === emend.queues.workflow ? 'emend worker' : `EMEND_QUEUE=${prefix} emend worker`;
-  return sentence(noWorker(emend, silent, `\`${command}\`${isHere ? '' : ', on the host that has the workspace'}`));
+  const host = await runHost(emend, run);
+  const prefix = run.queue.replace(/.*-host-.*/, ''); // who names no queue shares the host's
+  const command = run.queue === emend.queues.workflow ? 'emend worker' : `EMEND_QUEUE=${prefix} emend worker`;
+  return silentNote(emend, silent, host === null ? [] : [host], command);
 };
 
 /**
@@ -221,7 +225,7 @@ const askRun = async <T>(
     const left_ms = until_ms - performance.now();
     try {
       const silent = await unserved(runs, live);
-      const note = unservedNote(emend, live, silent);
+      const note = await unservedNote(emend, live, silent);
       if (note !== null && silent.includes(live.queue)) return { ok: false, why: note };
       const timeout_ms = Math.max(SHOW_QUERY_MS, left_ms);
       return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, timeout_ms)), note };

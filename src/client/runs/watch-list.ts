@@ -10,7 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ProblemError, type Problem } from '../../shared/problems.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { isBucket } from '../../stores/location.js';
-import { listNote, listRuns, openOnServer, type ListedRun, type RunList } from './list.js';
+import { openOnServer } from './hosts.js';
+import { listNote, listRuns, type ListedRun, type RunList } from './list.js';
 import { findRun, resolveRun, type ResolvedRun } from './resolve.js';
 import { showRun, type RunView } from './show.js';
 import type { Emend } from '../types.js';
@@ -107,7 +108,7 @@ class ListWatch {
   }
 
   private async look(): Promise<void> {
-    const note = await listNote(this.given.emend).catch(() => this.note);
+    const note = await listNote(this.given.emend, [...this.rows.values()]).catch(() => this.note);
     if (note !== this.note) {
       this.note = note;
       this.tell();
@@ -171,7 +172,7 @@ class ListWatch {
 const openRuns = async (emend: Emend): Promise<readonly StepKey[]> =>
   (await openOnServer(emend)).flatMap(({ memo }) => (memo === null ? [] : [memo.stepKey]));
 
-const rowOf = ({ status, workflowId, source }: RunView, { stepKey, live, archived }: ResolvedRun): ListedRun => ({
+const rowOf = ({ status, workflowId, source, host }: RunView, { stepKey, live, archived }: ResolvedRun): ListedRun => ({
   stepKey,
   workflowId,
   title: status.title,
@@ -182,6 +183,7 @@ const rowOf = ({ status, workflowId, source }: RunView, { stepKey, live, archive
   decision: status.decision && { id: status.decision.id, reason: status.decision.reason },
   startedAt: live?.startedAt.toISOString() ?? archived.firstAt,
   open: status.result === null && live?.open === true,
+  host,
 });
 
 const startedRun = async (emend: Emend, stepKey: StepKey, until: AbortSignal): Promise<ResolvedRun | null> => {

@@ -18,6 +18,7 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
   };
   return {
     get: (key) => records.get(key),
+    names: (key) => records.names(key),
     putIfAbsent: (key, value, modes) => {
       const path = join(dir, recordName(key));
       return onDisk(`Writing the call journal at ${path}`, () => putJsonIfAbsent(sys, path, value, modes));
@@ -42,10 +43,6 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
         key,
         async (path) => (await orNull(from === 0 ? sys.readFile(path) : readFrom(path, from))) ?? new Uint8Array(),
       ),
-    names: (key) => {
-      const path = join(dir, key);
-      return onDisk(`Reading the call journal at ${path}`, async () => (await orNull(sys.readdir(path))) ?? []);
-    },
   };
 };
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import type { DiskStoreOptions } from './blobs.js';
-import { onDisk, putJsonIfAbsent, readJson } from '../../system/durable.js';
+import { onDisk, orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import type { RecordStore } from '../ports.js';
 
@@ -29,6 +29,10 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
     get: async (key) => {
       const path = pathOf(key);
       return (await onDisk(`Reading the record at ${path}`, () => readJson(sys, path))) ?? null;
+    },
+    names: (key) => {
+      const path = join(dir, key);
+      return onDisk(`Reading the records at ${path}`, async () => (await orNull(sys.readdir(path))) ?? []);
     },
   };
 };

@@ -27,6 +27,7 @@ export const createS3Records = (objects: Objects, folder = 'records'): RecordSto
   return {
     putIfAbsent: async (key, value) => putObject(objects, keyOf(key), value),
     get: async (key) => getObject(objects, keyOf(key)),
+    names: (key) => objects.names(`${folder}/${key}/`),
   };
 };
 
@@ -44,6 +45,6 @@ export const createS3Calls = (objects: Objects): CallLog => {
     },
     size: (key) => logSize(objects, nameOf(key)),
     read: (key, from) => readLog(objects, nameOf(key), from),
-    names: (key) => objects.names(`${nameOf(key)}/`),
+    names: (key) => records.names(key),
   };
 };

@@ -6,6 +6,7 @@ import type { RecordStore } from '../../../src/stores/ports.js';
 
 const inMemory = (kept = new Map<string, object>()): RecordStore => ({
   get: (key) => Promise.resolve(kept.get(key) ?? null),
+  names: () => Promise.resolve([]),
   putIfAbsent: <T extends object>(key: string, value: T) => {
     const created = !kept.has(key);
     if (created) kept.set(key, value);

@@ -41,6 +41,7 @@ export const ports = () => {
         return Promise.resolve({ value: records.get(key) as T, created });
       },
       get: (key: string) => Promise.resolve(records.get(key) ?? null),
+      names: () => Promise.resolve([]),
     },
   };
 };

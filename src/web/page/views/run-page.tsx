@@ -68,6 +68,7 @@ const RunPage = ({ view, events, mark }: RunPageProps) => {
             <dt>Workspace</dt>
             <dd>
               <code>{status.workspace}</code>
+              {view.host?.name != null && ` on ${visible(view.host.name)}`}
             </dd>
           </div>
           <div>

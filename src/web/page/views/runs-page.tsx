@@ -4,6 +4,7 @@ import type { ListedRun, RunList } from '../../../client/runs/list.js';
 import type { ListMessage } from '../../feeds.js';
 import { useKeys, useStream, useOut } from '../hooks.js';
 import { fitsFilter, LISTED_STATES } from '../../../shared/run.js';
+import { visible } from '../../../shared/text.js';
 import { count, LinkMark, Search, Select, shownKey, StateMark, timeText } from './parts.js';
 
 const GROUPS: readonly (readonly [string, (run: ListedRun) => boolean])[] = [
@@ -81,7 +82,7 @@ const RunRow = ({ run }: { readonly run: ListedRun }) => (
       <span class="run-doing">{run.doing}</span>
       <span class="run-facts quiet">
         <code>{shownKey(run.stepKey)}</code> <span>{run.jobPath}</span> <span>{run.workspace}</span>{' '}
-        <span>{timeText(run.startedAt)}</span>
+        {run.host?.name != null && <span>{visible(run.host.name)}</span>} <span>{timeText(run.startedAt)}</span>
       </span>
     </a>
   </li>

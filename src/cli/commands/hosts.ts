@@ -1,0 +1,75 @@
+/** `emend hosts`: the hosts that share a store, and a home that takes the place of a lost one. */
+import { groupProblems, listHosts, openOnServer, shownHost, type HostView } from '../../client/runs/hosts.js';
+import { needRuns, noServerNote } from '../../client/types.js';
+import { hostQueueOf } from '../../shared/names.js';
+import { shownKey } from '../../shared/ids.js';
+import { BOUNDS } from '../../shared/limits.js';
+import { EXIT, fail, sentence, type ExitCode } from '../../shared/problems.js';
+import { homePaths, takeHostId } from '../../stores/home.js';
+import { orNull } from '../../system/durable.js';
+import { realSys } from '../../system/sys.js';
+import { HOST_SILENT_MS, pollingOf } from '../../temporal/live-workers.js';
+import { reading } from '../../client/open.js';
+import type { Io, JsonFlag } from '../io.js';
+import { printJson } from '../json.js';
+import { plain, table } from '../render/text.js';
+import { withEmend } from '../session.js';
+
+export const hosts = (io: Io, options: JsonFlag): Promise<ExitCode> =>
+  withEmend(io, async (opened) => {
+    const { found, note } = await reading(opened, async (emend) => ({
+      found: await listHosts(emend),
+      note: emend.runs === null ? noServerNote(emend) : null,
+    }));
+    const rows = [['host', 'roles', 'version', 'last seen', 'open runs'], ...found.map(rowOf)];
+    if (options.json === true) printJson(io, 'hosts', { v: 1, hosts: found, note });
+    else for (const text of table(rows)) io.out(plain(text));
+    const notes = note === null ? groupProblems(found).map(sentence) : [note];
+    for (const text of options.json === true ? [] : notes) io.err(plain(text));
+    return EXIT.done;
+  });
+
+const rowOf = ({ id, name, here, roles, versions, seen, runs }: HostView): readonly string[] => [
+  `${shownHost(id, name)}${here ? ' this home' : ''}`,
+  roles.join(', ') || 'none',
+  versions.join(', '),
+  roles.length > 0 ? 'now' : seen.slice(0, 19).replace('T', ' '),
+  [`${runs.length}`, ...runs.slice(0, HOST_RUNS).map((run) => shownKey(run))].join(' '),
+];
+const HOST_RUNS = 3; // bound: Runs of a host that are named in the table.
+
+/** Refuses while the host that is to be replaced may still work, or this home has work of its own. */
+export const adopt = (io: Io, text: string): Promise<ExitCode> =>
+  withEmend(io, async (emend) => {
+    const { home, queues, store } = emend;
+    const runs = needRuns(emend);
+    const known = await listHosts(emend);
+    const fitting = known.filter(({ id, here }) => !here && id.startsWith(text.toLowerCase()));
+    const [host] = fitting;
+    if (host === undefined || fitting.length > 1 || text.length < BOUNDS.runPrefix_chars)
+      return fail(
+        'usage',
+        `${fitting.length} other hosts of the store at ${store} have an id that begins with "${text.slice(0, 40)}"; expected one.`,
+        'See `emend hosts`. A home that replaces another needs its store: set EMEND_STORE.',
+      );
+    const transactions = (await orNull(realSys.readdir(homePaths(home).transactions))) ?? [];
+    if (transactions.length > 0 || known.some(({ here, runs: own, roles }) => here && own.length + roles.length > 0))
+      fail(
+        'conflict',
+        `${home} is a host of its own: it has worked, or open runs need it.`,
+        'Adopt from a new home: set EMEND_HOME to a new directory.',
+      );
+    const shown = shownHost(host.id, host.name);
+    const [polls] = pollingOf(await runs.seenAt(hostQueueOf(queues, host.id)));
+    if (polls !== undefined)
+      fail(
+        'conflict',
+        `Host ${shown} may still work: ${polls.said}.`,
+        `Stop its worker first; one that was killed counts as gone after ${HOST_SILENT_MS / 1000} s.`,
+      );
+    await takeHostId(home, host.id);
+    io.out(plain(`${home} is now host ${shown}. Start its worker: emend worker`));
+    for (const { memo } of await openOnServer(emend))
+      if (memo?.host === host.id) io.out(plain(`  run ${shownKey(memo.stepKey)} needs ${memo.workspace}`));
+    return EXIT.done;
+  });
