@@ -4,6 +4,7 @@ import { sha256 } from '../system/hash.js';
 import { orNull } from '../system/durable.js';
 import { ownProcess } from '../system/process.js';
 import type { Sys } from '../system/sys.js';
+import { nullOfOther } from './directory/archive.js';
 import { homePaths } from './home.js';
 import type { RecordStore } from './ports.js';
 
@@ -25,7 +26,6 @@ type KnownHost = HostStart & { readonly starts: number };
 const NAME = /^([0-9a-f]{32})\.(\d{6,})\.json$/;
 const keyOf = (id: string, start: number): string => `hosts/${id}.${String(start).padStart(6, '0')}`;
 
-const MARK_DIGITS = 8;
 const machineOf = async (sys: Sys): Promise<Machine> => {
   const id = await orNull(sys.readFile('/etc/machine-id'), ['ENOENT', 'EACCES']);
   const { boot } = await ownProcess(sys);
@@ -37,7 +37,7 @@ export const startOn = async (sys: Sys, home: string, build: string, given?: Mac
   const { name, boot, id } = given ?? (await machineOf(sys));
   // The number of the file, without that of its device, which a boot may change.
   const own = (await sys.stat(homePaths(home).hostId)).id.replace(/^.*:/, '');
-  const mark = (of: string): string => sha256(`${of} ${own}`).slice(0, MARK_DIGITS);
+  const mark = (of: string): string => sha256(`${of} ${own}`).slice(0, 8);
   return { name, machine: mark(id), boot: mark(boot === '-' ? id : boot), build, at: new Date().toISOString() };
 };
 
@@ -55,7 +55,7 @@ export const knownHosts = async (records: RecordStore): Promise<ReadonlyMap<stri
   read.set(records, cache);
   const known = [...starts].map(async ([id, last]) => {
     const key = keyOf(id, last);
-    const start = cache.get(key) ?? (await records.get(key)) ?? {};
+    const start = cache.get(key) ?? (await records.get(key).catch(nullOfOther)) ?? {};
     cache.set(key, start);
     return [id, { ...(start as HostStart), starts: last }] as const;
   });

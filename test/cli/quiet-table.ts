@@ -139,6 +139,7 @@ export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   show: 'one screen, with the commands that answer',
   diff: 'the diff, and the findings of guards',
   'evidence verify': 'what does not match',
+  'hosts adopt': 'which host the home is now, and the runs that need it',
   calls: 'calls, or the texts of one',
   mcp: 'messages of the protocol',
   stats: 'numbers',

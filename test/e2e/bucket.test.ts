@@ -108,6 +108,9 @@ inBucket(
       expect(await command('doctor')).toMatch(
         /ok +EMEND_STORE +s3:\/\/\S+\/group\/one \(id [0-9a-f]{8}\), a write takes \d+ ms/,
       );
+      expect(await command('hosts')).toMatch(
+        /^\S+ \(\w{8}\) this home +workflows, model, hosts .* now .*\n\S+ \(\w{8}\) +workflows, model, hosts .* now /m,
+      );
       expect(await command('list')).toMatch(/done .*job\.md +committed/);
       expect(await command('show', run.stepKey.slice(0, 8))).toContain('committed');
       // Of an archive in a bucket a copy is written, which is checked as any other.

@@ -78,6 +78,7 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   events: ['events', run],
   calls: ['calls', run],
   evidence: ['evidence', run],
+  hosts: ['hosts'],
   decide: ['decide', run, 'approve'],
   approve: ['approve', run],
   skip: ['skip', run],
