@@ -76,7 +76,7 @@ export const liveWorkers = async (at: QueueAt, doubted = false): Promise<readonl
   const isQuick = ({ silence_ms }: Sign): boolean => silence_ms <= WORKER_SILENT_BEATS * WORKER_BEAT_MS * 2;
   const heard = (signs: Signs): readonly string[] =>
     [...signs].flatMap(([identity, sign]) =>
-      Date.now() - sign.at_ms < sign.silence_ms && !(doubted && isQuick(sign)) ? [identity] : [],
+      Math.abs(Date.now() - sign.at_ms) < sign.silence_ms && !(doubted && isQuick(sign)) ? [identity] : [],
     );
   const alive = heard(beats).length > 0 ? heard(beats) : heard(await withPolls(at, beats));
   const mayBeat = [...beats].some(
@@ -114,7 +114,7 @@ export const HOST_SILENT_MS = 60_000;
 export const pollingOf = (seen: readonly SeenWorker[], boot?: string, now = Date.now()): readonly SeenWorker[] =>
   seen
     .filter((worker) => boot === undefined || (worker.boot !== null && worker.boot !== boot))
-    .filter(({ is, seen_ms }) => is === 'live' || (is === 'silent' && now - seen_ms < HOST_SILENT_MS));
+    .filter(({ is, seen_ms }) => is === 'live' || (is === 'silent' && Math.abs(now - seen_ms) < HOST_SILENT_MS));
 
 /** What to say of task queues that nobody serves. `start`: how a worker of another environment than ours starts. */
 export const noWorker = (

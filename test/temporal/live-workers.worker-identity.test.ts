@@ -29,8 +29,9 @@ test('who may still work: whoever lives, or is silent for less than a minute; no
     worker('b1', 'silent', HOST_SILENT_MS - 1),
     worker('b1', 'silent', HOST_SILENT_MS),
     worker('b1', 'ended', 0),
-    // Its clock is behind.
+    // Its clock is behind, or was a year ahead.
     worker('b2', 'live', 10 * HOST_SILENT_MS),
+    worker('b2', 'silent', -365 * 86_400_000),
     worker(null, 'live', 0),
   ];
   const names = (found: readonly SeenWorker[]) => found.map(({ said }) => said);
