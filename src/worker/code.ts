@@ -2,20 +2,14 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import type { DataConverter } from '@temporalio/common';
-import { DefaultLogger, Runtime, type TelemetryOptions, Worker, type WorkerInterceptors } from '@temporalio/worker';
+import { DefaultLogger, Runtime, type TelemetryOptions, Worker, type WorkerOptions } from '@temporalio/worker';
 import { OUR_WORKFLOWS } from '../client/types.js';
 import { BOUNDS } from '../shared/limits.js';
 import type { ClientConnection } from '../temporal/connection.js';
 import { WORKER_BEAT_MS } from '../temporal/live-workers.js';
 
-interface Own {
-  readonly interceptors?: WorkerInterceptors;
-  readonly dataConverter?: DataConverter;
-}
-
 /** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
-export function workflows({ interceptors, dataConverter }: Own = {}):
+export function workflows({ interceptors, dataConverter }: Pick<WorkerOptions, 'interceptors' | 'dataConverter'> = {}):
   { workflowBundle: { codePath: string } } | { workflowsPath: string } {
   const codePath = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
   const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};

@@ -21,7 +21,7 @@ import { boundFailures } from '../temporal/failures.js';
 import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { byDefault } from '../temporal/connection.js';
-import { currentBuild, DEPLOYMENT } from '../temporal/deployment.js';
+import { DEPLOYMENT } from '../temporal/deployment.js';
 import { freePort } from '../temporal/dev-server.js';
 import { workerIdentity } from '../temporal/live-workers.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
@@ -164,10 +164,9 @@ export async function createActivities(options: WorkerOptions = {}): Promise<Act
  */
 export async function createWorker(options: WorkerOptions & ServedAs = {}): Promise<RunningWorker> {
   const exporter = options.metrics === undefined ? null : await freePort(0);
-  const metrics = { prometheus: { bindAddress: `127.0.0.1:${exporter}` } };
   let watched: Watched | null = null;
   const unwatch = options.metrics === undefined ? null : await startWatching(options.metrics, () => watched);
-  installRuntime(exporter === null ? {} : { metrics });
+  installRuntime(exporter === null ? {} : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } });
   const all = await complete(options);
   const { env, home, logger } = all;
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
@@ -208,13 +207,7 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
   });
   void report();
   logger.info({ address, namespace, queues, roles, build: build(), home, store, pid: process.pid }, 'worker ready');
-  if (options.deployment === true) {
-    const current = await currentBuild({ connection, namespace });
-    if (current !== build())
-      logger.warn(
-        `build ${build()} is given nothing until it is current (now: ${current ?? 'none'}): emend deploy promote`,
-      );
-  }
+  if (options.deployment === true) logger.info('given nothing until its build is current: emend deploy promote');
   return { queues, address, uiUrl, recovered, done, stop };
 }
 

@@ -19,17 +19,17 @@ const WAITING_READ = 200; // bound: Runs that wait for a decision whose age is r
 
 type Labels = Readonly<Record<string, string>>;
 /** A JSON string escapes what Prometheus' format wants escaped. */
-const sample = (name: string, labels: Labels, value: number): string =>
+const series = (name: string, labels: Labels): string =>
   `emend_${name}{${Object.entries(labels)
     .map(([label, text]) => `${label}=${JSON.stringify(text)}`)
-    .join()}} ${value}`;
+    .join()}}`;
+const sample = (name: string, labels: Labels, value: number): string => `${series(name, labels)} ${value}`;
 
-/** Of this process, by name and labels. */
-const counted = new Map<string, { readonly name: string; readonly labels: Labels; value: number }>();
+/** Of this process. */
+const counted = new Map<string, number>();
 const add = (name: string, labels: Labels, value: number): void => {
-  const key = sample(name, labels, 0);
-  const known = counted.get(key) ?? { name, labels, value: 0 };
-  counted.set(key, { ...known, value: known.value + value });
+  const key = series(name, labels);
+  counted.set(key, (counted.get(key) ?? 0) + value);
 };
 
 /** What activities of calls give back. */
@@ -45,7 +45,7 @@ export const countCalls: ActivityInterceptorsFactory = ({ info }) => ({
   inbound: {
     execute: async (input, next) => {
       const result = (await next(input)) as Told;
-      const { usage, outcome } = result;
+      const { usage, outcome, reason = 'failed' } = result;
       // `countUsage` tells again what calls used that gave no result.
       if (usage === undefined || info.activityType === 'countUsage') return result;
       add('model_calls_total', {}, usage.calls);
@@ -54,7 +54,7 @@ export const countCalls: ActivityInterceptorsFactory = ({ info }) => ({
         add('model_tokens_total', { kind }, usage[`${kind}_tokens`]);
       if (usage.usd !== null) add('model_usd_total', {}, usage.usd);
       if (outcome !== undefined && !USED.includes(outcome))
-        add('refusals_total', { reason: outcome === 'failed' ? (result.reason ?? outcome) : outcome }, 1);
+        add('refusals_total', { reason: outcome === 'failed' ? reason : outcome }, 1);
       return result;
     },
   },
@@ -153,6 +153,6 @@ const metricsOf = async (watched: Watched): Promise<string> => {
   const exporter = `http://127.0.0.1:${watched.exporter}/metrics`;
   const own = await fetch(exporter, { signal: AbortSignal.timeout(ANSWER_MS) });
   const runs = await runsNow(watched).catch(() => [sample('server_up', {}, 0)]);
-  const used = [...counted.values()].map(({ name, labels, value }) => sample(name, labels, value));
+  const used = [...counted].map((each) => each.join(' '));
   return `${(await own.text()).trimEnd()}\n${[...runs, ...used].join('\n')}\n`;
 };
