@@ -1,6 +1,4 @@
 /** Words on their way into messages, details and records: those of others bounded, and never a reason to throw. Pure. */
-import type { ProposalSummary } from './proposal-activities.js';
-
 const SLUG_chars = 40; // bound: Of a job's or plan's name, in its workflow id.
 const WORD_chars = 60; // bound: Of a word that may be one of a list, misspelt.
 
@@ -132,7 +130,11 @@ function editDistance(a: string, b: string): number {
 }
 
 /** Lines that a proposal adds and removes, in all its files. */
-export const linesChanged = ({ files }: Pick<ProposalSummary, 'files'>) => ({
+export const linesChanged = ({
+  files,
+}: {
+  readonly files: readonly Readonly<Record<'added' | 'removed', number>>[];
+}) => ({
   added: files.reduce((sum, file) => sum + file.added, 0),
   removed: files.reduce((sum, file) => sum + file.removed, 0),
 });

@@ -51,7 +51,8 @@ const awaitWorkers = async (at: At, queues: readonly string[]): Promise<void> =>
     const versioned = known?.versionTaskQueues.map(({ name }) => name) ?? [];
     const serving = await Promise.all(queues.map((queue) => liveWorkers({ ...at, queue })));
     const silent = queues.filter(
-      (queue, index) => !versioned.includes(queue) || serving[index]?.some((identity) => partsOf(identity).build === build()) !== true,
+      (queue, index) =>
+        !versioned.includes(queue) || serving[index]?.some((identity) => partsOf(identity).build === build()) !== true,
     );
     if (silent.length === 0) return;
     if (performance.now() > end)

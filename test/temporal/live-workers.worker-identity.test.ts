@@ -21,7 +21,14 @@ test('workers of another store are told apart; those that do not say are not acc
 test('who may still work: whoever lives, or is silent for less than a minute; not who said that it ends, nor this boot', () => {
   const now = 1_000_000;
   const worker = (boot: string | null, is: SeenWorker['is'], ago_ms: number): SeenWorker => ({
-    ...{ said: `${String(boot)} ${is} ${ago_ms}`, host: '3f2a90c1', boot, store: 'aaaaaaaa', build: null, versioned: false },
+    ...{
+      said: `${String(boot)} ${is} ${ago_ms}`,
+      host: '3f2a90c1',
+      boot,
+      store: 'aaaaaaaa',
+      build: null,
+      versioned: false,
+    },
     ...{ seen_ms: now - ago_ms, is },
   });
   const seen = [

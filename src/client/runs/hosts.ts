@@ -80,7 +80,9 @@ export const listHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<r
   const { queues, runs, records } = emend;
   const own = hostOfQueue(queues.host);
   const [known, open] = await Promise.all([knownHosts(records), openOnServer(emend)]);
-  const ids = [...new Set([own, ...known.keys(), ...open.flatMap(({ memo }) => memo?.host ?? [])])].filter((id) => id !== ANY_HOST);
+  const ids = [...new Set([own, ...known.keys(), ...open.flatMap(({ memo }) => memo?.host ?? [])])].filter(
+    (id) => id !== ANY_HOST,
+  );
   const looks = [...new Set([queues.workflow, queues.model, ...ids.map((id) => hostQueueOf(queues, id))])].map(
     async (queue) => ((await runs?.seenAt(queue)) ?? []).map((worker) => ({ ...worker, queue })),
   );
