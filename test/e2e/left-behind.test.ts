@@ -33,7 +33,7 @@ test('emend dev is killed: run, doctor, list and show say so within 10 s; starte
   await dev.says(/Ctrl-C stops/);
   const left = serverOf(s);
   const run = s.type('emend run job.md --wait');
-  await run.says(/waiting for you: approval/);
+  await run.says(/waiting for you: approval[^]*emend approve \S+ --decision \S+/);
   const approve = /emend (approve \S+ --decision \S+)/.exec(run.said())?.[1] ?? '';
   const shown = approve.split(' ')[1] ?? '';
   expect((await s.done('emend doctor')).said).toMatch(/^ok +worker/m);
