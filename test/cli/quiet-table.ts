@@ -140,6 +140,8 @@ export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   diff: 'the diff, and the findings of guards',
   'evidence verify': 'what does not match',
   'hosts adopt': 'which host the home is now, and the runs that need it',
+  replay: 'runs that would not replay',
+  'deploy promote': 'which build is current',
   calls: 'calls, or the texts of one',
   mcp: 'messages of the protocol',
   stats: 'numbers',

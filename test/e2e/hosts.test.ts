@@ -100,7 +100,7 @@ test('a host that ended is named by all that look from another; a new home takes
   const begun = performance.now();
   await allSay(s, 'beta', begun, {
     hosts: new RegExp(
-      `^beta \\S+ this home +workflows, model, hosts +emend-\\S+ +now +0\\n${name} +workflows, model, hosts +emend-\\S+ +now +1 ${shown}$`,
+      `^beta \\S+ this home +workflows, model, hosts +0\\.1\\.0\\S* +now +0\\n${name} +workflows, model, hosts +0\\.1\\.0\\S* +now +1 ${shown}$`,
       'm',
     ),
     list: new RegExp(`^${shown} +waiting +\\S+ \\S+ +job.md on ${name} `, 'm'),
@@ -126,7 +126,7 @@ test('a host that ended is named by all that look from another; a new home takes
   );
   const ended = performance.now();
   await allSay(s, 'beta', ended, {
-    hosts: new RegExp(`^${name} +none +emend-\\S+ +\\d{4}\\S+ \\S+ +1 ${shown}$`, 'm'),
+    hosts: new RegExp(`^${name} +none +0\\.1\\.0\\S* +\\d{4}\\S+ \\S+ +1 ${shown}$`, 'm'),
     list: told,
     [`show ${shown}`]: told,
     doctor: new RegExp(

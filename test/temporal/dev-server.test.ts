@@ -340,6 +340,8 @@ describe('what needs a server', () => {
       'Temporal CLI',
       'Temporal server',
       'worker',
+      'build',
+      'hosts',
       'model',
     ]);
     // A new home is nothing that is missing: it is told what to type first.

@@ -37,8 +37,8 @@ interface Exchange {
 const kept = JSON.parse(readFileSync(KEPT, 'utf8')) as Record<string, Exchange[]>;
 const UNKNOWN: Exchange = { asked: '', status: 400, type: 'text/plain', body: '' };
 const heard: Record<string, Exchange[]> = {};
-/** The test that runs, and how many requests it has made. */
-let now = { name: '', made: 0 };
+/** The test that runs, and what it has asked. A client that gave up may still ask for the model of the test before. */
+let now: { readonly name: string; readonly asked: string[] } = { name: '', asked: [] };
 
 let server: Server;
 let url = '';
@@ -50,14 +50,17 @@ beforeAll(async () => {
   }
   server = createServer((request, response) => {
     const exchanges = (OLLAMA === undefined ? kept : heard)[now.name] ?? [];
-    const at = now.made++;
+    const { asked: before } = now;
     void text(request).then(async (body) => {
       const model = body === '' ? '' : ` ${String((JSON.parse(body) as { model: unknown }).model)}`;
       const asked = `${request.method} ${request.url}${model}`;
-      if (OLLAMA !== undefined) exchanges[at] = await askOllama(asked, request.url ?? '', body);
+      const earlier = before.filter((each) => each === asked).length;
+      before.push(asked);
+      if (OLLAMA !== undefined) exchanges.push(await askOllama(asked, request.url ?? '', body));
       else if (now.name.includes('loading')) await sleep(SILENCE_ms);
-      const { status, type, body: said } = exchanges[at] ?? UNKNOWN;
-      const fits = exchanges[at]?.asked === asked;
+      const found = exchanges.filter((each) => each.asked === asked)[earlier];
+      const { status, type, body: said } = found ?? UNKNOWN;
+      const fits = found !== undefined;
       response.writeHead(fits ? status : 400, { 'content-type': type }).end(fits ? said : `not kept: ${asked}`);
     });
   }).listen(0, '127.0.0.1');
@@ -91,7 +94,7 @@ const during = (name: string, run: () => Promise<void>): void => {
   test(
     name,
     async () => {
-      now = { name, made: 0 };
+      now = { name, asked: [] };
       heard[name] = [];
       await run();
     },
