@@ -91,6 +91,9 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   web: ['web'],
   worker: ['worker'],
   doctor: ['doctor'],
+  // About the server's runs and workers.
+  replay: null,
+  deploy: null,
   rehearse: null,
   mcp: null,
   patch: ['patch', '../answer.diff'],

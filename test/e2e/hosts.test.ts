@@ -218,7 +218,7 @@ longOnly('ten starts of workers')(
     expect(await s.emendAt('alpha', 'worker')).toMatchObject({
       code: 1,
       said: expect.stringMatching(
-        /that another machine serves: \d+@alpha, host .*Two machines must not work as one host/s,
+        /that another machine serves: \d+@alpha, \S+, host .*Two machines must not work as one host/s,
       ),
     });
   },

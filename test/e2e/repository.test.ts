@@ -18,6 +18,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { readJobFile, resolveRun, startStep, type ResolvedRun } from '../../src/client/index.js';
 import { branchOf, tokenRef } from '../../src/shared/repository.js';
 import { longOnly } from '../support/skipped.js';
+import { emendCommand } from './ends.js';
 import { numbered, scene, whole, type Scene } from './support.js';
 
 let s: Scene;
@@ -87,6 +88,8 @@ test('a job with a URL alone: previewed, approved, tested in a checkout, and pus
   expect(pushed(run)).toBe('Raise a.txt');
   expect(refs()).toEqual([tokenRef(run.stepKey), `refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
   expect(readdirSync(s.repo)).toEqual([]);
+  const revised = await emendCommand(s, 'revise', run.stepKey.slice(0, 8), '--from-pr');
+  expect(revised.err).toContain(`emend run JOB.md --repository ${url} --base ${branchOf(run.stepKey)}`);
 });
 
 const hosts = longOnly('several homes on one store, and workers that are killed or stopped');

@@ -13,6 +13,7 @@ import { showRun } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
 import { shownKey } from '../../shared/ids.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { branchOf, urlFault } from '../../shared/repository.js';
 import type { Follows } from '../../shared/run.js';
 import { count, cut, isRecord } from '../../shared/text.js';
 import { jsonOf } from '../../system/durable.js';
@@ -67,6 +68,12 @@ const begin = async (io: Io, emend: Emend, typed: string, { author = [], json, y
   const shown = shownKey(stepKey);
   if (result?.commit == null)
     return fail('usage', `Run ${shown} has made no commit, so no pull request has it.`, `See \`emend show ${shown}\`.`);
+  if (urlFault(workspace) === null)
+    fail(
+      'usage',
+      `Run ${shown} worked on the repository ${workspace}: --from-pr takes runs in directories.`,
+      `Start from its branch: emend run JOB.md --repository ${workspace} --base ${branchOf(stepKey)}`,
+    );
   if (!existsSync(workspace)) fail('usage', `The workspace ${workspace} is not here.`, 'Go to the host that has it.');
   const isUnpushed = async ({ commit, remote, branch }: Follows): Promise<boolean> =>
     (await headOf(workspace, remote, branch)) === commit;
