@@ -47,8 +47,11 @@ interface Setting {
 /** A process that is dead for everybody else. */
 const DEAD = { boot: 'another-boot', pid: 1, started: '1' };
 
-/** An apply that comes as far as the call and then gets nothing more done, as one that died there. */
-const dieAt = async (scene: Scene, { call, nth }: NonNullable<Setting['diedAt']>): Promise<void> => {
+/**
+ * An apply that comes as far as the call and then gets nothing more done, as one that died there. False: it left nothing. Files are written side
+ * by side, so that the calls before this one are not the same each time.
+ */
+const dieAt = async (scene: Scene, { call, nth }: NonNullable<Setting['diedAt']>): Promise<boolean> => {
   const counted = await makeScene(scene.files);
   const count = shimSys(realSys);
   await counted.engine({ sys: count.sys, process: DEAD }).apply(counted.request);
@@ -60,15 +63,18 @@ const dieAt = async (scene: Scene, { call, nth }: NonNullable<Setting['diedAt']>
     .apply(scene.request)
     .catch(() => null);
   expect(outcome?.outcome ?? 'failed').toBe('failed');
-  expect(leftovers(scene.workspace)).not.toEqual([]);
+  return leftovers(scene.workspace).length > 0;
 };
 
-const sceneFor = async (setting: Setting): Promise<Scene> => {
+const DEATHS = 5;
+const sceneFor = async (setting: Setting, death = 1): Promise<Scene> => {
   const scene = await makeScene(mixedFiles(setting.count), { git: setting.git ?? false });
   if (setting.work === 'rollback')
     expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
-  if (setting.diedAt !== undefined) await dieAt(scene, setting.diedAt);
-  return scene;
+  if (setting.diedAt === undefined || (await dieAt(scene, setting.diedAt))) return scene;
+  scene.remove();
+  expect(death).toBeLessThan(DEATHS);
+  return sceneFor(setting, death + 1);
 };
 
 const callsOf = async (setting: Setting): Promise<readonly SysCall[]> => {
