@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
+import { shownKey } from '../shared/ids.js';
 import { problem, type Problem } from '../shared/problems.js';
 import { byDefault, type ServerPlace } from './connection.js';
 
@@ -130,8 +131,6 @@ export const noWorker = (
 
 // What the server calls a worker (in the UI, in histories): process, machine, build, the home that it works for, and with which store.
 
-const SHOWN_DIGITS = 8;
-const short = (id: string): string => id.slice(0, SHOWN_DIGITS);
 const IDENTITY = /^\d+@.*?(?:, (\S+)( versioned)?, host ([0-9a-f]{8})\.([0-9a-f]{8}))?, store ([0-9a-f]{8})$/;
 
 /** `boot`: this home on this boot of its machine (stores/hosts.ts). `versioned`: it serves where its build is current (deployment.ts). */
@@ -141,7 +140,7 @@ export const workerIdentity = (
   { name, boot, build }: Readonly<Record<'name' | 'boot' | 'build', string>>,
   versioned = false,
 ): string =>
-  `${process.pid}@${name}, ${build}${versioned ? ' versioned' : ''}, host ${short(host)}.${boot}, store ${short(storeId)}`;
+  `${process.pid}@${name}, ${build}${versioned ? ' versioned' : ''}, host ${shownKey(host)}.${boot}, store ${shownKey(storeId)}`;
 
 /** As far as a worker's name says so; ids by their first 8 digits. */
 export const partsOf = (identity: string) => {
@@ -151,4 +150,4 @@ export const partsOf = (identity: string) => {
 
 /** The pollers that work with another store than this: what they would do is lost to it. */
 export const ofOtherStores = (identities: readonly string[], storeId: string): readonly string[] =>
-  identities.filter((identity) => (partsOf(identity).store ?? short(storeId)) !== short(storeId));
+  identities.filter((identity) => (partsOf(identity).store ?? shownKey(storeId)) !== shownKey(storeId));

@@ -157,7 +157,6 @@ describe('sources', () => {
     'src/activities/plan/phases.ts': 'the decimal system',
     'src/activities/step/proposal.ts': 'digits of a name',
     'src/client/runs/resolve.ts': 'digits of a name',
-    'src/temporal/live-workers.ts': 'digits of a name',
     'src/web/ui.ts': 'a port',
     'src/documents/plan/triggers.ts': 'what a small phase is, and how many failures are a pattern',
     'src/documents/plan/score.ts': 'weights and points of a score',

@@ -47,7 +47,7 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
       ['worker', () => working],
       ['build', () => seen?.then(builds) ?? unseen],
-      ['hosts', () => (connection && typeof home === 'string' ? group(connection, env, home) : working)],
+      ['hosts', () => seen?.then(group) ?? unseen],
       ['model', async () => model(env, await working)],
       ['prices', () => prices(Date.now())],
     ];
@@ -117,19 +117,20 @@ const reached = ({ address, assumed, namespace, uiUrl }: ClientConnection): Find
 
 /** Who serves the queues that runs of this home need. */
 const look = async (at: ClientConnection, env: Environment, home: string) => {
-  const queues = [...new Set<string>(Object.values(queuesFor(env, await hostId(home), at.own)))];
-  const serving = await Promise.all(queues.map((queue) => liveWorkers({ ...at, queue })));
-  return { at, queues, serving, store: (await resolveStore(env, home)).id };
+  const queues = queuesFor(env, await hostId(home), at.own);
+  const names = [...new Set<string>(Object.values(queues))];
+  const serving = await Promise.all(names.map((queue) => liveWorkers({ ...at, queue })));
+  return { at, home, queues, names, serving, store: await resolveStore(env, home) };
 };
 type Seen = Awaited<ReturnType<typeof look>>;
 
 /** Every run needs somebody at all its queues. */
-const workers = ({ at, queues, serving, store: id }: Seen): Finding => {
-  const silent = queues.filter((_, index) => serving[index]?.length === 0);
+const workers = ({ at, names, serving, store: { id } }: Seen): Finding => {
+  const silent = names.filter((_, index) => serving[index]?.length === 0);
   if (silent.length > 0) return explained(new ProblemError(noWorker(at, silent)));
   const [stranger] = ofOtherStores(serving.flat(), id);
   return stranger === undefined
-    ? good(`serves ${queues.join(', ')}`)
+    ? good(`serves ${names.join(', ')}`)
     : bad(
         `${stranger} also serves them, but uses a different store than ${id.slice(0, 8)}`,
         'Give all workers of these queues the same EMEND_STORE, or this group a separate EMEND_QUEUE.',
@@ -152,9 +153,8 @@ const builds = async ({ at, serving }: Seen): Promise<Finding> => {
 };
 
 /** All hosts of the store: what one of them lacks, its runs wait for. */
-const group = async (at: ClientConnection, env: Environment, home: string): Promise<Finding> => {
-  const { records } = await openStores(home, await resolveStore(env, home));
-  const queues = queuesFor(env, await hostId(home), at.own);
+const group = async ({ at, home, queues, store: found }: Seen): Promise<Finding> => {
+  const { records } = await openStores(home, found);
   const runs = createTemporalGateway(at.client, at.connection, at.namespace);
   const hosts = await listHosts({ records, queues, runs });
   const problems = groupProblems(hosts);

@@ -1,5 +1,5 @@
 /** The hosts of a store: which home each is and how people read of it, who serves it, and the open runs whose files are there. */
-import { ANY_HOST, hostOfQueue, hostQueueOf } from '../../shared/names.js';
+import { ANY_HOST, hostOfQueue, hostQueueOf, ROLES, type Role } from '../../shared/names.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
 import type { StepStatus } from '../../shared/run.js';
 import { problem, sentence, type Problem } from '../../shared/problems.js';
@@ -64,7 +64,7 @@ export interface HostView {
   /** It is the home that asks. */
   readonly here: boolean;
   /** What its live workers serve; empty: none lives. */
-  readonly roles: readonly ('workflows' | 'model' | 'hosts')[];
+  readonly roles: readonly Role[];
   /** Code of its live workers, where none lives of the last start. */
   readonly versions: readonly string[];
   /** Live workers that work as this host on different machines, or from copies of its home; empty: as it must be. */
@@ -97,7 +97,7 @@ export const listHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<r
     const builds = live.length === 0 ? [build] : live.map((worker) => worker.build);
     return {
       ...{ id, name, here: id === own },
-      roles: (['workflows', 'model', 'hosts'] as const).filter((role) => live.some((w) => w.queue === served[role])),
+      roles: ROLES.filter((role) => live.some((w) => w.queue === served[role])),
       versions: [...new Set(builds.flatMap((each) => each ?? []))],
       doubles: new Set(asHost.map(({ boot }) => boot)).size < 2 ? [] : asHost.map(({ said }) => said),
       seen: [at, ...all.map(({ seen_ms }) => new Date(seen_ms).toISOString())].sort().at(-1) ?? '',
