@@ -12,7 +12,7 @@ import { openEmend } from '../../src/client/index.js';
 import { HOST_SILENT_MS, WORKER_BEAT_MS } from '../../src/temporal/live-workers.js';
 import { longOnly } from '../support/skipped.js';
 import { eventually } from './ends.js';
-import { inBrowser, launch, openPage, servePage } from './page-support.js';
+import { inBrowser, launch, listAndRun, servePage } from './page-support.js';
 import { scene, whole, type Scene, type WorkerProcess } from './support.js';
 
 /** 10 s where the machine is idle (src/temporal/live-workers.ts: two beats of 2 s, and one more look); a busy one is given more. */
@@ -238,10 +238,7 @@ inBrowser()('the page', () => {
       const served = await servePage(emend);
       const browser = await launch();
       try {
-        const list = (await openPage(await browser.newContext(), served)).page;
-        const one = (await openPage(await browser.newContext(), served)).page;
-        await one.getByRole('link', { name: /Grow/ }).click();
-        await one.getByRole('button', { name: 'Approve all' }).waitFor();
+        const [list, one] = await listAndRun(browser, served, /Grow/);
         const name = `alpha (${s.id('alpha').slice(0, 8)})`;
         await list.getByText(name).first().waitFor();
         const note = (page: typeof list) => page.getByText(new RegExp(`No worker serves .*host alpha .*emend worker`));

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { WORKER_BEAT_MS } from '../../src/temporal/live-workers.js';
 import { alive } from '../support/alive.js';
-import { inBrowser, launch, openPage, servePage } from './page-support.js';
+import { inBrowser, launch, listAndRun, servePage } from './page-support.js';
 import { scene, whole, type Scene } from './support.js';
 import { serverOf, terminals } from './terminals.js';
 
@@ -87,10 +87,7 @@ inBrowser()('the page', () => {
     const served = await servePage(s.emend);
     const browser = await launch();
     try {
-      const list = (await openPage(await browser.newContext(), served)).page;
-      const one = (await openPage(await browser.newContext(), served)).page;
-      await one.getByRole('link', { name: /Grow/ }).click();
-      await one.getByRole('button', { name: 'Approve all' }).waitFor();
+      const [list, one] = await listAndRun(browser, served, /Grow/);
       const note = (page: typeof list) => page.getByText(/No worker serves the task queues? t-.*emend worker/);
       expect([await note(list).count(), await note(one).count()]).toEqual([0, 0]);
       await worker.kill();

@@ -100,6 +100,19 @@ export const openPage = async (
   return { page, faults };
 };
 
+/** The list of runs, and the page of the run that a link to `title` leads to, which asks for approval; each signed in by itself. */
+export const listAndRun = async (
+  browser: Browser,
+  served: ServedPage,
+  title: RegExp,
+): Promise<readonly [Page, Page]> => {
+  const list = (await openPage(await browser.newContext(), served)).page;
+  const one = (await openPage(await browser.newContext(), served)).page;
+  await one.getByRole('link', { name: title }).click();
+  await one.getByRole('button', { name: 'Approve all' }).waitFor();
+  return [list, one];
+};
+
 /** A page at `at` (`#/run/…`) in a browser of its own, light or dark and so wide. Nothing may fail in it, nor in its server. */
 export const onPage = async (
   emend: Emend,
