@@ -127,7 +127,7 @@ describe('without the signature of an approver nothing is approved', () => {
     for (const why of ignored) expect(why).toMatch(/^(approve|skip) \S+: one of the approvers must sign it/);
   }, 120_000);
 
-  test('a run that names approvers which the commit does not have is refused', async () => {
+  long('a run that names approvers which the commit does not have is refused', async () => {
     const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, RULES));
     await s.worker();
     s.write('emend.yaml', 'approvers: signers\n');
@@ -200,7 +200,7 @@ long('an abort needs no signature: it approves nothing', async () => {
   expect(await w.s.end(w.run)).toMatchObject({ outcome: 'aborted' });
 });
 
-test('the page signs on loopback with the key of whoever started it; elsewhere it shows the command', async () => {
+long('the page signs on loopback with the key of whoever started it; elsewhere it shows the command', async () => {
   const w = await waiting();
   iAm('ada');
   const through = async (more: Parameters<typeof servePage>[1], login: (address: string) => object) => {

@@ -67,7 +67,7 @@ const SUITE = [
   '',
 ].join('\n');
 
-test('tests that failed before do not count where that is known; new failures do, and the next prompt tells them apart', async () => {
+long('tests that failed before do not count where that is known; new failures do, and the next prompt tells them apart', async () => {
   const text = whole({ 'a.js': "module.exports = 'two';\n" });
   const told = 'newly failing: is a number; also failing before the change';
   const rules = [

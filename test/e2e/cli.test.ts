@@ -103,7 +103,7 @@ describe('without a terminal', () => {
     expect(s.rehearsal.requests()).toHaveLength(1);
   });
 
-  test('--yes approves, and the result is the exit code; a second run beside it has nothing to do with it', async () => {
+  long('--yes approves, and the result is the exit code; a second run beside it has nothing to do with it', async () => {
     const s = await greeting();
     await s.worker();
     await emend(s, 2, ['run', 'job.md', '--live', '--json']);
@@ -115,7 +115,7 @@ describe('without a terminal', () => {
     expect(again.stepKey).not.toBe(done.stepKey);
   });
 
-  test('--wait --json prints each event as it comes, and the end as the last line', async () => {
+  long('--wait --json prints each event as it comes, and the end as the last line', async () => {
     const s = await greeting();
     await s.worker();
     const io = ioOf(s);
@@ -150,7 +150,7 @@ describe('without a terminal', () => {
     expect(out).toMatch(/attempt 1 has ended\n[\s\S]*committed 1 file as/);
   });
 
-  test('no worker: 7 and what to type; an answer given meanwhile counts when one comes', async () => {
+  long('no worker: 7 and what to type; an answer given meanwhile counts when one comes', async () => {
     const s = await greeting();
     const alone = await emend(s, 7, ['run', 'job.md']);
     expect(alone.out).toContain('emend worker');
@@ -186,7 +186,7 @@ describe('in a terminal', () => {
     expect(printed.out).toMatch(/committed 1 file as/);
   });
 
-  test('q leaves it waiting with 3; revise asks for the note and for a new answer; x aborts with 1', async () => {
+  long('q leaves it waiting with 3; revise asks for the note and for a new answer; x aborts with 1', async () => {
     const s = await greeting();
     await s.worker();
     await emend(s, 3, ['run', 'job.md'], { isTty: true, typed: ['q'] });

@@ -66,7 +66,7 @@ const BOUNDARIES = [
   .concat(['verify:before:1', 'verify:after:1', 'commit:before:1', 'commit:after:1']);
 
 describe('SIGKILL at activity boundaries', () => {
-  test.each(sampled('activity boundaries', BOUNDARIES, 3))('%s', async (crash) => {
+  test.each(sampled('activity boundaries', BOUNDARIES, 1))('%s', async (crash) => {
     const s = (open = await scene(FILES, RULES));
     const dying = await s.worker(crash);
     const run = await s.start('job.md', JOB);
@@ -80,7 +80,7 @@ describe('SIGKILL at activity boundaries', () => {
 });
 
 describe('SIGKILL in the middle of a model call', () => {
-  test('the call is counted as unknown, asked for once more, and the step ends the same', async () => {
+  long('the call is counted as unknown, asked for once more, and the step ends the same', async () => {
     const held = {
       ...RULES[1]!,
       name: 'a-held',

@@ -114,7 +114,7 @@ test('the archive of a run that ended holds it, signed, and a clone and a copy o
   });
 });
 
-test('without a key it is written all the same, and marked as unsigned', async () => {
+long('without a key it is written all the same, and marked as unsigned', async () => {
   const plain = await scene({ 'a.js': 'const a = 1;\n' }, [
     { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) },
   ]);

@@ -114,8 +114,9 @@ test('propose_change: a person approves by the command line, wait tells what it 
   const messages: string[] = [];
   const onprogress = ({ message = '' }: { message?: string | undefined }) => void messages.push(message);
   const from = performance.now();
-  const first = await told('wait', { run: proposed.run, timeout_s: 8 }, { onprogress });
+  let first = await told('wait', { run: proposed.run, timeout_s: 2 }, { onprogress });
   expect(performance.now() - from).toBeLessThan(20_000);
+  while (first.state !== 'waiting') first = await told('wait', { run: proposed.run, timeout_s: 2 }, { onprogress });
   expect(first).toMatchObject({ state: 'waiting', call_again: true, decision: { reason: 'approval' }, result: null });
   expect(messages).toContain('waiting for a decision: approval');
   expect(git('status', '--porcelain')).toBe('');

@@ -8,7 +8,7 @@ import { longOnly } from '../support/skipped.js';
 import { phaseRun, startDemo } from './plan-support.js';
 import { requestsIn, scene, whole, type Scene } from './support.js';
 
-const long = longOnly('the first three show each way, and the check of paths; these the odd ends');
+const long = longOnly('each starts a run of its own; the test that stays shows the promise');
 
 const LIST = 'Files of the project';
 const MENU = 'src/menu.js';
@@ -88,7 +88,7 @@ test('by a pick: told as new, first in the review, asked about under `approval: 
   expect(s.read(TEA)).toBe(LEAF);
 });
 
-test('by a brief: a call each, with the checks of a pick; what it says in another way is left', async () => {
+long('by a brief: a call each, with the checks of a pick; what it says in another way is left', async () => {
   const parts = Array.from({ length: 4 }, (_, i) => `src/part${i}.js`);
   const brief = `- **Shared**: price
 - **Files**: all of them
@@ -122,7 +122,7 @@ EMEND-COMPLETE {{nonce}} 0 0
   expect((await s.events(run)).filter(({ type }) => type === 'files_picked')).toHaveLength(1);
 });
 
-test('by an answer: a part of its change, asked for again with it; what may not be made is refused with the reason', async () => {
+long('by an answer: a part of its change, asked for again with it; what may not be made is refused with the reason', async () => {
   const ignored = whole({ [MENU]: NEW, 'dist/out.js': OLD });
   const revised = whole({ [MENU]: NEW, [TEA]: `${LEAF}// green\n` });
   const s = await begun(FILES, [

@@ -27,7 +27,7 @@ const testOwn = testIf(process.env.EMEND_TEST_SERVER_HOME !== undefined, 'a clus
 const longOwn =
   process.env.EMEND_TEST_SERVER_HOME === undefined
     ? testOwn
-    : longOnly('a killed or held workflow task is waited for 10 s');
+    : longOnly('each starts a run of its own; a killed or held workflow task is waited for 10 s');
 const own = async (env: Record<string, string> = {}, rules: Parameters<typeof scene>[1] = RULES): Promise<Scene> =>
   (open = await scene(FILES, rules, { own: true, env }));
 
@@ -90,7 +90,7 @@ testOwn('the server is known by its address; a queue that a person names, and an
   expect(elsewhere.queues).toEqual(queueNames('emend', hostOfQueue(elsewhere.queues.host)));
 });
 
-testOwn('model calls keep to their limits on a queue that has none, and hold no other work up', async () => {
+longOwn('model calls keep to their limits on a queue that has none, and hold no other work up', async () => {
   const s = await own(
     { EMEND_MODELCALLS_ATONCE: '1' },
     RULES.map((rule) => ({ ...rule, fault: 'hold' })) as typeof RULES,
@@ -135,7 +135,7 @@ const expectOneEnd = async (s: Scene, run: ResolvedRun): Promise<void> => {
 const AUTO = JOB.replace('commit: true', 'commit: true\napproval: auto');
 
 const KILLS = ['buildProposal:after:1', 'buildProposal:before:1', 'buildProposal:sys:link@blobs'];
-testOwn.each(process.env.EMEND_LONG === '1' ? KILLS : KILLS.slice(0, 1))(
+longOwn.each(KILLS)(
   'SIGKILL inside a local activity (%s): another worker takes the workflow task over, and nothing is lost',
   async (point) => {
     const s = await own();
@@ -178,7 +178,7 @@ longOwn.each(['abort', 'cancel'] as const)(
   },
 );
 
-testOwn("a formatter, which is a person's command, makes it an activity of its own", async () => {
+longOwn("a formatter, which is a person's command, makes it an activity of its own", async () => {
   const s = await own();
   s.write('emend.yaml', 'formatCommand: "true"\n');
   await s.worker();

@@ -184,7 +184,7 @@ describe('secrets: ask', () => {
     return { s, run, decision: (await s.settle(run)).status.decision };
   };
 
-  test('pauses before anything is sent, with the lines and no part of the token; mask', async () => {
+  long('pauses before anything is sent, with the lines and no part of the token; mask', async () => {
     const token = madeUp();
     const { s, run, decision } = await begin(token);
     expect(decision).toMatchObject({

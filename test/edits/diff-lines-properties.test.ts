@@ -7,6 +7,7 @@ import { combinedDiff } from '../../src/edits/proposal/write-diff.js';
 import { lineOrigins, DIFF_EDITS, DIFF_WHOLE_LINES, DIFF_WINDOW_LINES } from '../../src/edits/text/line-diff.js';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
 import { fuzz } from '../support/fuzz.js';
+import { longOnly } from '../support/skipped.js';
 
 /** Made smaller, a case has no longer too many differences: the one that fails is told as it is. */
 const AS_DRAWN = { endOnFailure: true };
@@ -104,26 +105,29 @@ test('lines that repeat: sound, and nearly as much is kept', () => {
   );
 });
 
-test('sides so long that windows come first: as strings and as bytes the same, sound, and nearly as much is kept', () => {
-  fc.assert(
-    fc.property(
-      fc.constantFrom(0, 5, 50).chain((kinds) => sides(kinds, DIFF_WHOLE_LINES)),
-      (s) => {
-        const origins = [...lineOrigins(s.base, s.result)];
-        expectSound(s, origins);
-        const [base, result] = [ByteText.of(text(s.base), 0, 'utf8'), ByteText.of(text(s.result), 0, 'utf8')];
-        expect([...lineOrigins(base, result)]).toEqual(origins);
-        const count = (all: readonly number[]): number => all.filter((o) => o >= 0).length;
-        const kept = diffArrays(s.base, s.result).reduce(
-          (sum, part) => sum + (part.added || part.removed ? 0 : part.count),
-          0,
-        );
-        expect(count(origins)).toBeGreaterThanOrEqual(0.95 * kept);
-      },
-    ),
-    { ...fuzz('long sides', 1), ...AS_DRAWN },
-  );
-});
+longOnly('ten seconds for one pair of sides')(
+  'sides so long that windows come first: as strings and as bytes the same, sound, and nearly as much is kept',
+  () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(0, 5, 50).chain((kinds) => sides(kinds, DIFF_WHOLE_LINES)),
+        (s) => {
+          const origins = [...lineOrigins(s.base, s.result)];
+          expectSound(s, origins);
+          const [base, result] = [ByteText.of(text(s.base), 0, 'utf8'), ByteText.of(text(s.result), 0, 'utf8')];
+          expect([...lineOrigins(base, result)]).toEqual(origins);
+          const count = (all: readonly number[]): number => all.filter((o) => o >= 0).length;
+          const kept = diffArrays(s.base, s.result).reduce(
+            (sum, part) => sum + (part.added || part.removed ? 0 : part.count),
+            0,
+          );
+          expect(count(origins)).toBeGreaterThanOrEqual(0.95 * kept);
+        },
+      ),
+      { ...fuzz('long sides', 1), ...AS_DRAWN },
+    );
+  },
+);
 
 test('between anchors no line is compared again and again, however long the sides are alike', () => {
   const foreign = (side: string): string[] => Array.from({ length: 2 * DIFF_WINDOW_LINES }, (_, i) => `${side} ${i}`);

@@ -19,6 +19,7 @@ import { describeIf, longOnly } from '../support/skipped.js';
 import { storeContract } from './contract.js';
 
 const found = await findSeaweed();
+const long = longOnly('the contract and faults that pass show the promise');
 const describeS3 = describeIf('path' in found, 'path' in found ? '' : found.why);
 
 let dir: string;
@@ -128,7 +129,7 @@ describeS3('a store in a bucket', () => {
     expect(textOf(await objects().get(key))).toBe('what was put');
   });
 
-  test.each<readonly [string, Fault, RegExp]>([
+  long.each<readonly [string, Fault, RegExp]>([
     ['no answer', 'hang', /failed: no answer in time \(3 tries\)\.$/],
     ['a body that stops coming', 'slow', /failed: no answer in time \(3 tries\)\.$/],
     ['a body that is cut off', 'cut', /failed: no answer, \w+ \(3 tries\)\.$/],
@@ -176,7 +177,7 @@ describeS3('a store in a bucket', () => {
     expect(textOf(await readLog(objects(), key))).toBe('1\n2\n3\n4\n5\n');
   });
 
-  longOnly('1,050 objects')('more objects than a page of a list has', async () => {
+  long('more objects than a page of a list has', async () => {
     const many = objects();
     const names = Array.from({ length: 1_050 }, (_, n) => `many/${String(n).padStart(4, '0')}/x`);
     for (let at = 0; at < names.length; at += 50)
@@ -295,7 +296,7 @@ describeS3('a store in a bucket', () => {
 
   // -------------------------------------------------------------------------------------------------------------------------- gc
 
-  test('gc takes what nothing names in two rounds: what is named in between comes back', async () => {
+  long('gc takes what nothing names in two rounds: what is named in between comes back', async () => {
     const { home, store } = await storeAt('collected', 'collected');
     const stores = await openStores(home, store);
     const emend = { ...(await fakeEmend(new FakeServer())), home, store: store.dir, ...stores };
@@ -355,7 +356,7 @@ describeS3('a store in a bucket', () => {
 
   // ------------------------------------------------------------------------------------------------------------------- the doctor
 
-  test('a sound store passes the trial and nothing of it stays; a slow one is slow', async () => {
+  long('a sound store passes the trial and nothing of it stays; a slow one is slow', async () => {
     const { home, store } = await storeAt('tried', 'tried');
     expect(await tryStore(home, store)).toEqual({ ms: expect.any(Number), slow: false });
     expect(await store.objects!.list('records/')).toEqual([]);
@@ -377,7 +378,7 @@ describeS3('a store in a bucket', () => {
     };
   };
 
-  test('one where all writers win is refused, and one where none does', async () => {
+  long('one where all writers win is refused, and one where none does', async () => {
     const { home, store } = await storeAt('tried', 'tried');
     proxy.fault = careless((held, asked) => (held.set(asked.url, asked), 200));
     const all = await failure(tryStore(home, store));

@@ -95,7 +95,7 @@ describe.each(ACTS)('a save $name at every system call', (act) => {
     'of %s',
     async (path) => {
       const { steps: all, critical, discards } = await walk();
-      const steps = sampled(`${act.name}, ${path}`, all, drawn(3, 60), spread(critical(path), 7), WHOLE);
+      const steps = sampled(`${act.name}, ${path}`, all, drawn(3, 60), spread(critical(path), 4), WHOLE);
       expect(critical(path).length).toBeGreaterThan(5);
       const outcomes = new Set<string>();
       for (const at of steps) {

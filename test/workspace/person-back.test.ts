@@ -87,7 +87,7 @@ describe.each(Object.entries(BACKS))('%s', (name, { prepare, work, side }) => {
         const critical = count.stepsAbout((p) => p.endsWith(`/${path}`) || p.includes(own));
         expect(critical.length).toBeGreaterThan(3);
         let told = 0;
-        for (const at of sampled(`${name}, ${how}, ${path}`, steps, drawn(2, 60), spread(critical, 7), WHOLE)) {
+        for (const at of sampled(`${name}, ${how}, ${path}`, steps, drawn(2, 60), spread(critical, 4), WHOLE)) {
           const scene = await makeScene(FILES);
           await prepare(scene);
           const fault = () => {
