@@ -1,5 +1,9 @@
-/** Counts what a process costs: its own CPU time, fsyncs, child processes (those that ES modules start with `spawn`). */
+/**
+ * Counts what a worker costs: the CPU time of its process and of its launcher (src/system/launcher.ts), fsyncs, child processes (those that ES
+ * modules start with `spawn`, and those that the launcher is asked for).
+ */
 import childProcess from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { devNull } from 'node:os';
@@ -7,7 +11,24 @@ import { performance } from 'node:perf_hooks';
 
 const NOTHING = () => ({ fsyncs: 0, children: [], commands: {} });
 let seen = NOTHING();
-let cpu = process.cpuUsage();
+let launcher = null;
+
+/** Of all threads, ms; the scheduler counts nanoseconds. */
+const launcher_ms = () => {
+  if (launcher === null) return 0;
+  const of = `/proc/${launcher.pid}/task`;
+  const spent = (thread) => Number(readFileSync(`${of}/${thread}/schedstat`, 'utf8').split(' ')[0]);
+  try {
+    return readdirSync(of).reduce((sum, thread) => sum + spent(thread), 0) / 1e6;
+  } catch {
+    return 0;
+  }
+};
+export const cpuUsed_ms = () => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000 + launcher_ms();
+};
+let cpu = cpuUsed_ms();
 
 const countFsyncs = async () => {
   const handle = await open(devNull);
@@ -29,16 +50,32 @@ const titleOf = (file, args) => {
   return `git ${words[0] ?? ''}`;
 };
 
+/** Returns what is to be called at its end. */
+const begun = (file, args) => {
+  const from = performance.now();
+  const title = titleOf(file, Array.isArray(args) ? args : []);
+  const { children, commands } = seen;
+  commands[title] = (commands[title] ?? 0) + 1;
+  return () => children.push([from, performance.now()]);
+};
 const countChildren = () => {
-  const { spawn } = childProcess;
+  const { fork, spawn } = childProcess;
   childProcess.spawn = (file, args, ...rest) => {
-    const from = performance.now();
     const child = spawn(file, args, ...rest);
-    const title = titleOf(file, Array.isArray(args) ? args : []);
-    const { children, commands } = seen;
-    commands[title] = (commands[title] ?? 0) + 1;
-    child.once('close', () => children.push([from, performance.now()]));
+    child.once('close', begun(file, args));
     return child;
+  };
+  childProcess.fork = (...all) => {
+    launcher = fork(...all);
+    const ends = new Map();
+    const { send } = launcher;
+    launcher.send = (asked, ...rest) => {
+      const [file, args] = asked.capture ?? (asked.run ? ['/bin/sh', []] : []);
+      if (file !== undefined) ends.set(asked.id, begun(file, args));
+      return send.call(launcher, asked, ...rest);
+    };
+    launcher.on('message', ({ id, told }) => told === undefined && ends.get(id)?.());
+    return launcher;
   };
   syncBuiltinESMExports();
 };
@@ -56,9 +93,8 @@ export const covered_ms = (intervals) => {
 
 /** What has been counted since the last `takeCosts`, for whoever takes a part of it: `partOf`. */
 const look = () => {
-  const used = process.cpuUsage(cpu);
   return {
-    cpu_ms: (used.user + used.system) / 1000,
+    cpu_ms: cpuUsed_ms() - cpu,
     fsyncs: seen.fsyncs,
     commands: { ...seen.commands },
     at: performance.now(),
@@ -84,12 +120,12 @@ export const partOf = async (work, tell) => {
 
 /** What it cost since the last call: `{ cpu_ms, fsyncs, children, child_ms, commands }`. */
 export const takeCosts = () => {
-  const used = process.cpuUsage(cpu);
-  cpu = process.cpuUsage();
+  const before = cpu;
+  cpu = cpuUsed_ms();
   const { fsyncs, children, commands } = seen;
   seen = NOTHING();
   return {
-    cpu_ms: (used.user + used.system) / 1000,
+    cpu_ms: cpu - before,
     fsyncs,
     children: Object.values(commands).reduce((sum, n) => sum + n, 0),
     child_ms: covered_ms(children),

@@ -97,6 +97,7 @@ const bundleCommands = async () => {
   const input = {
     client: join(fresh, 'client.js'),
     'src/bundle/edit-thread': join(fresh, 'src', 'activities', 'frame', 'edit-thread.js'),
+    'src/bundle/launcher-process': join(fresh, 'src', 'system', 'launcher-process.js'),
   };
   const output = { entryFileNames: '[name].js', chunkFileNames: 'src/bundle/[name].js', sourcemapExcludeSources: true };
   await vite({

@@ -26,8 +26,8 @@ export interface ProcessOutput {
   readonly failure: string | null;
 }
 
-/** Never rejects. Ends once the process has, and its outputs are closed. */
-export const captureProcess = (file: string, args: readonly string[], call: ProcessCall): Promise<ProcessOutput> => {
+/** Started by this process itself: for all others it is `captureProcess` of launcher.ts. */
+export const captureHere = (file: string, args: readonly string[], call: ProcessCall): Promise<ProcessOutput> => {
   const { cwd, env, input } = call;
   try {
     const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const;
@@ -36,10 +36,13 @@ export const captureProcess = (file: string, args: readonly string[], call: Proc
     return outputOf(child, call);
   } catch (error) {
     // A NUL in an argument.
-    const none = Buffer.alloc(0);
-    const failure = error instanceof Error ? error.message : String(error);
-    return Promise.resolve({ code: null, signal: null, stdout: none, stderr: none, failure });
+    return Promise.resolve(notStarted(error));
   }
+};
+export const notStarted = (error: unknown): ProcessOutput => {
+  const none = Buffer.alloc(0);
+  const failure = error instanceof Error ? error.message : String(error);
+  return { code: null, signal: null, stdout: none, stderr: none, failure };
 };
 
 /** To a process that was started `detached`, and to all that it started. */

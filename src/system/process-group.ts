@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { signalGroup } from './capture.js';
-import { afterRunning, timeFor } from './turns.js';
+import { afterRunning } from './turns.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 
 /** Keeps the head and the tail of an output within a bound: the first error and the summary are what people look for. */
@@ -123,7 +123,8 @@ let nothing: number | undefined;
 const FIRST_COVERED = 5;
 const CLOSED_AT_EXEC = 0o2000000;
 
-export async function runProcess(request: ProcessRequest): Promise<ProcessOutcome> {
+/** Started by this process itself: for all others it is `runProcess` of launcher.ts. */
+export async function runHere(request: ProcessRequest): Promise<ProcessOutcome> {
   const begun = performance.now();
   const seconds = (): number => (performance.now() - begun) / 1000;
   const output = new BoundedOutput(request.maxOutput_bytes);
@@ -155,7 +156,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
     lastResort = setTimeout(() => signalGroup(child, 'SIGKILL'), request.killGrace_ms ?? STORE_BOUNDS.killGrace_ms);
   };
   const onAbort = (): void => stop('aborted');
-  const callOff = afterRunning(timeFor(request.timeout_s * 1000), () => stop('timedOut'));
+  const callOff = afterRunning(request.timeout_s * 1000, () => stop('timedOut'));
   request.signal?.addEventListener('abort', onAbort);
   const watch = request.watch;
   let looking = false;

@@ -1,6 +1,6 @@
 /** Which process did something, and whether it still lives: pids are used again, boots and start times are not. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { captureProcess } from './capture.js';
+import { captureProcess } from './launcher.js';
 import { childEnvironment } from './environment.js';
 import { realSys, type Sys } from './sys.js';
 import { orNull } from './durable.js';

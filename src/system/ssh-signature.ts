@@ -2,7 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
-import { captureProcess, type ProcessOutput } from './capture.js';
+import type { ProcessOutput } from './capture.js';
+import { captureProcess } from './launcher.js';
 import { childEnvironment } from './environment.js';
 import { withScratch } from './scratch.js';
 import { timeFor } from './turns.js';

@@ -14,6 +14,7 @@ import { homePaths, resolveHome } from '../stores/home.js';
 import { resolveStore } from '../stores/location.js';
 import { orNull } from '../system/durable.js';
 import { clearScratch } from '../system/scratch.js';
+import { useLauncher } from '../system/launcher.js';
 import { openRedo } from '../system/redo.js';
 import { realSys } from '../system/sys.js';
 import { build } from '../system/version.js';
@@ -93,6 +94,7 @@ async function sayNewHome(home: string, logger: Logger): Promise<void> {
 /** `report`: to be called beside the work, not before it: a server that answers slowly, or not at all, holds up nothing. `server`: whose workers are asked before this home is touched. */
 async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: WorkerConnection) {
   const { env, home, logger, dataConverter, interceptors, ...more } = all;
+  useLauncher();
   const store = await resolveStore(env, home);
   await sayNewHome(home, logger);
   const { id, start } = await startAsHost(all, store, build(), server);

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { connectClient } from '../../src/temporal/connection.js';
-import { longOnly } from '../support/skipped.js';
+import { longOnly, testIf } from '../support/skipped.js';
 import { commandOf, commandWorker, endBuildWorkers, endWorker, TODAY } from './builds.js';
 import { pidsIn } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
@@ -84,7 +84,10 @@ longOnly('stops workers in the middle')(
   },
 );
 
-test('where all roles share the queue of the dev server some of them are refused, with what to set', async () => {
-  const s = (open = await scene(FILES, RULES, { own: true }));
-  expect((await commandOf(s, TODAY, 'worker', '--roles', 'model')).code).toBe(2);
-});
+testIf(process.env.EMEND_TEST_SERVER_HOME !== undefined, 'a cluster is no dev server of a home')(
+  'where all roles share the queue of the dev server some of them are refused, with what to set',
+  async () => {
+    const s = (open = await scene(FILES, RULES, { own: true }));
+    expect((await commandOf(s, TODAY, 'worker', '--roles', 'model')).code).toBe(2);
+  },
+);

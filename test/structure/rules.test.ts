@@ -228,6 +228,7 @@ describe('sources', () => {
     expect(all.filter((path) => /\bcaptureProcess\b/.test(read(path))).sort()).toEqual([
       'src/cli/headless/approve.ts', // gh
       'src/system/capture.ts',
+      'src/system/launcher.ts',
       'src/system/process.ts', // ps
       'src/system/ssh-signature.ts',
       'src/workspace/git/git.ts',

@@ -16,7 +16,7 @@ import { createLocalRunner } from '../../workspace/commands/index.js';
 import type { Io } from '../io.js';
 import type { Session } from '../session.js';
 import { plain } from '../render/text.js';
-import { captureProcess } from '../../system/capture.js';
+import { captureProcess } from '../../system/launcher.js';
 import { isCommitId, type RepositoryBase } from '../../shared/repository.js';
 import { childEnvironment } from '../../system/environment.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';

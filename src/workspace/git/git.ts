@@ -3,10 +3,10 @@ import { lstat, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { problem, ProblemError } from '../../shared/problems.js';
-import { captureProcess } from '../../system/capture.js';
+import { captureProcess, runProcess } from '../../system/launcher.js';
 import { childEnvironment, type Environment } from '../../system/environment.js';
 import { readGiven } from '../../system/given-file.js';
-import { runProcess, type ProcessOutcome, type ProcessRequest } from '../../system/process-group.js';
+import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
 import { timeFor } from '../../system/turns.js';
 import type { Result } from '../ports.js';
 

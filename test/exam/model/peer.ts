@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { runProcess } from '../../../src/system/process-group.js';
+import { runProcess } from '../../../src/system/launcher.js';
 import { peerOutput_chars } from './limits.js';
 import { headOf, type TaskRun } from './run-task.js';
 import { changedOutside, check, filesOf, judged, makeScratch } from './scratch.js';

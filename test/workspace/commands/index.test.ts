@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 
 import {
   createLocalRunner,
@@ -13,7 +13,9 @@ import {
   type CommandRequest,
 } from '../../../src/workspace/commands/index.js';
 import type { Environment } from '../../../src/system/environment.js';
+import { useLauncher } from '../../../src/system/launcher.js';
 import { alive } from '../../support/alive.js';
+import { transpile } from '../../support/transpile.js';
 
 let dir: string;
 beforeEach(async () => {
@@ -46,77 +48,89 @@ const pidIn = async (file: string): Promise<number> => {
   return Number(await text());
 };
 
-describe('how a command ends', () => {
-  test('exit code, both streams, working directory, no input', async () => {
-    expect(await run('pwd; echo err >&2; cat; exit 3')).toMatchObject({
-      exit: 3,
-      signal: null,
-      timedOut: false,
-      aborted: false,
-      output: `${dir}\nerr\n`,
-      cut_bytes: 0,
+describe.each(['this process', 'a launcher'])('started by %s', (by) => {
+  let launcher: ReturnType<typeof transpile> | null = null;
+  beforeAll(() => {
+    launcher = by === 'a launcher' ? transpile('launcher-of-commands', 'src/system/launcher-process.ts') : null;
+    useLauncher(launcher && pathToFileURL(launcher.path));
+  });
+  afterAll(() => {
+    useLauncher(null);
+    launcher?.remove();
+  });
+
+  describe('how a command ends', () => {
+    test('exit code, both streams, working directory, no input', async () => {
+      expect(await run('pwd; echo err >&2; cat; exit 3')).toMatchObject({
+        exit: 3,
+        signal: null,
+        timedOut: false,
+        aborted: false,
+        output: `${dir}\nerr\n`,
+        cut_bytes: 0,
+      });
+    });
+
+    test('a signal; a shell word that is not there; a directory that is not there', async () => {
+      expect(await run('kill -s KILL $$')).toMatchObject({ exit: null, signal: 'SIGKILL' });
+      expect(await run('no-such-command-here')).toMatchObject({ exit: 127 });
+      const nowhere = await run('true', { cwd: join(dir, 'nowhere') });
+      expect(nowhere).toMatchObject({ exit: 127 });
+      expect(nowhere.output).toContain('nowhere');
+    });
+
+    test('a long output keeps its head and its tail and says how much was cut', async () => {
+      const ran = await run('echo first; yes x | head -c 500000; echo; echo last', { maxOutput_bytes: 2_000 });
+      expect(ran.output.startsWith('first\n')).toBe(true);
+      expect(ran.output.endsWith('\nlast\n')).toBe(true);
+      expect(ran.cut_bytes).toBe(6 + 500_000 + 1 + 5 - 2_000);
+      expect(ran.output).toContain(`[... ${ran.cut_bytes} bytes cut ...]`);
+      expect(ran.output.length).toBeLessThan(2_100);
     });
   });
 
-  test('a signal; a shell word that is not there; a directory that is not there', async () => {
-    expect(await run('kill -s KILL $$')).toMatchObject({ exit: null, signal: 'SIGKILL' });
-    expect(await run('no-such-command-here')).toMatchObject({ exit: 127 });
-    const nowhere = await run('true', { cwd: join(dir, 'nowhere') });
-    expect(nowhere).toMatchObject({ exit: 127 });
-    expect(nowhere.output).toContain('nowhere');
-  });
+  describe('the group', () => {
+    const family = 'sh -c \'echo $$ > child; trap "" TERM; while :; do sleep 1; done\' & echo $$ > parent; wait';
 
-  test('a long output keeps its head and its tail and says how much was cut', async () => {
-    const ran = await run('echo first; yes x | head -c 500000; echo; echo last', { maxOutput_bytes: 2_000 });
-    expect(ran.output.startsWith('first\n')).toBe(true);
-    expect(ran.output.endsWith('\nlast\n')).toBe(true);
-    expect(ran.cut_bytes).toBe(6 + 500_000 + 1 + 5 - 2_000);
-    expect(ran.output).toContain(`[... ${ran.cut_bytes} bytes cut ...]`);
-    expect(ran.output.length).toBeLessThan(2_100);
-  });
-});
-
-describe('the group', () => {
-  const family = 'sh -c \'echo $$ > child; trap "" TERM; while :; do sleep 1; done\' & echo $$ > parent; wait';
-
-  test('at time-out every process of it is killed, also one that ignores SIGTERM', async () => {
-    const running = run(family, { timeout_s: 1 });
-    const [child, parent] = [await pidIn('child'), await pidIn('parent')];
-    expect(alive(child)).toBe(true);
-    expect(await running).toMatchObject({ timedOut: true, aborted: false, exit: null });
-    await until(() => !alive(child) && !alive(parent));
-  });
-
-  test('at abort too; aborted before the start, nothing runs', async () => {
-    const abort = new AbortController();
-    const running = run(family, { signal: abort.signal });
-    const [child, parent] = [await pidIn('child'), await pidIn('parent')];
-    abort.abort();
-    expect(await running).toMatchObject({ aborted: true, timedOut: false });
-    await until(() => !alive(child) && !alive(parent));
-    expect(await run('touch ran', { signal: abort.signal })).toMatchObject({ aborted: true });
-    await expect(readFile(join(dir, 'ran'))).rejects.toThrow('ENOENT');
-  });
-
-  test('what a command leaves behind when it ends is killed, and does not hold the result up', async () => {
-    const ran = await run("sh -c 'echo $$ > left; sleep 1000' & while [ ! -s left ]; do sleep 0.02; done; echo done");
-    expect(ran).toMatchObject({ exit: 0, output: 'done\n' });
-    const left = await pidIn('left');
-    await until(() => !alive(left));
-  });
-
-  test('it does not outlive the process that started it, killed with SIGKILL', async () => {
-    const built = pathToFileURL(join(process.cwd(), 'dist/src/workspace/commands/index.js')).href;
-    const request = { command: family, sandbox: 'off', cwd: dir, env: [], timeout_s: 600, maxOutput_bytes: 1000 };
-    const source = `import { createLocalRunner } from '${built}'; await createLocalRunner(process.env).run(${JSON.stringify(request)});`;
-    const worker = spawn(process.execPath, ['--input-type=module', '--eval', source], {
-      stdio: 'ignore',
-      env: { PATH: process.env.PATH },
+    test('at time-out every process of it is killed, also one that ignores SIGTERM', async () => {
+      const running = run(family, { timeout_s: 1 });
+      const [child, parent] = [await pidIn('child'), await pidIn('parent')];
+      expect(alive(child)).toBe(true);
+      expect(await running).toMatchObject({ timedOut: true, aborted: false, exit: null });
+      await until(() => !alive(child) && !alive(parent));
     });
-    const [child, parent] = [await pidIn('child'), await pidIn('parent')];
-    expect(alive(child)).toBe(true);
-    worker.kill('SIGKILL');
-    await until(() => !alive(child) && !alive(parent));
+
+    test('at abort too; aborted before the start, nothing runs', async () => {
+      const abort = new AbortController();
+      const running = run(family, { signal: abort.signal });
+      const [child, parent] = [await pidIn('child'), await pidIn('parent')];
+      abort.abort();
+      expect(await running).toMatchObject({ aborted: true, timedOut: false });
+      await until(() => !alive(child) && !alive(parent));
+      expect(await run('touch ran', { signal: abort.signal })).toMatchObject({ aborted: true });
+      await expect(readFile(join(dir, 'ran'))).rejects.toThrow('ENOENT');
+    });
+
+    test('what a command leaves behind when it ends is killed, and does not hold the result up', async () => {
+      const ran = await run("sh -c 'echo $$ > left; sleep 1000' & while [ ! -s left ]; do sleep 0.02; done; echo done");
+      expect(ran).toMatchObject({ exit: 0, output: 'done\n' });
+      const left = await pidIn('left');
+      await until(() => !alive(left));
+    });
+
+    test('it does not outlive the process that started it, killed with SIGKILL', async () => {
+      const built = pathToFileURL(join(process.cwd(), 'dist/src/workspace/commands/index.js')).href;
+      const request = { command: family, sandbox: 'off', cwd: dir, env: [], timeout_s: 600, maxOutput_bytes: 1000 };
+      const source = `import { createLocalRunner } from '${built}'; await createLocalRunner(process.env).run(${JSON.stringify(request)});`;
+      const worker = spawn(process.execPath, ['--input-type=module', '--eval', source], {
+        stdio: 'ignore',
+        env: { PATH: process.env.PATH },
+      });
+      const [child, parent] = [await pidIn('child'), await pidIn('parent')];
+      expect(alive(child)).toBe(true);
+      worker.kill('SIGKILL');
+      await until(() => !alive(child) && !alive(parent));
+    });
   });
 });
 

@@ -1,0 +1,41 @@
+/** The launcher (launcher.ts): starts what a worker asks for until that has ended. What runs then ends as if it were the worker's own. */
+import { captureHere } from './capture.js';
+import type { Asked, Told } from './launcher.js';
+import { runHere } from './process-group.js';
+
+const aborts = new Map<number, AbortController>();
+const watching = new Map<number, (ended: string | null) => void>();
+
+const tell = (told: Told): void => void process.send?.(told);
+
+const started = async (asked: Asked): Promise<unknown> => {
+  if ('capture' in asked) return captureHere(...asked.capture);
+  if (!('run' in asked)) return null;
+  const { id, run, watched } = asked;
+  const abort = new AbortController();
+  aborts.set(id, abort);
+  const watch = (told: string): Promise<string | null> =>
+    new Promise((resolve) => {
+      watching.set(id, resolve);
+      tell({ id, told });
+    });
+  try {
+    return await runHere({ ...run, signal: abort.signal, ...(watched ? { watch } : {}) });
+  } finally {
+    aborts.delete(id);
+    watching.delete(id);
+  }
+};
+
+process.on('message', (asked: Asked) => {
+  const { id } = asked;
+  if ('abort' in asked) return aborts.get(id)?.abort();
+  if ('ended' in asked) return watching.get(id)?.(asked.ended);
+  return void started(asked).then(
+    (done) => tell({ id, done }),
+    (error: unknown) => tell({ id, failed: String(error) }),
+  );
+});
+process.once('disconnect', () => process.exit());
+// Who ends a worker's whole group, or its service, ends it by the worker, which waits for what runs.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
