@@ -44,10 +44,14 @@ afterAll(async () => {
 
 const sceneHere = async (rules: Parameters<typeof scene>[1], env: Record<string, string> = {}): Promise<Scene> =>
   (open = await scene({ 'a.js': 'const a = 1;\n' }, rules, { address: server.address, env: { ...SHORT, ...env } }));
+/** The launcher of a worker (src/system/launcher.ts), which sleeps with it. */
+const launcherOf = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 const standStill = async (pids: readonly number[], sleep_ms = SLEEP_MS): Promise<void> => {
-  for (const pid of [server.pid, ...pids]) process.kill(pid, 'SIGSTOP');
+  const asleep = [server.pid, ...pids, ...pids.flatMap(launcherOf)];
+  for (const pid of asleep) process.kill(pid, 'SIGSTOP');
   await sleep(sleep_ms);
-  for (const pid of [server.pid, ...pids]) process.kill(pid, 'SIGCONT');
+  for (const pid of asleep) process.kill(pid, 'SIGCONT');
 };
 const GOOD = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
 /** Tests that take a second in which they run. */
