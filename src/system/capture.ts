@@ -36,13 +36,10 @@ export const captureHere = (file: string, args: readonly string[], call: Process
     return outputOf(child, call);
   } catch (error) {
     // A NUL in an argument.
-    return Promise.resolve(notStarted(error));
+    const none = Buffer.alloc(0);
+    const failure = error instanceof Error ? error.message : String(error);
+    return Promise.resolve({ code: null, signal: null, stdout: none, stderr: none, failure });
   }
-};
-export const notStarted = (error: unknown): ProcessOutput => {
-  const none = Buffer.alloc(0);
-  const failure = error instanceof Error ? error.message : String(error);
-  return { code: null, signal: null, stdout: none, stderr: none, failure };
 };
 
 /** To a process that was started `detached`, and to all that it started. */

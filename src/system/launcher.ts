@@ -3,7 +3,7 @@
  * still meanwhile: 10 to 20 ms in a worker of 200 to 400 MB, 1 here (docs/measures.md, "Starting a process"). It ends with the worker.
  */
 import { fork, type ChildProcess } from 'node:child_process';
-import { captureHere, notStarted, type ProcessCall, type ProcessOutput } from './capture.js';
+import { captureHere, type ProcessCall, type ProcessOutput } from './capture.js';
 import { runHere, type ProcessOutcome, type ProcessRequest } from './process-group.js';
 import { timeFor } from './turns.js';
 
@@ -80,11 +80,11 @@ const ask = <T>(file: URL, started: Started, { watch, signal }: Over = {}): Prom
     send({ id, ...started });
   });
 
-/** Never rejects. Ends once the process has, and its outputs are closed. */
+/** Ends once the process has, and its outputs are closed. Rejects only where the launcher ended: what it ran is as after a crash of ours. */
 export const captureProcess = (...capture: Parameters<typeof captureHere>): Promise<ProcessOutput> =>
-  entry === null ? captureHere(...capture) : ask<ProcessOutput>(entry, { capture }).catch(notStarted);
+  entry === null ? captureHere(...capture) : ask<ProcessOutput>(entry, { capture });
 
-/** A process and all that it starts, ended together. Rejects where the launcher ended. */
+/** A process and all that it starts, ended together. Rejects as captureProcess. */
 export const runProcess = (wanted: ProcessRequest): Promise<ProcessOutcome> => {
   // Of the time that is left to an activity only this process knows.
   const request = { ...wanted, timeout_s: timeFor(wanted.timeout_s * 1000) / 1000 };

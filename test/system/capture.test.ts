@@ -100,7 +100,7 @@ describe('a launcher', () => {
     const waits = node('setInterval(() => 0, 1000)');
     await node('');
     process.kill(pid, 'SIGKILL');
-    expect(await waits).toMatchObject({ code: null, failure: 'the process that starts others ended: SIGKILL' });
+    await expect(waits).rejects.toThrow('the process that starts others ended: SIGKILL');
     expect(await launcherPid()).not.toBe(pid);
   });
 

@@ -1,4 +1,5 @@
 /** Kinds that end or stop processes. */
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Traits } from '../jobs.js';
 import type { Acts, Kind, Scene } from '../kind.js';
@@ -96,6 +97,13 @@ export const processKinds: readonly Kind[] = [
     const member = await world.workers.someone(random);
     await world.workers.freeze(member, SLEEP_MS);
     return `worker ${member.pid}`;
+  }),
+  outside('SIGKILL a launcher', 3_000, async ({ world, random }) => {
+    const { pid } = await world.workers.someone(random);
+    // It has one once it has started a process.
+    const [launcher] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+    if (launcher !== undefined) process.kill(launcher, 'SIGKILL');
+    return `launcher ${launcher ?? 'of none'} of worker ${pid}`;
   }),
   outside('SIGKILL the server', 3_000, async ({ world, random }) => {
     await world.server.killAndRestart(random.whole(0, 2_000));
