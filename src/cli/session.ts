@@ -1,7 +1,7 @@
 /** Opens the stores and the server for a command and closes them after it, whatever happens. */
 import type { DecisionRequest } from '../shared/decisions.js';
 import type { Overrides } from '../shared/limits.js';
-import { fail, ProblemError, problem, EXIT } from '../shared/problems.js';
+import { fail, valueOf, EXIT } from '../shared/problems.js';
 import type { Io } from './io.js';
 import { openEmend } from '../client/open.js';
 import type { Emend } from '../client/types.js';
@@ -40,11 +40,7 @@ export const withEmend = async <T>(io: Io, use: (emend: Emend) => Promise<T>): P
 const settingsOf = async (written: readonly string[]) => {
   if (written.length === 0) return [];
   const { parseLimitSetting } = await import('../documents/job/index.js');
-  return written.map((each) => {
-    const parsed = parseLimitSetting(each);
-    if (!parsed.ok) throw new ProblemError(parsed.problems[0] ?? problem('usage', `--set ${each} cannot be read.`));
-    return parsed.value;
-  });
+  return written.map((each) => valueOf(parseLimitSetting(each)));
 };
 
 /** For a decision: limits, `model`, `command`, and parts of `plan_start`. Throws ProblemError `usage`. */

@@ -141,6 +141,28 @@ export const fail = (code: ProblemCode, message: string, next?: string): never =
   throw new ProblemError(problem(code, message, next));
 };
 
+/** Throws ProblemsError with all of them, where there are any. */
+export const failAll = ([first, ...others]: readonly Problem[]): void => {
+  if (first !== undefined) throw new ProblemsError([first, ...others]);
+};
+
+/** What was read. Throws ProblemsError with all that is wrong with it. */
+export const valueOf = <T>(
+  read: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly Problem[] },
+): T => {
+  if (read.ok) return read.value;
+  failAll(read.problems);
+  return fail('internal', 'refused without a reason');
+};
+
+/** For `catch`: null in place of a problem with one of these codes, or with any where none is named. All else is thrown on. */
+export const nullOn =
+  (...codes: readonly ProblemCode[]) =>
+  (error: unknown): null => {
+    if (error instanceof ProblemError && (codes.length === 0 || codes.includes(error.problem.code))) return null;
+    throw error;
+  };
+
 // ◆ Everything stored or scheduled carries `v` (docs/versions.md lists it all), written and checked where it leaves and enters a process:
 // by the stores, the wrapper of activities, and client and workflow. A reader takes fields that it does not know; of another `v` nothing
 // can be said, so it answers `version_unknown` and leaves the thing alone.

@@ -7,10 +7,11 @@ import {
   readPlan as readFiles,
   type ReadPlan,
   pathsOfPlan,
+  refuseFaults,
 } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
 import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../shared/plan-activities.js';
-import { fail, ProblemsError } from '../../shared/problems.js';
+import { fail, valueOf } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
 import { short } from '../../shared/text.js';
@@ -49,15 +50,10 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const root = await ports.workspace.root(workspace);
   const plan = await readFiles(root, planPath);
   const report = plans.reportOf(plan.tree, plan.thresholds, plan.show);
-  const [first, ...others] = report.faults.map(({ file, line, message }) => ({
-    code: 'plan_invalid' as const,
-    message: `${file}:${line}: ${message}`,
-  }));
-  if (first !== undefined) throw new ProblemsError([first, ...others]);
+  refuseFaults(report.faults);
   await refuseUncommitted(plan, root, input);
-  const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
-  if (!config.ok) throw new ProblemsError([config.problems[0] ?? { code: 'config_invalid', message: '' }]);
-  const approvers = await approversOf(ports, workspace, config.value);
+  const config = valueOf(parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml'));
+  const approvers = await approversOf(ports, workspace, config);
   const checkpoint = await checkpointOfRun(ports, input.resume?.checkpoint);
   const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);
   const texts = textsOf(plan, report.phases, ids);
@@ -89,12 +85,12 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const front = plan.tree.main.settings;
   const { requireCompleteSentinel } = input.overrides;
   const sentinel = requireCompleteSentinel === undefined ? {} : { requireCompleteSentinel };
-  const limits = resolveLimits(config.value, { limits: {} }, input.overrides);
-  const test = await testsOfPlan(ports, input, { plan, root, config: config.value }, { phases: report.phases, ids });
+  const limits = resolveLimits(config, { limits: {} }, input.overrides);
+  const test = await testsOfPlan(ports, input, { plan, root, config }, { phases: report.phases, ids });
   const isTested = test.commands.length > 0 || test.found !== null || Object.keys(test.phases ?? {}).length > 0;
   // Said before anything is paid for, so with the first reading.
   const listed = await Promise.all(read.map((phase) => withTasks(phase, texts)));
-  const about = { config: config.value, limits, isTested };
+  const about = { config, limits, isTested };
   const phases = input.reading > 1 ? listed : await estimated(plan, root, about, { read: listed, texts });
   const left =
     input.resume === undefined ? null : await findResumePoint(ports, input, checkpoint, { phases, hash, limits });
@@ -110,12 +106,12 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     thresholds: plan.thresholds.values,
     lostMarks: LOST_MARKS,
     limits,
-    approval: input.approval ?? config.value.approval,
+    approval: input.approval ?? config.approval,
     ...(approvers === null ? {} : { approvers }),
     test,
     texts: await putJson(ports.blobs, texts),
     settings: await putJson(ports.blobs, {
-      config: { ...config.value, ...front, ...sentinel },
+      config: { ...config, ...front, ...sentinel },
       front,
       limits,
     } satisfies PlanSettings),

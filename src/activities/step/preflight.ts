@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { putJson } from '../../stores/ports.js';
 import * as jobs from '../../documents/job/index.js';
-import { ProblemsError, fail, problem, type Problem } from '../../shared/problems.js';
+import { fail, valueOf } from '../../shared/problems.js';
 import type { TestPlan } from '../../shared/plan.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
@@ -39,14 +39,10 @@ async function readJob(
   input: PreflightInput,
   root: string,
 ): Promise<{ job: jobs.Job; config: jobs.ProjectConfig }> {
-  const job = jobs.parseJob(await snapshots.getText(blobs, input.job), input.jobPath);
-  if (!job.ok) throw refusal(job.problems);
+  const job = valueOf(jobs.parseJob(await snapshots.getText(blobs, input.job), input.jobPath));
   const config = jobs.parseConfig(await snapshots.readTextFile(root, 'emend.yaml'), 'emend.yaml');
-  if (!config.ok) throw refusal(config.problems);
-  return { job: job.value, config: config.value };
+  return { job, config: valueOf(config) };
 }
-const refusal = ([first, ...others]: readonly Problem[]): ProblemsError =>
-  new ProblemsError([first ?? problem('internal', 'refused without a reason'), ...others]);
 
 async function compute(ports: ActivityPorts, input: PreflightInput, signal: AbortSignal): Promise<PreflightResult> {
   const { blobs } = ports;

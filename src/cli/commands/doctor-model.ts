@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createAnthropicModel } from '../../model/index.js';
 import { modelEntry, mostOutput_tokens, parseConfig } from '../../documents/job/index.js';
 import type { FormatTrial } from '../json-types.js';
-import { EXIT, ProblemError, problem, type ExitCode } from '../../shared/problems.js';
+import { EXIT, valueOf, type ExitCode } from '../../shared/problems.js';
 import { resolveTimings } from '../../temporal/settings.js';
 import { type Io, type JsonFlag, asides, type Asides, type QuietFlag } from '../io.js';
 import { printJson } from '../json.js';
@@ -95,7 +95,7 @@ export const doctorModel = async (io: Io, name: string | true, flags: JsonFlag &
   const asJson = flags.json === true;
   const aside = asides(io, flags);
   checkModelSettings(io.env);
-  const config = await configHere(io.cwd);
+  const config = valueOf(parseConfig(await readGivenText(join(io.cwd, 'emend.yaml')), 'emend.yaml'));
   const model = name === true ? config.model : name;
   const port = createAnthropicModel({ env: io.env, streamIdle_ms: resolveTimings(io.env).streamIdle_ms });
   const interrupt = hearInterrupt(io);
@@ -143,12 +143,6 @@ const sayContext = (aside: Asides, model: string, { served, told }: { served: nu
   if (told <= served) return;
   aside.out(`Emend expects ${told}. Raise OLLAMA_CONTEXT_LENGTH, or add to emend.yaml:`);
   aside.out(`models: { ${JSON.stringify(model)}: { context_tokens: ${served} } }`);
-};
-
-const configHere = async (cwd: string) => {
-  const config = parseConfig(await readGivenText(join(cwd, 'emend.yaml')), 'emend.yaml');
-  if (!config.ok) throw new ProblemError(config.problems[0] ?? problem('config_invalid', 'Cannot read emend.yaml.'));
-  return config.value;
 };
 
 const tell = (io: Io, { format, works, outcome, message, input_tokens, output_tokens, seconds }: FormatTrial): void => {

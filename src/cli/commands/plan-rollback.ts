@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { runOfPlan, type PlanFile, planOfPath } from '../../client/runs/start-plan.js';
 import { inWorkspace, pathsOfPlan, readPlan, type ReadPlan } from '../../workspace/documents/index.js';
 import { unmarkPhase, reportOf, type PhaseReport, summaryFile, withSummary } from '../../documents/plan/index.js';
-import { EXIT, fail, ProblemError, type ExitCode } from '../../shared/problems.js';
+import { EXIT, fail, nullOn, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
 import { planCommits, takeBack, type TakenBack } from '../../workspace/landing/revert-commits.js';
@@ -51,12 +51,8 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
 /** A run would write a mark that is gone again, or stand on what is taken back. */
 const refuseOpen = async (io: Io, plan: PlanFile): Promise<void> =>
   withEmend(io, async (emend) => {
-    const run = await runOfPlan(emend, plan).catch((error: unknown) => {
-      if (error instanceof ProblemError && error.problem.code === 'run_unknown') return null;
-      // No server, and no run of the plan on this machine.
-      if (error instanceof ProblemError && error.problem.code === 'no_server') return null;
-      throw error;
-    });
+    // `no_server`: there is no run of the plan on this machine either.
+    const run = await runOfPlan(emend, plan).catch(nullOn('run_unknown', 'no_server'));
     if (run === null) return;
     const shown = shownKey(run.stepKey);
     if (run.live?.open === true)

@@ -8,7 +8,7 @@ import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
 import { instructionsOf } from '../../client/runs/proposal.js';
 import { runDiff, testRuns, type TestRun } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
-import { EXIT, ProblemError, type ExitCode } from '../../shared/problems.js';
+import { EXIT, nullOn, type ExitCode } from '../../shared/problems.js';
 import { redact } from '../../system/environment.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { jsonText } from '../json.js';
@@ -50,7 +50,7 @@ const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, '
   const run = await refreshRun(emend, await resolveRun(emend, text));
   const facts = reportFacts(run.archived);
   // A blob that is gone leaves its section empty, not the report.
-  const found = await runDiff(emend, run).catch(missing);
+  const found = await runDiff(emend, run).catch(nullOn());
   const tests = await testRuns(emend, run, { whole });
   const instructions = await instructionsOf(emend, run);
   return { facts, diff: found?.diff ?? null, mustAsk: found?.proposal.mustAsk ?? [], instructions, tests };
@@ -61,8 +61,3 @@ const rendered = (facts: ReportFacts, texts: ReportMore, flags: ReportFlags): st
   return flags.html === true ? renderHtml(made) : renderMarkdown(made);
 };
 const jsonOf = (facts: ReportFacts, texts: ReportMore): string => `${jsonText('report', { ...facts, ...texts })}\n`;
-
-const missing = (error: unknown): null => {
-  if (error instanceof ProblemError) return null;
-  throw error;
-};

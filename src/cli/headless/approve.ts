@@ -9,7 +9,7 @@ import { readMap } from '../../documents/source/check.js';
 import { text } from '../../documents/source/schemas.js';
 import { foldedName } from '../../shared/text.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
-import { fail, problem, ProblemsError } from '../../shared/problems.js';
+import { fail, failAll, valueOf } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import type { StepStatus, StepResult } from '../../shared/run.js';
 import { createLocalRunner } from '../../workspace/commands/index.js';
@@ -37,10 +37,7 @@ export const readPolicy = async (path: string, cwd: string): Promise<Policy> => 
   const source =
     (await readGivenText(resolve(cwd, path), UNREADABLE)) ??
     fail('usage', `--policy ${path}: file not found or not readable.`, 'docs/headless.md describes policies.');
-  const parsed = parsePolicy(source, relative(cwd, resolve(cwd, path)));
-  if (parsed.ok) return parsed.value;
-  const [first, ...others] = parsed.problems;
-  throw new ProblemsError([first ?? problem('config_invalid', `${path}:1: cannot be read`), ...others]);
+  return valueOf(parsePolicy(source, relative(cwd, resolve(cwd, path))));
 };
 
 /** Approves where the proposal is within the policy's bounds (returns nothing), else says why not. Secrets are masked. */
@@ -90,8 +87,7 @@ export const personalSettings = async ({ env }: Pick<Io, 'env'>) => {
   const config = env.XDG_CONFIG_HOME ?? '';
   const path = join(config === '' ? join(env.HOME ?? homedir(), '.config') : config, 'emend', 'config.yaml');
   const read = readMap((await readGivenText(path, UNREADABLE)) ?? '', PERSONAL, { file: path, code: 'config_invalid' });
-  const [first, ...others] = read.ok ? read.found.problems : read.problems;
-  if (first !== undefined) throw new ProblemsError([first, ...others]);
+  failAll(read.ok ? read.found.problems : read.problems);
   return read.ok ? read.said : {};
 };
 

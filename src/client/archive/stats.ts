@@ -1,7 +1,7 @@
 /** What a run that has ended paid for: a call that was cut off with it is in no result of an activity, but it is in the journal. */
 import { type StepUsage, addUsage, NO_USAGE } from '../../shared/usage.js';
 import { attemptsOfStep, usageOfEnded } from '../../model/journal/calls.js';
-import { ProblemError } from '../../shared/problems.js';
+import { nullOn } from '../../shared/problems.js';
 import type { StepStatus } from '../../shared/run.js';
 import type { CallLog } from '../../stores/ports.js';
 import type { Emend } from '../types.js';
@@ -18,14 +18,8 @@ export const withRecordedUsage = async ({ calls }: Pick<Emend, 'calls'>, status:
 };
 
 /** Null: the recorded calls cannot be read. */
-export const recordedUsage = async (calls: CallLog, stepKey: string): Promise<StepUsage | null> => {
-  try {
-    return usageOfEnded(await attemptsOfStep(calls, stepKey));
-  } catch (error) {
-    if (error instanceof ProblemError) return null;
-    throw error;
-  }
-};
+export const recordedUsage = (calls: CallLog, stepKey: string): Promise<StepUsage | null> =>
+  attemptsOfStep(calls, stepKey).then(usageOfEnded).catch(nullOn());
 
 // What the phases of a plan cost, from the plan's events and the call journal: it works for runs that the server has forgotten.
 

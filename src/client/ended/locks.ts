@@ -3,7 +3,7 @@
  * what somebody applied and nobody committed is shown, and put right when a person says how.
  */
 import { getJson } from '../../stores/ports.js';
-import { fail, ProblemError } from '../../shared/problems.js';
+import { fail, nullOn, ProblemError } from '../../shared/problems.js';
 import { type StepKey, planOf } from '../../shared/ids.js';
 import {
   createApplyEngine,
@@ -122,7 +122,7 @@ export const releaseStaleLocks = async (
   for (const workspace of await knownWorkspaces(emend, archives, kept)) {
     const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
     // A workspace whose git does not answer holds up none of the others.
-    const holder = there === null ? null : await engine.readLock(workspace).catch(ignoreProblem);
+    const holder = there === null ? null : await engine.readLock(workspace).catch(nullOn());
     // Commands hold for a moment and by themselves; apply/lock-owners.ts deals with those that died.
     if (holder === null || isLocal(holder)) continue;
     const standing = await stateOfRun(emend, holder);
@@ -144,16 +144,11 @@ export const releaseStaleLocks = async (
     if (end.outcome !== 'kept') continue;
     const hold = { ...ended, files: end.files };
     // Its person has said abort. What cannot be put back is theirs to decide.
-    const undone = standing.undo ? await releaseLock(emend, hold, 'undo').catch(ignoreProblem) : null;
+    const undone = standing.undo ? await releaseLock(emend, hold, 'undo').catch(nullOn()) : null;
     if (undone === null) held.push(hold);
     else released.push({ ...ended, because: 'put_back', undone });
   }
   return { held, released, note: null };
-};
-
-const ignoreProblem = (error: unknown): null => {
-  if (error instanceof ProblemError) return null;
-  throw error;
 };
 
 /** How it ended goes into its archive, as the server will forget it, and what recovery found that the archive had not heard. */

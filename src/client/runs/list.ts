@@ -1,7 +1,7 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
 import { hostQueueOf, QUERIES } from '../../shared/names.js';
 import { fitsFilter, type LISTED_STATES, type RunFilter, type StepStatus } from '../../shared/run.js';
-import { ProblemError, isKnown } from '../../shared/problems.js';
+import { isKnown, nullOn } from '../../shared/problems.js';
 import { archivedRun } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
 import { noteClosed } from './close.js';
@@ -99,14 +99,9 @@ const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promis
 };
 
 const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus | null> => {
-  try {
-    const ref = { workflowId: run.workflowId, runId: run.runId };
-    const status = await runs.query<StepStatus>(ref, QUERIES.status, [], LIST_QUERY_MS);
-    return isKnown(status) ? status : null;
-  } catch (error) {
-    if (error instanceof ProblemError) return null;
-    throw error;
-  }
+  const ref = { workflowId: run.workflowId, runId: run.runId };
+  const status = await runs.query<StepStatus>(ref, QUERIES.status, [], LIST_QUERY_MS).catch(nullOn());
+  return isKnown(status) ? status : null;
 };
 
 /** A run that the list of open ones left out: it has ended, or began a moment ago, which such lists learn late. */

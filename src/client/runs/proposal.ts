@@ -5,7 +5,7 @@ import type { FileSince } from '../../shared/event-text.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 import type { Emend } from '../types.js';
-import { fail, ProblemError } from '../../shared/problems.js';
+import { fail, nullOn } from '../../shared/problems.js';
 import { isRecord } from '../../shared/text.js';
 import type { ResolvedRun } from './resolve.js';
 import type { BlobRef } from '../../shared/ids.js';
@@ -118,13 +118,11 @@ export const instructionsOf = async (
   const looks = archived.activities.filter(({ name, result }) => name === 'preflight' && isRecord(result));
   const { snapshot } = (looks.at(-1)?.result ?? {}) as { readonly snapshot?: BlobRef };
   if (snapshot === undefined) return null;
-  try {
+  const read = async (): Promise<string> => {
     const { instructions } = await getJson<{ readonly instructions: BlobRef }>(blobs, snapshot, 'snapshot');
-    return await hideSecrets(new TextDecoder().decode(await blobs.get(instructions)));
-  } catch (error) {
-    if (error instanceof ProblemError) return null;
-    throw error;
-  }
+    return hideSecrets(new TextDecoder().decode(await blobs.get(instructions)));
+  };
+  return read().catch(nullOn());
 };
 
 /** Its rules are loaded where they are needed: most commands show no instructions. */

@@ -1,6 +1,6 @@
 /** RUN in every command: the first 4 or more digits of a stepKey, or a workflow id (its newest run). */
 import { BOUNDS } from '../../shared/limits.js';
-import { fail, ProblemError } from '../../shared/problems.js';
+import { fail, nullOn } from '../../shared/problems.js';
 import { SEARCH_ATTRIBUTES } from '../../shared/names.js';
 import { isStepKey, planOf, type StepKey, shownKey } from '../../shared/ids.js';
 import { archivedRun, type ArchivedRun } from '../archive/run.js';
@@ -22,10 +22,7 @@ export interface ResolvedRun {
 
 /** Null: no run of that name. */
 export const findRun = (emend: Emend, text: string): Promise<ResolvedRun | null> =>
-  resolveRun(emend, text).catch((error: unknown) => {
-    if (error instanceof ProblemError && error.problem.code === 'run_unknown') return null;
-    throw error;
-  });
+  resolveRun(emend, text).catch(nullOn('run_unknown'));
 
 /** Throws ProblemError `run_unknown`, `run_ambiguous` (lists the candidates) or, where it is in no archive and no server answers, `no_server`. */
 export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRun> => {

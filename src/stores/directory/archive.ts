@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { ArchiveEntry, Archive, NewerEntries } from '../ports.js';
-import { fail, isKnown, ProblemError, versionOf, versioned } from '../../shared/problems.js';
+import { fail, isKnown, nullOn, versionOf, versioned } from '../../shared/problems.js';
 import {
   append,
   jsonOf,
@@ -87,10 +87,7 @@ const isEntry = (value: unknown): value is ArchiveEntry =>
   typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string' && isKnown(value);
 
 /** What is of another version is left out. */
-export const nullOfOther = (error: unknown): null => {
-  if (error instanceof ProblemError && error.problem.code === 'version_unknown') return null;
-  throw error;
-};
+export const nullOfOther = nullOn('version_unknown');
 
 /** Entries of a later version are left out, and that is said. */
 const newerOf = (lines: readonly unknown[]): readonly ArchiveEntry[] => {

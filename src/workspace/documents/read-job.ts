@@ -3,7 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve, dirname, isAbsolute, relative, sep } from 'node:path';
 import { stringify } from 'yaml';
 import { isMarkdownPath, lineIn, parseConfig, parseJob, type Job, type JobKeys } from '../../documents/job/index.js';
-import { fail, problem, ProblemError, ProblemsError, type Problem, type ProblemCode } from '../../shared/problems.js';
+import { fail, failAll, problem, ProblemError, type Problem, type ProblemCode } from '../../shared/problems.js';
 import { isBase, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import { slug } from '../../shared/text.js';
 import { errnoOf, realSys } from '../../system/sys.js';
@@ -143,12 +143,10 @@ const withoutSecrets = async (text: string): Promise<string> =>
 /** `path`: as problems name it. `workspace` null: its files are not here, and preflight alone looks at them. */
 const checked = async (parsed: ReturnType<typeof parseJob>, path: string, workspace: string | null): Promise<Job> => {
   const config = parseConfig(workspace === null ? null : await configOf(workspace), 'emend.yaml');
-  const problems = [
+  failAll([
     ...(!parsed.ok ? parsed.problems : workspace === null ? [] : await targetProblems(parsed.value, workspace)),
     ...(config.ok ? [] : config.problems),
-  ];
-  const [first, ...others] = problems;
-  if (first !== undefined) throw new ProblemsError([first, ...others]);
+  ]);
   return parsed.ok
     ? { ...parsed.value, title: await withoutSecrets(parsed.value.title) }
     : fail('job_invalid', `${path}: the job could not be read.`);

@@ -6,7 +6,7 @@ import * as plans from '../../documents/plan/index.js';
 import { type DiscoveredTests, discoverTests, notesAbove } from '../commands/discover.js';
 import { repositoryOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
-import { fail, problem, ProblemsError } from '../../shared/problems.js';
+import { fail, failAll, problem, valueOf } from '../../shared/problems.js';
 import { kindOf, readGivenSync, readGivenText, UNREADABLE } from '../../system/given-file.js';
 
 const PLAN_FILE_BYTES = 1 * 1024 * 1024; // bound: A plan document larger than this is not read; one of more phases is not run.
@@ -101,11 +101,7 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
   const main = join(base, plans.mainFile(place));
   const workspace = (await repositoryOf(base))?.root ?? base;
   const config = parseConfig(await readGivenText(join(workspace, 'emend.yaml'), UNREADABLE), 'emend.yaml');
-  if (!config.ok) {
-    const [first, ...others] = config.problems;
-    throw new ProblemsError([first ?? problem('config_invalid', 'Cannot read emend.yaml.'), ...others]);
-  }
-  const { sign, plan, test } = config.value;
+  const { sign, plan, test } = valueOf(config);
   const thresholds = plans.resolveThresholds(await thresholdSources(dirname(main), workspace, plan));
   return { ...found, workspace, thresholds, sign, test, show, tree: plans.readTree(place, reader(base), show) };
 };
@@ -148,12 +144,8 @@ export const discoverPlanTests = async (
 };
 
 /** Throws every fault of a plan at once. */
-export const refuseFaults = (faults: readonly plans.Fault[]): void => {
-  const [first, ...others] = faults.map(({ file, line, message }) =>
-    problem('plan_invalid', `${file}:${line}: ${message}`),
-  );
-  if (first !== undefined) throw new ProblemsError([first, ...others]);
-};
+export const refuseFaults = (faults: readonly plans.Fault[]): void =>
+  failAll(faults.map(({ file, line, message }) => problem('plan_invalid', `${file}:${line}: ${message}`)));
 
 // Where a plan's files are in the workspace.
 
