@@ -1,7 +1,7 @@
 /** The one way out of what `--json` prints. */
 import type { StepEvent } from '../shared/events.js';
 import type { StepKey } from '../shared/ids.js';
-import type { Io } from './io.js';
+import type { Io, JsonFlag } from './io.js';
 import { type JsonCommand, type JsonOutputs, IN_A_LINE } from './json-types.js';
 
 export const jsonText = <C extends JsonCommand>(command: C, value: JsonOutputs[C]): string =>
@@ -9,6 +9,17 @@ export const jsonText = <C extends JsonCommand>(command: C, value: JsonOutputs[C
 
 export const printJson = <C extends JsonCommand>(io: Pick<Io, 'out'>, command: C, value: JsonOutputs[C]): void =>
   io.out(jsonText(command, value));
+
+/** What a command found: with `--json` as data, else in lines. */
+export const printFound = <C extends JsonCommand>(
+  { io, flags }: { readonly io: Pick<Io, 'out'>; readonly flags: JsonFlag },
+  command: C,
+  found: JsonOutputs[C],
+  lines: readonly string[],
+): void => {
+  if (flags.json === true) printJson(io, command, found);
+  else for (const text of lines) io.out(text);
+};
 
 /** What `--wait --json` prints while a run goes on; undefined: it was not asked for. */
 export const eventPrinter = (io: Pick<Io, 'out'>, { json, wait }: { readonly json?: true; readonly wait?: true }) =>

@@ -3,9 +3,12 @@ import { Argument, Option, type Command } from 'commander';
 import type { ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
 
-/** The action of a command: its code is loaded when it runs, and gets the arguments and flags as commander has read them. */
+/**
+ * The action of a command: its code is loaded when it runs, and gets the arguments and flags as commander has read them. One that returns
+ * no exit code is done.
+ */
 export type Runs = (
-  load: () => Promise<(io: Io, ...given: never[]) => ExitCode | Promise<ExitCode>>,
+  load: () => Promise<(io: Io, ...given: never[]) => ExitCode | Promise<ExitCode> | Promise<void>>,
 ) => (...given: unknown[]) => Promise<void>;
 
 // Options that several commands have.

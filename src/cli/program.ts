@@ -24,7 +24,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
   const runs: Runs =
     (load) =>
     async (...given) => {
-      finish(await (await load())(io, ...(given.slice(0, -1) as never[])));
+      finish((await (await load())(io, ...(given.slice(0, -1) as never[]))) ?? EXIT.done);
     };
   const program = new Command('emend')
     .description('Runs code changes proposed by a language model as durable Temporal workflows.')

@@ -3,10 +3,10 @@ import { listCalls, readCall, type CallTexts, type ShownCall } from '../../clien
 import { reading } from '../../client/open.js';
 import { resolveRun } from '../../client/runs/resolve.js';
 import { shownKey } from '../../shared/ids.js';
-import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import { callOutcome, tokensIn } from '../../shared/usage.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { printFound, printJson } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
 
@@ -15,7 +15,7 @@ interface CallsFlags extends JsonFlag {
   readonly answer?: true;
 }
 
-export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFlags): Promise<ExitCode> =>
+export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFlags): Promise<void> =>
   withEmend(io, async (emend) => {
     if (n === undefined && (flags.prompt ?? flags.answer) === true)
       return fail('usage', 'Which call?', `See \`emend calls ${run}\`, then: emend calls ${run} N --prompt`);
@@ -26,14 +26,13 @@ export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFl
         `See: emend calls ${run}`,
       );
     const { stepKey } = await reading(emend, (told) => resolveRun(told, run));
-    if (n !== undefined) showCall(io, await readCall(emend, stepKey, Number(n)), flags);
-    else {
-      const found = await listCalls(emend, stepKey);
-      if (flags.json === true) printJson(io, 'calls', { v: 1, stepKey, calls: found });
-      else if (found.length === 0) io.out(`Run ${shownKey(stepKey)} has no model calls, or they were removed.`);
-      else for (const text of callTable(found)) io.out(text);
+    if (n !== undefined) {
+      showCall(io, await readCall(emend, stepKey, Number(n)), flags);
+      return;
     }
-    return EXIT.done;
+    const found = await listCalls(emend, stepKey);
+    const none = `Run ${shownKey(stepKey)} has no model calls, or they were removed.`;
+    printFound({ io, flags }, 'calls', { v: 1, stepKey, calls: found }, found.length === 0 ? [none] : callTable(found));
   });
 
 const showCall = (io: Io, call: ShownCall & CallTexts, flags: CallsFlags): void => {

@@ -8,7 +8,7 @@ import { connectClient, type ClientConnection } from '../../temporal/connection.
 import { makeCurrent } from '../../temporal/deployment.js';
 import { resolveTimings } from '../../temporal/settings.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { printFound } from '../json.js';
 import { plain } from '../render/text.js';
 
 const connected = async (io: Io, use: (at: ClientConnection, home: string) => Promise<ExitCode>): Promise<ExitCode> => {
@@ -21,26 +21,21 @@ const connected = async (io: Io, use: (at: ClientConnection, home: string) => Pr
   }
 };
 
-const replayed = async (io: Io, at: ClientConnection, json = false): Promise<ExitCode> => {
+const replayed = async (io: Io, at: ClientConnection, flags: JsonFlag = {}): Promise<ExitCode> => {
   const { replayOpen } = await import('../../worker/index.js');
   const found = await replayOpen(at);
   const { runs, failed } = found;
-  const exit = failed.length === 0 ? EXIT.done : EXIT.refused;
-  if (json) {
-    printJson(io, 'replay', { v: 1, build: build(), ...found });
-    return exit;
-  }
-  for (const { workflowId, why } of failed) io.out(`${plain(workflowId)}\n  ${plain(why)}`);
   const which = `of ${count(runs, 'open run')} in namespace ${at.namespace}`;
-  io.out(
+  printFound({ io, flags }, 'replay', { v: 1, build: build(), ...found }, [
+    ...failed.map(({ workflowId, why }) => `${plain(workflowId)}\n  ${plain(why)}`),
     failed.length === 0
       ? `All ${which} replay with build ${build()}.`
       : `${failed.length} ${which} would not replay with build ${build()}.`,
-  );
-  return exit;
+  ]);
+  return failed.length === 0 ? EXIT.done : EXIT.refused;
 };
 
-export const replay = (io: Io, { json }: JsonFlag): Promise<ExitCode> => connected(io, (at) => replayed(io, at, json));
+export const replay = (io: Io, flags: JsonFlag): Promise<ExitCode> => connected(io, (at) => replayed(io, at, flags));
 
 export const promote = (io: Io, { unversioned }: { readonly unversioned?: true }): Promise<ExitCode> =>
   connected(io, async (at, home) => {

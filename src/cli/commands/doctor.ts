@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode, ProblemError } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { printFound } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { createTemporalGateway } from '../../client/gateway.js';
 import { groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js';
@@ -201,17 +201,11 @@ const explained = (error: unknown): Finding =>
     : bad(error instanceof Error ? error.message : String(error), 'See the message.');
 
 /** Exit code 7 where something is missing: what a run needs is not there. */
-export const doctor = async (io: Io, options: JsonFlag): Promise<ExitCode> => {
+export const doctor = async (io: Io, flags: JsonFlag): Promise<ExitCode> => {
   const checks = await examine(io.env);
-  const exit = checks.every((check) => check.ok) ? EXIT.done : EXIT.unavailable;
-  if (options.json === true) {
-    printJson(io, 'doctor', checks);
-    return exit;
-  }
   const rows = table(checks.map((check) => [check.ok ? 'ok' : 'missing', check.name, plain(check.found)]));
-  checks.forEach((check, index) => {
-    io.out(rows[index] ?? '');
-    if (check.fix !== null) io.out(`           ${io.colors.bold(plain(check.fix))}`);
-  });
-  return exit;
+  const fixes = checks.map(({ fix }) => (fix === null ? [] : [`           ${io.colors.bold(plain(fix))}`]));
+  const lines = rows.flatMap((row, index) => [row, ...(fixes[index] ?? [])]);
+  printFound({ io, flags }, 'doctor', checks, lines);
+  return checks.every((check) => check.ok) ? EXIT.done : EXIT.unavailable;
 };

@@ -9,7 +9,7 @@ import type { Io } from '../io.js';
 import { plain } from '../render/text.js';
 import { withEmend } from '../session.js';
 
-export const evidence = (io: Io, text: string): Promise<ExitCode> =>
+export const evidence = (io: Io, text: string): Promise<void> =>
   withEmend(io, async (emend) => {
     const { stepKey, archived } = await refreshRun(emend, await resolveRun(emend, text));
     const repository = archived.started?.workspace;
@@ -18,7 +18,6 @@ export const evidence = (io: Io, text: string): Promise<ExitCode> =>
     const key = await evidenceKey(repository);
     io.out(plain(await writeEvidence(emend, stepKey, repository, key)));
     if (key === null) io.err('It is unsigned: `evidenceKey` in emend.yaml is not set.');
-    return EXIT.done;
   });
 
 export interface VerifyFlags {

@@ -1,5 +1,5 @@
 import { findUnused, removeUnused, type Unused } from '../../client/gc/index.js';
-import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
 import { count, plain } from '../render/text.js';
@@ -22,7 +22,7 @@ const daysOf = (flag: string, text: string): number => {
     : fail('usage', `${flag} expected a number of days, received "${text}".`);
 };
 
-export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
+export const gc = (io: Io, flags: GcFlags): Promise<void> => {
   // Whoever writes a blob names it soon after, but not at once.
   const olderThan_ms = Math.max(daysOf('--older-than', flags.olderThan) * DAY_MS, GC_MIN_AGE_MS);
   const archives = flags.archivesOlderThan;
@@ -44,7 +44,6 @@ export const gc = (io: Io, flags: GcFlags): Promise<ExitCode> => {
       if (notesRemoved < refs) io.out(`  ${count(refs - notesRemoved, 'note')} kept: git could not remove them.`);
       if (files < all.length) io.out(`  ${count(all.length - files, 'file')} kept: written or read in the meantime.`);
     }
-    return EXIT.done;
   });
 };
 

@@ -4,29 +4,27 @@ import { needRuns, noServerNote } from '../../client/types.js';
 import { hostQueueOf } from '../../shared/names.js';
 import { shownKey } from '../../shared/ids.js';
 import { BOUNDS } from '../../shared/limits.js';
-import { EXIT, fail, sentence, type ExitCode } from '../../shared/problems.js';
+import { fail, sentence } from '../../shared/problems.js';
 import { homePaths, takeHostId } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import { HOST_SILENT_MS, pollingOf } from '../../temporal/live-workers.js';
 import { reading } from '../../client/open.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { printFound } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
 
-export const hosts = (io: Io, options: JsonFlag): Promise<ExitCode> =>
+export const hosts = (io: Io, flags: JsonFlag): Promise<void> =>
   withEmend(io, async (opened) => {
     const { found, note } = await reading(opened, async (emend) => ({
       found: await listHosts(emend),
       note: emend.runs === null ? noServerNote(emend) : null,
     }));
-    const rows = [['host', 'roles', 'version', 'last seen', 'open runs'], ...found.map(rowOf)];
-    if (options.json === true) printJson(io, 'hosts', { v: 1, hosts: found, note });
-    else for (const text of table(rows)) io.out(plain(text));
+    const rows = table([['host', 'roles', 'version', 'last seen', 'open runs'], ...found.map(rowOf)]);
+    printFound({ io, flags }, 'hosts', { v: 1, hosts: found, note }, rows.map(plain));
     const notes = note === null ? groupProblems(found).map(sentence) : [note];
-    for (const text of options.json === true ? [] : notes) io.err(plain(text));
-    return EXIT.done;
+    for (const text of flags.json === true ? [] : notes) io.err(plain(text));
   });
 
 const rowOf = ({ id, name, here, roles, versions, seen, runs }: HostView): readonly string[] => [
@@ -39,7 +37,7 @@ const rowOf = ({ id, name, here, roles, versions, seen, runs }: HostView): reado
 const HOST_RUNS = 3; // bound: Runs of a host that are named in the table.
 
 /** Refuses while the host that is to be replaced may still work, or this home has work of its own. */
-export const adopt = (io: Io, text: string): Promise<ExitCode> =>
+export const adopt = (io: Io, text: string): Promise<void> =>
   withEmend(io, async (emend) => {
     const { home, queues, store } = emend;
     const runs = needRuns(emend);
@@ -71,5 +69,4 @@ export const adopt = (io: Io, text: string): Promise<ExitCode> =>
     io.out(plain(`${home} is now host ${shown}. Start its worker: emend worker`));
     for (const { memo } of await openOnServer(emend))
       if (memo?.host === host.id) io.out(plain(`  run ${shownKey(memo.stepKey)} needs ${memo.workspace}`));
-    return EXIT.done;
   });

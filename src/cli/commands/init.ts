@@ -1,7 +1,7 @@
 /** `emend init` and `emend new`: files to begin with. Nothing that is there is written over. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import { repositoryOf } from '../../workspace/git/index.js';
 import { type Io, asides, type QuietFlag } from '../io.js';
 import { plain } from '../render/text.js';
@@ -86,7 +86,7 @@ const make = async (path: string, text: string): Promise<boolean> => {
 /** The top of the repository, else the directory itself. */
 const topOf = async (dir: string): Promise<string> => (await repositoryOf(dir))?.root ?? dir;
 
-export const init = async (io: Io, flags: QuietFlag): Promise<ExitCode> => {
+export const init = async (io: Io, flags: QuietFlag): Promise<void> => {
   const top = await topOf(io.cwd);
   const first = join('jobs', 'first.md');
   const files = [
@@ -100,7 +100,6 @@ export const init = async (io: Io, flags: QuietFlag): Promise<ExitCode> => {
   asides(io, flags).out(
     `Next: describe the change in ${plain(relative(io.cwd, join(top, first)))}, then: emend run ${plain(relative(io.cwd, join(top, first)))} --dev`,
   );
-  return EXIT.done;
 };
 
 /** The project's own test command, where its manifest names one. */
@@ -120,7 +119,7 @@ export interface NewFlags extends QuietFlag {
   readonly file: readonly string[];
 }
 
-export const makeNew = async (io: Io, kind: string, path: string, flags: NewFlags): Promise<ExitCode> => {
+export const makeNew = async (io: Io, kind: string, path: string, flags: NewFlags): Promise<void> => {
   if (kind !== 'job' && kind !== 'plan')
     return fail(
       'usage',
@@ -136,7 +135,6 @@ export const makeNew = async (io: Io, kind: string, path: string, flags: NewFlag
   if (!(await make(at, text))) return fail('usage', `${path} already exists; nothing was written.`);
   io.out(`wrote ${plain(path)}`);
   asides(io, flags).out(`Next: ${kind === 'plan' ? 'emend plan check' : 'emend run'} ${plain(path)}`);
-  return EXIT.done;
 };
 
 /** `jobs/010_greet-politely.md` -> `Greet politely`. */

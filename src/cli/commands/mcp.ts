@@ -13,7 +13,7 @@ import { startStep } from '../../client/runs/start.js';
 import { watchRun } from '../../client/runs/watch.js';
 import type { Emend } from '../../client/types.js';
 import { FORMATS } from '../../shared/formats.js';
-import { EXIT, fail, ProblemError, PROBLEMS, type ExitCode } from '../../shared/problems.js';
+import { fail, ProblemError, PROBLEMS } from '../../shared/problems.js';
 import { cut, quoted } from '../../shared/text.js';
 import { putJson } from '../../stores/ports.js';
 import { sha256 } from '../../system/hash.js';
@@ -135,7 +135,7 @@ export const mcpServer = (io: Io, workspace: string, using = withEmend): McpServ
   return server;
 };
 
-export const mcp = async (io: Io, flags: { readonly workspace?: string }): Promise<ExitCode> => {
+export const mcp = async (io: Io, flags: { readonly workspace?: string }): Promise<void> => {
   const server = mcpServer(io, await localWorkspace(io, flags.workspace));
   await serveUntilInterrupted(io, async () => {
     const done = new Promise<void>((resolve) => {
@@ -146,5 +146,4 @@ export const mcp = async (io: Io, flags: { readonly workspace?: string }): Promi
     await server.connect(new StdioServerTransport());
     return { done, stop: () => server.close() };
   });
-  return EXIT.done;
 };

@@ -12,7 +12,7 @@ import {
 } from '../../documents/plan/index.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { printFound } from '../json.js';
 import type { CheckedPlan } from '../json-types.js';
 import { discoverPlanTests, readPlan, refuseFaults, type ReadPlan } from '../../workspace/documents/index.js';
 import { openLocal } from '../local/open.js';
@@ -22,7 +22,7 @@ import { checkLines, scoreLines, showLines } from '../render/plan.js';
 
 const command =
   (lines: (report: CheckedPlan) => readonly string[]) =>
-  async (io: Io, path: string, flags: JsonFlag): Promise<ExitCode> => {
+  async (io: Io, path: string, flags: JsonFlag): Promise<void> => {
     await refuseHalfDone(io, path);
     const plan = await readPlan(io.cwd, path);
     const read = reportOf(plan.tree, plan.thresholds, plan.show);
@@ -30,9 +30,7 @@ const command =
     const found = await discoverPlanTests(plan, plan.workspace, read.phases);
     const said = Array.isArray(plan.test) ? [{ phase: null, commands: plan.test, source: 'emend.yaml' }] : found;
     const report = { ...read, tests: said.map(({ phase, commands, source }) => ({ phase, commands, source })) };
-    if (flags.json === true) printJson(io, 'plan check', report);
-    else for (const line of lines(report)) io.out(line);
-    return EXIT.done;
+    printFound({ io, flags }, 'plan check', report, lines(report));
   };
 
 export const check = command(checkLines);
@@ -75,12 +73,11 @@ const change =
     for (const target of targets) tree = changed(plan, tree, verb, target);
     const files = await writePlan(local, plan, { ok: true, place: tree.place, files: tree.files });
     const done = verb === 'expand' ? 'expanded' : 'collapsed';
-    if (flags.json === true) printJson(io, 'plan expand', { v: 1, verb, kind, parts: targets, files });
-    else {
-      for (const target of targets) io.out(`${done} ${nameOf(target)}${target.why === null ? '' : `: ${target.why}`}`);
-      for (const { path: file, change } of files) io.out(plain(`  ${change.padEnd(6)}  ${file}`));
-      if (targets.length === 0) io.out(`The rules select no ${kind} to be ${done}.`);
-    }
+    printFound({ io, flags }, 'plan expand', { v: 1, verb, kind, parts: targets, files }, [
+      ...targets.map((target) => `${done} ${nameOf(target)}${target.why === null ? '' : `: ${target.why}`}`),
+      ...files.map(({ path: file, change }) => plain(`  ${change.padEnd(6)}  ${file}`)),
+      ...(targets.length === 0 ? [`The rules select no ${kind} to be ${done}.`] : []),
+    ]);
     return EXIT.done;
   };
 

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { runOfPlan, type PlanFile, planOfPath } from '../../client/runs/start-plan.js';
 import { inWorkspace, pathsOfPlan, readPlan, type ReadPlan } from '../../workspace/documents/index.js';
 import { unmarkPhase, reportOf, type PhaseReport, summaryFile, withSummary } from '../../documents/plan/index.js';
-import { EXIT, fail, nullOn, type ExitCode } from '../../shared/problems.js';
+import { fail, nullOn } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
 import { planCommits, takeBack, type TakenBack } from '../../workspace/landing/revert-commits.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { printFound } from '../json.js';
 import { failBusy, openLocal } from '../local/open.js';
 import { plain } from '../render/text.js';
 import { phaseNumber } from './plan-run.js';
 import { withEmend } from '../session.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 
-export const rollback = async (io: Io, path: string, written: string, flags: JsonFlag): Promise<ExitCode> => {
+export const rollback = async (io: Io, path: string, written: string, flags: JsonFlag): Promise<void> => {
   const number = phaseNumber(written, 'rollback');
   // What a killed command left half done comes first: it may be this very plan.
   const local = await openLocal(io, { existing: false, recover: true });
@@ -39,13 +39,9 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   );
   if (done.outcome !== 'taken_back') return refuse(plan, phase, path, done);
   const { commit, files } = done;
-  if (flags.json === true)
-    printJson(io, 'plan rollback', { v: 1, phase: phase.number, commit, reverted: commits, files });
-  else {
-    io.out(plain(`reverted Phase ${phase.number} (${phase.name}) in ${commit.slice(0, 12)}`));
-    for (const file of files) io.out(plain(`  ${file}`));
-  }
-  return EXIT.done;
+  const found = { v: 1, phase: phase.number, commit, reverted: commits, files } as const;
+  const head = `reverted Phase ${phase.number} (${phase.name}) in ${commit.slice(0, 12)}`;
+  printFound({ io, flags }, 'plan rollback', found, [head, ...files.map((file) => `  ${file}`)].map(plain));
 };
 
 /** A run would write a mark that is gone again, or stand on what is taken back. */

@@ -14,7 +14,7 @@ import { begin, type BeginFlags, followPlan, tellEnd } from '../follow-plan.js';
 import { exitOfFollowed } from '../errors.js';
 import { refuseHalfDone } from './plan-files.js';
 import { type Io, type JsonFlag, type QuietFlag, asides } from '../io.js';
-import { eventPrinter, printJson } from '../json.js';
+import { eventPrinter, printFound, printJson } from '../json.js';
 import { viewLines } from '../render/run.js';
 import { tellEstimate } from './run.js';
 import { runOverrides, withEmend } from '../session.js';
@@ -112,8 +112,8 @@ const tell = (
   control: Control,
   { what, hint = '' }: Said,
 ): ExitCode => {
-  if (flags.json === true) printJson(io, 'plan pause', { v: 1, workflowId, control });
-  else io.out(`${planPath}: ${what}${asides(io, flags).after(hint)}`);
+  const said = `${planPath}: ${what}${asides(io, flags).after(hint)}`;
+  printFound({ io, flags }, 'plan pause', { v: 1, workflowId, control }, [said]);
   return EXIT.done;
 };
 
@@ -154,12 +154,10 @@ const report =
 export const drift = report('drift', 'the work missing from the plan');
 export const revise = report('revise', 'what to change in the plan');
 
-export const status = (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
+export const status = (io: Io, path: string, flags: Flags): Promise<void> =>
   withEmend(io, async (opened) => {
     await refuseHalfDone(io, path);
     const plan = await planOfPath(io.cwd, path);
     const view = await reading(opened, async (emend) => showWithPhases(emend, await runOfPlan(emend, plan)));
-    if (flags.json === true) printJson(io, 'plan status', view);
-    else io.out(viewLines(view, shownKey(view.stepKey), io.columns).join('\n'));
-    return EXIT.done;
+    printFound({ io, flags }, 'plan status', view, viewLines(view, shownKey(view.stepKey), io.columns));
   });

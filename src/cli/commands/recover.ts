@@ -17,7 +17,7 @@ import { hostId } from '../../stores/home.js';
 import { clearScratch } from '../../system/scratch.js';
 import type { RecoveredTransaction } from '../../workspace/ports.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { printFound, printJson } from '../json.js';
 import { staleLockLines, releasedLines, worktreeLine, transactionLines } from '../render/run.js';
 import { count, plain } from '../render/text.js';
 import { type Session, withEmend } from '../session.js';
@@ -86,16 +86,13 @@ const release = async (
   const hold = fitting[0] ?? (await lockOfEnded(emend, run));
   if (hold === null) return fail('run_unknown', none, 'See `emend recover`.');
   const done = await releaseLock(emend, hold, how);
-  if (flags.json === true)
-    printJson(io, 'recover --undo', { v: 1, stepKey: hold.stepKey, workspace: hold.workspace, ...done });
-  else {
-    io.out(
-      how === 'undo'
-        ? `${count(done.files.length, 'file')} restored in ${plain(hold.workspace)}; it is unlocked.`
-        : `${plain(hold.workspace)} is unlocked; its files were not changed.`,
-    );
-    for (const { path, why } of done.leftAlone) io.out(`  skipped: ${plain(path)}: ${plain(why)}`);
-  }
+  const { stepKey, workspace } = hold;
+  printFound({ io, flags }, 'recover --undo', { v: 1, stepKey, workspace, ...done }, [
+    how === 'undo'
+      ? `${count(done.files.length, 'file')} restored in ${plain(workspace)}; it is unlocked.`
+      : `${plain(workspace)} is unlocked; its files were not changed.`,
+    ...done.leftAlone.map(({ path, why }) => `  skipped: ${plain(path)}: ${plain(why)}`),
+  ]);
   return done.leftAlone.length > 0 ? EXIT.conflict : EXIT.done;
 };
 

@@ -8,7 +8,7 @@ import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
 import { instructionsOf } from '../../client/runs/proposal.js';
 import { runDiff, testRuns, type TestRun } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
-import { EXIT, nullOn, type ExitCode } from '../../shared/problems.js';
+import { nullOn } from '../../shared/problems.js';
 import { redact } from '../../system/environment.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { jsonText } from '../json.js';
@@ -24,7 +24,7 @@ export interface ReportFlags extends JsonFlag, QuietFlag {
   readonly whole?: true;
 }
 
-export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCode> =>
+export const report = (io: Io, run: string, flags: ReportFlags): Promise<void> =>
   withEmend(io, async (emend) => {
     const { facts, ...found } = await reading(emend, (told) => toldOf(told, run, flags));
     const phases = await phaseCosts(facts.events, (child) => recordedUsage(emend.calls, child));
@@ -35,7 +35,6 @@ export const report = (io: Io, run: string, flags: ReportFlags): Promise<ExitCod
       await writeFile(resolve(io.cwd, flags.out), written);
       asides(io, flags).err(`wrote ${plain(flags.out)}`);
     }
-    return EXIT.done;
   });
 
 interface Told {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { ROLES, type Role } from '../../shared/names.js';
-import { EXIT, type ExitCode, fail } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import { liveDevServer, replaceRecord } from '../../temporal/dev-record.js';
 import type { DevServer } from '../../temporal/dev-server.js';
 import { resolveHome } from '../../stores/home.js';
@@ -119,7 +119,7 @@ export interface DevFlags extends QuietFlag {
   readonly ui?: true;
 }
 
-export const dev = async (io: Io, flags: DevFlags): Promise<ExitCode> => {
+export const dev = async (io: Io, flags: DevFlags): Promise<void> => {
   const { port, web, ui } = flags;
   const aside = asides(io, flags);
   const home = await resolveHome(io.env);
@@ -150,7 +150,6 @@ export const dev = async (io: Io, flags: DevFlags): Promise<ExitCode> => {
     interrupt.off();
     await stopServices(io, worker, server);
   }
-  return EXIT.done;
 };
 
 interface WorkerFlags extends QuietFlag {
@@ -166,7 +165,7 @@ const rolesOf = (text: string): readonly Role[] =>
     return role ?? fail('usage', `--roles ${text}: expected one or more of ${ROLES.join(', ')}, separated by commas.`);
   });
 
-export const worker = async (io: Io, { roles, deployment, metrics, ...flags }: WorkerFlags): Promise<ExitCode> => {
+export const worker = async (io: Io, { roles, deployment, metrics, ...flags }: WorkerFlags): Promise<void> => {
   const served = { deployment, metrics, roles: roles === undefined ? undefined : rolesOf(roles) };
   await serveUntilInterrupted(io, async () => {
     const log = flags.quiet === true ? 'warnings' : 'stderr';
@@ -175,25 +174,22 @@ export const worker = async (io: Io, { roles, deployment, metrics, ...flags }: W
     asides(io, flags).err('Ctrl-C stops the worker; running activities may finish first.');
     return running;
   });
-  return EXIT.done;
 };
 
-export const web = async (io: Io, flags: PageFlags & QuietFlag): Promise<ExitCode> => {
-  await serveUntilInterrupted(io, async () => {
+export const web = (io: Io, flags: PageFlags & QuietFlag): Promise<void> =>
+  serveUntilInterrupted(io, async () => {
     const page = await startPage(io, flags);
     asides(io, flags).err('Each address works once, for one browser; then the next is printed. Ctrl-C stops the page.');
     return { stop: () => page.close() };
   });
-  return EXIT.done;
-};
 
 interface RehearseFlags extends QuietFlag {
   readonly port?: string;
   readonly record?: string;
 }
 
-export const rehearse = async (io: Io, script: string, flags: RehearseFlags): Promise<ExitCode> => {
-  await serveUntilInterrupted(io, async () => {
+export const rehearse = (io: Io, script: string, flags: RehearseFlags): Promise<void> =>
+  serveUntilInterrupted(io, async () => {
     const rehearsal = await startRehearsal(resolve(io.cwd, script), {
       ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
       ...(flags.record === undefined ? {} : { record: resolve(io.cwd, flags.record) }),
@@ -204,5 +200,3 @@ export const rehearse = async (io: Io, script: string, flags: RehearseFlags): Pr
     aside.out(`  export ANTHROPIC_BASE_URL=${rehearsal.url} ANTHROPIC_API_KEY=rehearsal`);
     return { stop: () => rehearsal.close() };
   });
-  return EXIT.done;
-};

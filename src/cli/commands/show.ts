@@ -9,10 +9,10 @@ import type { Emend } from '../../client/types.js';
 import { sentContext } from '../../client/runs/calls.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { runDiff, showWithPhases, testRuns, versionsTo } from '../../client/runs/show.js';
-import { EXIT, fail, sentence, type ExitCode } from '../../shared/problems.js';
+import { fail, sentence } from '../../shared/problems.js';
 import { absentHome } from '../../stores/home.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { printFound, printJson } from '../json.js';
 import { BASE_MOVED, findingText, SINCE_WORDS } from '../../shared/event-text.js';
 import { printDiff, cell, plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
@@ -27,26 +27,23 @@ export interface ShowFlags extends JsonFlag {
   readonly context?: true;
 }
 
-export const show = (io: Io, run: string, options: ShowFlags): Promise<ExitCode> =>
+export const show = (io: Io, run: string, flags: ShowFlags): Promise<void> =>
   withEmend(io, async (opened) => {
-    if (options.tests === true) {
-      const resolved = await reading(opened, (emend) => resolveRun(emend, run));
-      const tests = await testRuns(opened, resolved, options);
-      if (options.json === true) printJson(io, 'show --tests', tests);
-      else io.out(testLines(tests, shownKey(resolved.stepKey)).join('\n'));
-      return EXIT.done;
+    const to = { io, flags };
+    const { resolved, view } = await reading(opened, async (emend) => {
+      const it = await resolveRun(emend, run);
+      const isWhole = flags.tests !== true && flags.context !== true;
+      return { resolved: it, view: isWhole ? await showWithPhases(emend, it) : null };
+    });
+    const shown = shownKey(resolved.stepKey);
+    if (view !== null) printFound(to, 'show', view, viewLines(view, shown, io.columns));
+    else if (flags.tests === true) {
+      const tests = await testRuns(opened, resolved, flags);
+      printFound(to, 'show --tests', tests, testLines(tests, shown));
+    } else {
+      const sent = await sentContext(opened, resolved.stepKey);
+      printFound(to, 'show --context', sent, contextLines(sent, shown));
     }
-    if (options.context === true) {
-      const { stepKey } = await reading(opened, (emend) => resolveRun(emend, run));
-      const sent = await sentContext(opened, stepKey);
-      if (options.json === true) printJson(io, 'show --context', sent);
-      else io.out(contextLines(sent, shownKey(stepKey)).join('\n'));
-      return EXIT.done;
-    }
-    const view = await reading(opened, async (emend) => showWithPhases(emend, await resolveRun(emend, run)));
-    if (options.json === true) printJson(io, 'show', view);
-    else io.out(viewLines(view, shownKey(view.stepKey), io.columns).join('\n'));
-    return EXIT.done;
   });
 
 const workspaceOf = ({ live, archived }: ResolvedRun, otherwise: string): string =>
@@ -64,7 +61,7 @@ const sinceVersion = async (emend: Emend, versions: readonly ProposalVersion[], 
   return { diff: text, since: { version, notes: versions.slice(version).flatMap(({ notes }) => notes), files } };
 };
 
-export const diff = (io: Io, run: string, options: JsonFlag & { readonly since?: string }): Promise<ExitCode> =>
+export const diff = (io: Io, run: string, options: JsonFlag & { readonly since?: string }): Promise<void> =>
   withEmend(io, async (opened) => {
     const { resolved, found } = await reading(opened, async (emend) => {
       const it = await resolveRun(emend, run);
@@ -92,24 +89,21 @@ export const diff = (io: Io, run: string, options: JsonFlag & { readonly since?:
       for (const finding of found.proposal.findings) io.err(plain(findingText(finding)));
       await printDiff(io, found.diff, workspaceOf(resolved, io.cwd));
     }
-    return EXIT.done;
   });
 
 /** `workspace`: as typed. */
 type ListFlags = JsonFlag & QuietFlag & RunFilter;
 
-export const list = async (io: Io, options: ListFlags): Promise<ExitCode> => {
+export const list = async (io: Io, flags: ListFlags): Promise<void> => {
   // A new home is no mistake: it has no runs.
   const absent = await absentHome(io.env);
-  if (absent === null) return listOf(io, options);
+  if (absent === null) return listOf(io, flags);
   const note = sentence(absent);
-  if (options.json === true)
-    printJson(io, 'list', { runs: [], left_off: 0, note, transactions: [], locks: [], released: [] });
-  else io.out(options.quiet === true ? absent.message : note);
-  return EXIT.done;
+  const none = { runs: [], left_off: 0, note, transactions: [], locks: [], released: [] };
+  printFound({ io, flags }, 'list', none, [flags.quiet === true ? absent.message : note]);
 };
 
-const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Promise<ExitCode> =>
+const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Promise<void> =>
   withEmend(io, async (emend) => {
     // Whoever looks at the runs sees them as they are after recovery, as the start of a worker would leave them.
     const kept = await emend.archive.list();
@@ -121,7 +115,7 @@ const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Prom
     const found = await listRuns(emend, { known: kept, filter });
     if (options.json === true) {
       printJson(io, 'list', { ...found, transactions, locks: holds.held, released: holds.released });
-      return EXIT.done;
+      return;
     }
     for (const text of transactionLines(transactions)) io.err(text);
     for (const text of holds.released.flatMap(releasedLines)) io.err(text);
@@ -140,7 +134,6 @@ const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Prom
         io.out(text.slice(0, Math.max(io.columns, 80)));
     for (const text of holds.held.flatMap(staleLockLines)) io.out(text);
     if (found.left_off > 0) io.out(`${found.left_off} older runs in the archive are not listed`);
-    return EXIT.done;
   });
 
 const rowOf = (run: ListedRun, columns: number): readonly string[] => [

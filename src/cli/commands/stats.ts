@@ -12,12 +12,12 @@ import {
 import { reading } from '../../client/open.js';
 import { resolveRun } from '../../client/runs/resolve.js';
 import type { Emend } from '../../client/types.js';
-import { runEvents } from '../../client/runs/show.js';
+import { eventsAfter } from '../../client/runs/show.js';
 import { statsOf, type PlanStats, type Ratio } from '../../documents/plan/index.js';
 import type { StepEvent } from '../../shared/events.js';
-import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { printFound } from '../json.js';
 import { table, count, plain } from '../render/text.js';
 import { withEmend } from '../session.js';
 import { tokensIn } from '../../shared/usage.js';
@@ -44,7 +44,7 @@ export interface StatsFlags extends JsonFlag {
   readonly since?: string;
 }
 
-export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promise<ExitCode> =>
+export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promise<void> =>
   withEmend(io, async (emend) => {
     const { since } = flags;
     if (since !== undefined && (!/^\d{4}-\d{2}-\d{2}$/.test(since) || Number.isNaN(Date.parse(since))))
@@ -58,33 +58,18 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
     const told = statsOf(runs);
     const phases =
       run === undefined ? null : await phaseCosts(runs[0] ?? [], (child) => recordedUsage(emend.calls, child));
-    if (flags.json === true)
-      printJson(io, 'stats', {
-        v: 1,
-        ...told,
-        ...(phases === null ? {} : { costs: phases }),
-        ...(steps === null ? {} : { steps }),
-      });
-    else
-      for (const text of [
-        ...(steps === null ? [] : [...statsLines(steps), '']),
-        ...lines(told),
-        ...(phases === null ? [] : costLines(phases)),
-      ])
-        io.out(text);
-    return EXIT.done;
+    const found = { v: 1, ...told, ...(phases && { costs: phases }), ...(steps && { steps }) } as const;
+    printFound({ io, flags }, 'stats', found, [
+      ...(steps === null ? [] : [...statsLines(steps), '']),
+      ...lines(told),
+      ...(phases === null ? [] : costLines(phases)),
+    ]);
   });
 
 async function eventsOf(emend: Emend, run: string): Promise<readonly StepEvent[]> {
-  const resolved = await resolveRun(emend, run);
   const events: StepEvent[] = [];
-  for (let last = 0; ;) {
-    const page = await runEvents(emend, resolved, last);
-    events.push(...page);
-    const next = page.at(-1)?.seq ?? last;
-    if (next === last) return events;
-    last = next;
-  }
+  for await (const event of eventsAfter(emend, await resolveRun(emend, run))) events.push(event);
+  return events;
 }
 
 async function archivedSince(emend: Emend, since: string): Promise<readonly ArchivedRun[]> {

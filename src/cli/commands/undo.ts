@@ -6,7 +6,7 @@ import { lastChange, type LastChange, isLocal } from '../../workspace/apply/inde
 import { realSys } from '../../system/sys.js';
 import type { ConflictFile } from '../../workspace/ports.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printJson } from '../json.js';
+import { printFound } from '../json.js';
 import type { UndoReport } from '../json-types.js';
 import { failBusy, localWorkspace, openLocal, type Local } from '../local/open.js';
 import { count, plain } from '../render/text.js';
@@ -22,8 +22,7 @@ export const undo = async (io: Io, flags: UndoFlags): Promise<ExitCode> => {
   const local = await openLocal(io, { existing: true, recover: !check });
   if (!check) await local.freeDead(workspace);
   const report = await undoLast(local, workspace, check);
-  if (flags.json === true) printJson(io, 'undo', report);
-  else for (const line of undoLines(report)) io.out(line);
+  printFound({ io, flags }, 'undo', report, undoLines(report));
   return report.exit;
 };
 
