@@ -153,10 +153,7 @@ export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; reado
   const runs = useAnswer<readonly TestRun[]>(ended === 0 ? null : at, getJson).value ?? [];
   if (runs.length === 0) return null;
   return (
-    <section aria-label="Tests">
-      <h2>
-        Tests <span class="number">{runs.length}</span>
-      </h2>
+    <Part title="Tests" number={runs.length}>
       {runs.map((run, index) => (
         <details key={run.at} class="box tests" open={run.failed.length > 0 && index === runs.length - 1}>
           <summary>{testsText(run)}</summary>
@@ -175,9 +172,60 @@ export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; reado
           </pre>
         </details>
       ))}
-    </section>
+    </Part>
   );
 };
+
+interface PartProps {
+  readonly title: string;
+  /** Of what it lists; absent: it is no list. */
+  readonly number?: number;
+  readonly children: ComponentChildren;
+}
+/** A part of a page, under its title. */
+export const Part = ({ title, number, children }: PartProps) => (
+  <section aria-label={title}>
+    <h2>
+      {title} {number !== undefined && <span class="number">{number}</span>}
+    </h2>
+    {children}
+  </section>
+);
+
+export const Facts = ({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) => (
+  <dl class="facts">
+    {facts.map(([name, fact]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{fact}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+interface TableProps {
+  /** What its rows are. */
+  readonly of: string;
+  readonly columns: readonly string[];
+  readonly children: ComponentChildren;
+}
+/** A table that scrolls by itself where it is too wide; `children`: its bodies. */
+export const Table = ({ of, columns, children }: TableProps) => (
+  <div class="scroll" tabIndex={0} role="region" aria-label={`Table of ${of}`}>
+    <table class={of}>
+      <thead>
+        <tr>
+          {columns.map((title) => (
+            <th key={title} scope="col">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      {children}
+    </table>
+  </div>
+);
 
 interface SearchProps {
   readonly label: string;

@@ -4,7 +4,7 @@ import type { StepEvent } from '../../../shared/events.js';
 import { isOfKind } from '../../../shared/event-text.js';
 import type { StepStatus } from '../../../shared/run.js';
 import { scoreText, usedOf, wavesOf, type Phase, type Wave } from '../model/plan-rows.js';
-import { EventList, shownKey } from './parts.js';
+import { EventList, Facts, Part, shownKey, Table } from './parts.js';
 
 interface PlanPartsProps {
   readonly plan: PlanProgress;
@@ -23,10 +23,7 @@ export const PlanParts = ({ plan, status, events }: PlanPartsProps) => (
 const COLUMNS = ['Phase', 'Status', 'Marker', 'After', 'Tasks', 'Score', 'Failures', 'Replans', 'Commit', 'Run', 'Why'];
 
 const Phases = ({ plan }: { readonly plan: PlanProgress }) => (
-  <section aria-label="Phases">
-    <h2>
-      Phases <span class="number">{plan.phases.length}</span>
-    </h2>
+  <Part title="Phases" number={plan.phases.length}>
     {plan.pausedBy !== null && (
       <p class="box warn">
         Paused by {plan.pausedBy}: <code>emend plan resume</code> continues.
@@ -36,23 +33,12 @@ const Phases = ({ plan }: { readonly plan: PlanProgress }) => (
       <p class="box">It will stop after the current phase, as requested by {plan.stopAfterPhase}.</p>
     )}
     <p class="quiet">{plan.mode === 'waves' ? 'The phases of a wave run in parallel.' : 'Phases run one at a time.'}</p>
-    <div class="scroll" tabIndex={0} role="region" aria-label="Table of phases">
-      <table class="phases">
-        <thead>
-          <tr>
-            {COLUMNS.map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        {wavesOf(plan).map((wave) => (
-          <WaveRows key={wave.number ?? 0} wave={wave} plan={plan} />
-        ))}
-      </table>
-    </div>
-  </section>
+    <Table of="phases" columns={COLUMNS}>
+      {wavesOf(plan).map((wave) => (
+        <WaveRows key={wave.number ?? 0} wave={wave} plan={plan} />
+      ))}
+    </Table>
+  </Part>
 );
 
 const WaveRows = ({ wave, plan }: { readonly wave: Wave; readonly plan: PlanProgress }) => (
@@ -106,22 +92,15 @@ const PhaseRow = ({ phase, plan }: { readonly phase: Phase; readonly plan: PlanP
 const Budget = ({ status, now }: { readonly status: StepStatus; readonly now: number }) => {
   const used = usedOf(status, now);
   if (used.length === 0) return null;
+  const facts = used.map(({ name, used: words, limit, part }) => {
+    const of = limit === null ? <span class="quiet">, no limit</span> : ` of ${limit}`;
+    const meter = part !== null && <meter aria-label={`${name} used`} value={part} min={0} max={1} high={0.8} />;
+    return [name, [words, of, meter]] as const;
+  });
   return (
-    <section aria-label="Budget">
-      <h2>Budget</h2>
-      <dl class="facts">
-        {used.map(({ name, used: words, limit, part }) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              {words}
-              {limit === null ? <span class="quiet">, no limit</span> : ` of ${limit}`}
-              {part !== null && <meter aria-label={`${name} used`} value={part} min={0} max={1} high={0.8} />}
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </section>
+    <Part title="Budget">
+      <Facts facts={facts} />
+    </Part>
   );
 };
 
@@ -130,14 +109,11 @@ const Replans = ({ plan, events }: { readonly plan: PlanProgress; readonly event
   const told = events.filter((event) => isOfKind(event, 'replan') || isOfKind(event, 'loop'));
   const done = told.filter((event) => event.type === 'replanned').length;
   return (
-    <section aria-label="Replans">
-      <h2>
-        Replans <span class="number">{done}</span>
-      </h2>
+    <Part title="Replans" number={done}>
       {plan.thresholds !== null && (
         <p class="quiet">At most {plan.thresholds.replanLimit} for a phase before a decision is needed.</p>
       )}
       {told.length === 0 ? <p class="quiet">None.</p> : <EventList events={told} />}
-    </section>
+    </Part>
   );
 };

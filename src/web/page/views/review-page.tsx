@@ -1,5 +1,4 @@
 /** The review: the combined diff, what was found in it, and verdicts by file. */
-import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
@@ -9,30 +8,17 @@ import { useAnswer } from '../hooks.js';
 import { parseDiff } from '../model/diff.js';
 import { Changes } from './changes.js';
 import { DiffStat } from './file-tree.js';
-import { count, DecisionSaid, Instructions, ProposalSaid, Select, shownKey, StateMark, TestsSaid } from './parts.js';
+import { count, DecisionSaid, Instructions, ProposalSaid, Select, TestsSaid } from './parts.js';
 
-interface ReviewPageProps {
+export interface ReviewPageProps {
   readonly view: RunView;
   readonly events: readonly StepEvent[];
-  readonly mark: ComponentChildren;
 }
 
-export const ReviewPage = ({ view, events, mark }: ReviewPageProps) => {
+export const ReviewPage = ({ view, events }: ReviewPageProps) => {
   const { status, proposal } = view;
   return (
     <>
-      <p class="crumbs">
-        <a href="#/">Runs</a> /{' '}
-        <a href={`#/run/${view.stepKey}`}>
-          <code>{shownKey(view.stepKey)}</code>
-        </a>{' '}
-        / changes
-      </p>
-      <h1>{status.title || status.jobPath}</h1>
-      {mark}
-      <p class="now" aria-live="polite">
-        <StateMark state={status.state} /> {status.doing}
-      </p>
       <Settled view={view} events={events} />
       {status.decision !== null && (
         <section aria-label="Decision" class="box ask">
@@ -62,7 +48,7 @@ const seenBefore = ({ stepKey, versions }: RunView): number => {
 };
 
 /** The proposal as it is now or was, whole or beside an earlier version: at first the present one beside the one seen last. */
-const Versions = ({ view, events }: Omit<ReviewPageProps, 'mark'>) => {
+const Versions = ({ view, events }: ReviewPageProps) => {
   const { stepKey, versions, status } = view;
   const [before] = useState(() => seenBefore(view));
   const earlier = versions.slice(0, -1);
@@ -124,7 +110,7 @@ const Versions = ({ view, events }: Omit<ReviewPageProps, 'mark'>) => {
 };
 
 /** What was decided of this proposal, by whom: also by somebody else, a moment ago. */
-const Settled = ({ view, events }: Omit<ReviewPageProps, 'mark'>) => {
+const Settled = ({ view, events }: ReviewPageProps) => {
   const { decision } = view.status;
   const last = events.filter((event) => event.type === 'decided' || event.type === 'abort_requested').at(-1);
   if (last === undefined) return null;

@@ -1,5 +1,4 @@
 /** What a run does and did: state, decision, files, attempts, events, and what it cost. */
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
@@ -9,41 +8,39 @@ import type { LedgerRow, StepResult } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
 import {
-  DecisionSaid,
-  EventList,
   Calls,
   count,
+  DecisionSaid,
+  EventList,
+  Facts,
   Instructions,
+  LinkMark,
+  Part,
   shownKey,
   StateMark,
-  LinkMark,
+  Table,
   TestsSaid,
 } from './parts.js';
 import { PlanParts } from './plan-parts.js';
 import type { RunMessage } from '../../feeds.js';
 import { type Place, useStream, useOut } from '../hooks.js';
-import { ReviewPage } from './review-page.js';
+import { ReviewPage, type ReviewPageProps } from './review-page.js';
 
-interface RunPageProps {
-  readonly view: RunView;
-  readonly events: readonly StepEvent[];
-  readonly mark: ComponentChildren;
-}
-
-const RunPage = ({ view, events, mark }: RunPageProps) => {
+const RunPage = ({ view, events }: ReviewPageProps) => {
   const { status, ledger, proposal } = view;
   const { decision } = status;
+  const host = view.host?.name;
+  const history =
+    view.link === null ? (
+      <code>{view.workflowId ?? 'not known'}</code>
+    ) : (
+      <a href={view.link} rel="noreferrer" target="_blank">
+        history in the Temporal UI
+      </a>
+    );
   const refused = events.filter((event) => event.type === 'answer_refused' || event.type === 'truncation_detected');
   return (
     <>
-      <p class="crumbs">
-        <a href="#/">Runs</a> / <code>{shownKey(view.stepKey)}</code>
-      </p>
-      <h1>{status.title || status.jobPath}</h1>
-      {mark}
-      <p class="now" aria-live="polite">
-        <StateMark state={status.state} /> {status.doing}
-      </p>
       {decision?.reason === 'approval' && (
         <section aria-label="Decision" class="box ask">
           <DecisionSaid decision={decision} proposal={proposal} />
@@ -57,92 +54,52 @@ const RunPage = ({ view, events, mark }: RunPageProps) => {
       )}
       {status.result !== null && <Result result={status.result} />}
       <section aria-label="Facts">
-        <dl class="facts">
-          <div>
-            <dt>Job</dt>
-            <dd>
-              <code>{status.jobPath}</code>
-            </dd>
-          </div>
-          <div>
-            <dt>Workspace</dt>
-            <dd>
-              <code>{status.workspace}</code>
-              {view.host?.name != null && ` on ${visible(view.host.name)}`}
-            </dd>
-          </div>
-          <div>
-            <dt>So far</dt>
-            <dd>{soFarText(status)}</dd>
-          </div>
-          <div>
-            <dt>Temporal</dt>
-            <dd>
-              {view.link === null ? (
-                <code>{view.workflowId ?? 'not known'}</code>
-              ) : (
-                <a href={view.link} rel="noreferrer" target="_blank">
-                  history in the Temporal UI
-                </a>
-              )}
-            </dd>
-          </div>
-          <div>
-            <dt>Archive</dt>
-            <dd>
-              <code>emend events {shownKey(view.stepKey)}</code>
-            </dd>
-          </div>
-        </dl>
+        <Facts
+          facts={[
+            ['Job', <code>{status.jobPath}</code>],
+            ['Workspace', [<code>{status.workspace}</code>, host == null ? '' : ` on ${visible(host)}`]],
+            ['So far', soFarText(status)],
+            ['Temporal', history],
+            ['Archive', <code>emend events {shownKey(view.stepKey)}</code>],
+          ]}
+        />
       </section>
       {status.plan !== undefined && <PlanParts plan={status.plan} status={status} events={events} />}
       {status.plan === undefined && (
-        <section aria-label="Files">
-          <h2>
-            Files <span class="number">{ledger.length}</span>
-          </h2>
+        <Part title="Files" number={ledger.length}>
           {ledger.length === 0 ? <p class="quiet">None known yet.</p> : <Ledger rows={ledger} />}
           {proposal !== null && decision?.reason !== 'approval' && (
             <p>
               <a href={`#/run/${view.stepKey}/review`}>The proposal's changes</a>
             </p>
           )}
-        </section>
+        </Part>
       )}
       <TestsSaid stepKey={view.stepKey} events={events} />
       {status.plan === undefined && <Instructions stepKey={view.stepKey} />}
       <Calls stepKey={view.stepKey} />
       {refused.length > 0 && (
-        <section aria-label="Refused answers">
-          <h2>
-            Refused answers <span class="number">{refused.length}</span>
-          </h2>
+        <Part title="Refused answers" number={refused.length}>
           <EventList events={refused} />
-        </section>
+        </Part>
       )}
       {status.ignored.length > 0 && (
-        <section aria-label="Ignored answers">
-          <h2>
-            Ignored answers <span class="number">{status.ignoredCount ?? status.ignored.length}</span>
-          </h2>
+        <Part title="Ignored answers" number={status.ignoredCount ?? status.ignored.length}>
           <ul>
             {status.ignored.map((text) => (
               <li key={text}>{text}</li>
             ))}
           </ul>
-        </section>
+        </Part>
       )}
-      <section aria-label="Events">
-        <h2>
-          Events <span class="number">{events.length}</span>
-        </h2>
+      <Part title="Events" number={events.length}>
         <EventList events={[...events].reverse().slice(0, EVENTS_SHOWN)} reversed />
         {events.length > EVENTS_SHOWN && (
           <p class="quiet">
             {events.length - EVENTS_SHOWN} earlier ones: <code>emend events {shownKey(view.stepKey)}</code>
           </p>
         )}
-      </section>
+      </Part>
       {status.result === null && <AbortButton view={view} />}
     </>
   );
@@ -151,37 +108,25 @@ const RunPage = ({ view, events, mark }: RunPageProps) => {
 const EVENTS_SHOWN = 200;
 
 const Ledger = ({ rows }: { readonly rows: readonly LedgerRow[] }) => (
-  <div class="scroll" tabIndex={0} role="region" aria-label="Table of files">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">File</th>
-          <th scope="col">Status</th>
-          <th scope="col">Format</th>
-          <th scope="col">Size</th>
-          <th scope="col">Attempts</th>
-          <th scope="col">Why</th>
+  <Table of="files" columns={['File', 'Status', 'Format', 'Size', 'Attempts', 'Why']}>
+    <tbody>
+      {rows.map((row) => (
+        <tr key={row.path}>
+          <th scope="row">
+            <code>{row.path}</code>
+          </th>
+          <td>
+            <span class={`file-status ${row.status}`}>{row.status.replaceAll('_', ' ')}</span>
+            {row.verdict === null ? '' : `, ${row.verdict}`}
+          </td>
+          <td>{formatText(row)}</td>
+          <td>{sizeText(row)}</td>
+          <td>{attemptsText(row)}</td>
+          <td class="why">{row.reason ?? row.why ?? ''}</td>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.path}>
-            <th scope="row">
-              <code>{row.path}</code>
-            </th>
-            <td>
-              <span class={`file-status ${row.status}`}>{row.status.replaceAll('_', ' ')}</span>
-              {row.verdict === null ? '' : `, ${row.verdict}`}
-            </td>
-            <td>{formatText(row)}</td>
-            <td>{sizeText(row)}</td>
-            <td>{attemptsText(row)}</td>
-            <td class="why">{row.reason ?? row.why ?? ''}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+      ))}
+    </tbody>
+  </Table>
 );
 
 /** Of a plan the phases that are done, whose last commit it is; the files are its phases' own. */
@@ -250,10 +195,21 @@ export const RunPages = ({ place, onOut }: RunPagesProps) => {
         <p class="quiet">Looking …</p>
       </>
     );
-  const mark = <LinkMark live={live} note={view.note} />;
-  return place.page === 'review' ? (
-    <ReviewPage view={view} events={events} mark={mark} />
-  ) : (
-    <RunPage view={view} events={events} mark={mark} />
+  const { status } = view;
+  const key = <code>{shownKey(view.stepKey)}</code>;
+  const Page = place.page === 'review' ? ReviewPage : RunPage;
+  return (
+    <>
+      <p class="crumbs">
+        <a href="#/">Runs</a> /{' '}
+        {place.page === 'review' ? [<a href={`#/run/${view.stepKey}`}>{key}</a>, ' / changes'] : key}
+      </p>
+      <h1>{status.title || status.jobPath}</h1>
+      <LinkMark live={live} note={view.note} />
+      <p class="now" aria-live="polite">
+        <StateMark state={status.state} /> {status.doing}
+      </p>
+      <Page view={view} events={events} />
+    </>
   );
 };

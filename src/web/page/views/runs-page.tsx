@@ -5,7 +5,7 @@ import type { ListMessage } from '../../feeds.js';
 import { useKeys, useStream, useOut } from '../hooks.js';
 import { fitsFilter, LISTED_STATES } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
-import { count, LinkMark, Search, Select, shownKey, StateMark, timeText } from './parts.js';
+import { count, LinkMark, Part, Search, Select, shownKey, StateMark, timeText } from './parts.js';
 
 const GROUPS: readonly (readonly [string, (run: ListedRun) => boolean])[] = [
   ['Waiting for you', (run) => run.decision !== null],
@@ -55,16 +55,13 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
       {GROUPS.map(([title, belongs]) => {
         const rows = found.filter(belongs);
         return rows.length === 0 ? null : (
-          <section key={title} aria-label={title}>
-            <h2>
-              {title} <span class="number">{rows.length}</span>
-            </h2>
+          <Part key={title} title={title} number={rows.length}>
             <ul class="runs">
               {rows.map((run) => (
                 <RunRow key={run.stepKey} run={run} />
               ))}
             </ul>
-          </section>
+          </Part>
         );
       })}
       {list !== null && list.left_off > 0 && (
