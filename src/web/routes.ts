@@ -74,85 +74,59 @@ const live = ({ request, response, feeds }: RouteContext, name: string, feed: Pa
     refuse(response, 429, 'Too many pages are open.');
 };
 
-/** Of the proposal that the run has now, by its hash. */
-const ofProposal =
-  (answer: (context: RouteContext, emend: Emend, proposal: ProposalSummary) => Promise<void>): Route =>
-  async (context, [key, id]) => {
-    const emend = await context.source();
-    await answer(context, emend, await proposalOf(emend, await runOf(emend, key), id));
-  };
+type RouteOf = readonly [method: string, path: RegExp, route: Route];
 
-const ROUTES: readonly (readonly [method: string, path: RegExp, route: Route])[] = [
-  ['GET', /^\/api\/session$/, ({ response, person }) => sendJson(response, { person })],
-  ['GET', /^\/api\/runs$/, async ({ response, source }) => sendJson(response, await listRuns(await source()))],
-  ['GET', /^\/api\/live$/, (context) => live(context, 'list', listFeed(context.source))],
-  [
-    'GET',
-    /^\/api\/runs\/([^/]+)\/live$/,
-    async (context, [key]) => {
-      const { stepKey } = await runOf(await context.source(), key);
-      live(context, `run ${stepKey}`, runFeed(context.source, stepKey));
-    },
-  ],
-  [
-    'GET',
-    /^\/api\/runs\/([^/]+)\/diff\/([0-9a-f]{64})$/,
-    ofProposal(async ({ response }, emend, proposal) => {
-      send(response, 200, await diffText(emend, proposal), { 'content-type': 'text/plain; charset=utf-8' });
-    }),
-  ],
-  [
-    'GET',
-    /^\/api\/runs\/([^/]+)\/file\/([0-9a-f]{64})$/,
-    ofProposal(async ({ response, url }, emend, proposal) => {
-      sendJson(response, await proposalTexts(emend, proposal, url.searchParams.get('path') ?? ''));
-    }),
-  ],
-  [
-    'GET',
-    /^\/api\/runs\/([^/]+)\/needs\/([0-9a-f]{64})$/,
-    ofProposal(async ({ response }, emend, proposal) => {
-      const sections = readDiff(await diffText(emend, proposal));
-      sendJson(response, await proposalNeeds(emend, proposal, sections));
-    }),
-  ],
-  [
-    'GET',
-    /^\/api\/runs\/([^/]+)\/tests$/,
-    async ({ response, source, url }, [key]) => {
-      const emend = await source();
-      sendJson(response, await testRuns(emend, await runOf(emend, key), { whole: url.searchParams.has('whole') }));
-    },
-  ],
-  [
-    'GET',
-    /^\/api\/runs\/([^/]+)\/since\/([0-9a-f]{64})\/([0-9a-f]{64})$/,
-    async ({ response, source }, [key, earlier, later]) => {
-      const emend = await source();
-      const run = await runOf(emend, key);
-      const [from, to] = [await proposalOf(emend, run, earlier), await proposalOf(emend, run, later)];
-      sendJson(response, await proposalSince(emend, from, to));
-    },
-  ],
-  [
-    'GET',
-    /^\/api\/runs\/([^/]+)\/instructions$/,
-    async ({ response, source }, [key]) => {
-      const emend = await source();
-      sendJson(response, await instructionsOf(emend, await runOf(emend, key)));
-    },
-  ],
-  [
-    'GET',
-    /^\/api\/runs\/([^/]+)\/calls$/,
-    async ({ response, source }, [key]) => sendJson(response, await listCalls(await source(), keyOf(key))),
-  ],
-  [
-    'GET',
-    /^\/api\/runs\/([^/]+)\/calls\/([1-9]\d{0,5})$/,
-    async ({ response, source }, [key, n]) => sendJson(response, await readCall(await source(), keyOf(key), Number(n))),
-  ],
-  ['POST', /^\/api\/runs\/([^/]+)\/decide$/, decideRoute],
+/** Where it is, with `:run` for a run's key, `:hash` for a proposal's hash and `:n` for a call's number, which the route gets in order. */
+const at = (method: string, path: string, route: Route): RouteOf => {
+  const found = path
+    .replaceAll(':run', '([^/]+)')
+    .replaceAll(':hash', '([0-9a-f]{64})')
+    .replaceAll(':n', '([1-9]\\d{0,5})');
+  return [method, new RegExp(`^/api/${found}$`), route];
+};
+
+/** What is answered as JSON. */
+const get = (path: string, answer: (context: RouteContext, parts: readonly string[]) => unknown): RouteOf =>
+  at('GET', path, async (context, parts) => sendJson(context.response, await answer(context, parts)));
+
+/** What is asked of one run. */
+const ofRun = (
+  path: string,
+  answer: (emend: Emend, run: ResolvedRun, parts: readonly string[], query: URLSearchParams) => unknown,
+): RouteOf =>
+  get(`runs/:run/${path}`, async ({ source, url }, [key, ...parts]) => {
+    const emend = await source();
+    return answer(emend, await runOf(emend, key), parts, url.searchParams);
+  });
+
+const ROUTES: readonly RouteOf[] = [
+  get('session', ({ person }) => ({ person })),
+  get('runs', async ({ source }) => listRuns(await source())),
+  at('GET', 'live', (context) => live(context, 'list', listFeed(context.source))),
+  at('GET', 'runs/:run/live', async (context, [key]) => {
+    const { stepKey } = await runOf(await context.source(), key);
+    live(context, `run ${stepKey}`, runFeed(context.source, stepKey));
+  }),
+  at('GET', 'runs/:run/diff/:hash', async ({ response, source }, [key, id]) => {
+    const emend = await source();
+    const diff = await diffText(emend, await proposalOf(emend, await runOf(emend, key), id));
+    send(response, 200, diff, { 'content-type': 'text/plain; charset=utf-8' });
+  }),
+  ofRun('file/:hash', async (emend, run, [id], query) =>
+    proposalTexts(emend, await proposalOf(emend, run, id), query.get('path') ?? ''),
+  ),
+  ofRun('needs/:hash', async (emend, run, [id]) => {
+    const proposal = await proposalOf(emend, run, id);
+    return proposalNeeds(emend, proposal, readDiff(await diffText(emend, proposal)));
+  }),
+  ofRun('tests', (emend, run, _, query) => testRuns(emend, run, { whole: query.has('whole') })),
+  ofRun('since/:hash/:hash', async (emend, run, [earlier, later]) =>
+    proposalSince(emend, await proposalOf(emend, run, earlier), await proposalOf(emend, run, later)),
+  ),
+  ofRun('instructions', instructionsOf),
+  get('runs/:run/calls', async ({ source }, [key]) => listCalls(await source(), keyOf(key))),
+  get('runs/:run/calls/:n', async ({ source }, [key, n]) => readCall(await source(), keyOf(key), Number(n))),
+  at('POST', 'runs/:run/decide', decideRoute),
 ];
 
 /** Answers, or says that there is no such thing. Throws what the client functions throw. */
