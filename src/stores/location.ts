@@ -179,17 +179,10 @@ const refuseOwnStore = async (home: string, dir: string, sys: Sys): Promise<void
 // A running worker's hold on its home and store: both must stay the directories that it started with. One that is moved away, not
 // mounted any more or replaced by an empty one is neither made anew nor given a new host id: work waits until it is back.
 
-export interface HomeGuard {
-  /** For all stores of the worker: it makes no directory that holds the home or the store, nor these themselves. */
-  readonly sys: Sys;
-  /** Throws ProblemError `home_unusable` or `store_unusable` where one of them is not what it was at the start. */
-  readonly check: () => Promise<void>;
-}
-
 const NEXT = 'Restore the directory (or mount it) and answer `retry`; another home needs its own worker.';
 
 /** To be made after the home has its host id and the store its own. */
-export const guardHome = async (home: string, store: Store, sys: Sys): Promise<HomeGuard> => {
+export const guardHome = async (home: string, store: Store, sys: Sys) => {
   const marks = [
     { path: homePaths(home).hostId, code: 'home_unusable' as const, what: `EMEND_HOME at ${home}` },
     ...(store.apart
@@ -206,19 +199,22 @@ export const guardHome = async (home: string, store: Store, sys: Sys): Promise<H
   const known = await Promise.all(marks.map(({ path }) => read(path)));
   const roots = [home, store.dir];
 
-  return {
-    sys: {
-      ...sys,
-      mkdir: async (path, mode) => {
-        if (!roots.some((root) => root === path || root.startsWith(`${path}/`))) return sys.mkdir(path, mode);
-        // It was there when the worker started.
-        throw Object.assign(new Error(`ENOENT: the home or store is gone, mkdir '${path}'`), {
-          code: 'ENOENT',
-          syscall: 'mkdir',
-          path,
-        });
-      },
+  /** For all stores of the worker: it makes no directory that holds the home or the store, nor these themselves. */
+  const guarded: Sys = {
+    ...sys,
+    mkdir: async (path: string, mode: number) => {
+      if (!roots.some((root) => root === path || root.startsWith(`${path}/`))) return sys.mkdir(path, mode);
+      // It was there when the worker started.
+      throw Object.assign(new Error(`ENOENT: the home or store is gone, mkdir '${path}'`), {
+        code: 'ENOENT',
+        syscall: 'mkdir',
+        path,
+      });
     },
+  };
+  return {
+    sys: guarded,
+    /** Throws ProblemError `home_unusable` or `store_unusable` where one of them is not what it was at the start. */
     check: async (): Promise<void> => {
       for (const [index, { path, code, what }] of marks.entries()) {
         const now = await read(path).catch((error: unknown) => {

@@ -65,9 +65,7 @@ export interface Archive {
     name: string,
     value: object,
   ): Promise<{ readonly path: string; readonly value: object; readonly created: boolean }>;
-  /** The kept files whose names start with the prefix, in the order of their names. */
-  files(stepKey: StepKey, prefix: string): Promise<readonly unknown[]>;
-  /** The last of them, without reading the others; null: there is none, or it is of another version. */
+  /** The last by name of the kept files whose names start with the prefix; null: there is none, or it is of another version. */
   lastFile(stepKey: StepKey, prefix: string): Promise<object | null>;
 }
 export interface StoredFile {

@@ -1,6 +1,7 @@
 /** A client's connection to the Temporal server. Workers have worker/run-workers.ts: their native library is slow to load. */
 import { Client, Connection, type ClientOptions, type ConnectionLike } from '@temporalio/client';
 import { connect as connectSocket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../system/environment.js';
 import { openStores, resolveStore } from '../stores/location.js';
 import type { BlobStore } from '../stores/ports.js';
@@ -20,7 +21,10 @@ export const reach = async <T extends ConnectionLike>(
 ): Promise<T> => {
   await refuseClosedLoopback(settings);
   const connecting = connect();
-  const { promise: late, cancel } = timeOut(connect_ms);
+  const given = new AbortController();
+  const late = sleep(connect_ms, undefined, { signal: given.signal }).then(() =>
+    Promise.reject(new Error(`no answer within ${connect_ms} ms.`)),
+  );
   try {
     return await Promise.race([connecting.then((connection) => prove(connection, settings)), late]);
   } catch (error) {
@@ -28,7 +32,7 @@ export const reach = async <T extends ConnectionLike>(
     connecting.then((connection) => connection.close()).catch(() => undefined);
     throw error instanceof ProblemError ? error : noServer(settings, error);
   } finally {
-    cancel();
+    given.abort();
   }
 };
 
@@ -109,17 +113,6 @@ const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
 const GRPC_PORT = 'with its gRPC port, usually 7233, not that of its UI, 8233';
 /** gRPC status codes that say more than "not reached". */
 const GRPC = { notFound: 5, permissionDenied: 7, unimplemented: 12, unauthenticated: 16 } as const;
-
-const timeOut = (after_ms: number): { promise: Promise<never>; cancel: () => void } => {
-  let timer: NodeJS.Timeout | undefined;
-  const promise = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${after_ms} ms.`)), after_ms);
-  });
-  return {
-    promise,
-    cancel: () => clearTimeout(timer),
-  };
-};
 
 /** Of a program that Emend is a part of, the same in all its clients and workers. */
 export type OwnConversion = Readonly<Pick<ClientOptions, 'dataConverter' | 'interceptors'>>;

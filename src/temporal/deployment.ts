@@ -3,11 +3,10 @@
  * nothing until it is current; while none is, workers that are not versioned serve.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ConnectionLike } from '@temporalio/client';
 import { fail } from '../shared/problems.js';
 import { build } from '../system/version.js';
 import { innermost } from './failures.js';
-import { liveWorkers, partsOf } from './live-workers.js';
+import { liveWorkers, partsOf, type QueueAt } from './live-workers.js';
 
 export const DEPLOYMENT = 'emend';
 const POLLERS_MS = 60_000; // bound: A build that is to be current has its workers within this time,
@@ -16,10 +15,7 @@ const SETTLE_MS = 5_000; // bound: A run that is signalled sooner after the chan
 /** gRPC's: there is no such deployment, or the server knows none. */
 const NONE: readonly unknown[] = [5, 12];
 
-interface At {
-  readonly connection: ConnectionLike;
-  readonly namespace: string;
-}
+type At = Pick<QueueAt, 'connection' | 'namespace'>;
 const orNone = <T>(call: Promise<T>): Promise<T | null> =>
   call.catch((error: unknown) => {
     if (NONE.includes(innermost(error).code)) return null;

@@ -7,6 +7,7 @@ import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkVersion, VERSION, versionOf, type Version } from '../shared/problems.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../system/process.js';
+import { orNull } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
 
 export interface DevServerRecord {
@@ -23,10 +24,6 @@ export interface DevServerRecord {
   readonly uiUrl: string | null;
   /** Of that page, without a token; null or absent: there is none. */
   readonly pageUrl?: string | null;
-  /** The database file; null: in memory. */
-  readonly dbFile: string | null;
-  readonly logFile: string;
-  readonly cliVersion: string;
 }
 
 export const recordPath = (home: string): string => join(home, 'dev-server.json');
@@ -63,12 +60,13 @@ export const claimRecord = async (home: string, record: DevServerRecord): Promis
   await writeFile(ours, serialise(record), { mode: 0o600 });
   try {
     for (;;) {
-      try {
-        await link(ours, path);
+      if (
+        (await orNull(
+          link(ours, path).then(() => true),
+          ['EEXIST'],
+        )) !== null
+      )
         return null;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      }
       const holder = await readRecord(home);
       if (holder !== null && (await isAlive(realSys, holder.process))) return holder;
       await removeDead(home);
@@ -97,12 +95,7 @@ export const removeRecord = async (home: string, owner: ProcessIdentity): Promis
 const removeDead = async (home: string): Promise<void> => {
   const path = recordPath(home);
   const aside = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
-  }
+  if ((await orNull(rename(path, aside).then(() => true))) === null) return;
   const taken = await parsed(aside);
   if (isRecord(taken) && (await isAlive(realSys, taken.process))) await link(aside, path).catch(() => undefined);
   await rm(aside, { force: true });

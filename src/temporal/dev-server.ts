@@ -136,9 +136,6 @@ export const startDevServer = async (options: DevServerOptions): Promise<DevServ
     address: '',
     hiddenUi: null,
     uiUrl: null,
-    dbFile: options.dbFile,
-    logFile: options.logFile,
-    cliVersion: options.cli.version,
   };
   const left = await endLeftBehind(options);
   const holder = await claimRecord(options.home, claim);

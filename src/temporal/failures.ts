@@ -66,20 +66,14 @@ const fits = (details: unknown): boolean => {
 
 // What really happened: libraries wrap errors in errors, and the reason is in the last cause.
 
-export interface Innermost {
-  /** errno name, gRPC status number, or undefined. */
-  readonly code: unknown;
-  /** One line, no stack, at most 300 characters. */
-  readonly why: string;
-}
-
-export const innermost = (error: unknown): Innermost => {
+/** `code`: errno name, gRPC status number, or undefined; `why`: one line, no stack, at most 300 characters. */
+export const innermost = (error: unknown) => {
   let last = error;
   // By shape, not by class: errors of Node's own fetch can come from another realm.
   for (let depth = 0; depth < CAUSE_DEPTH; depth++) last = causeOf(last) ?? last;
   const message = hasMessage(last) ? last.message : String(last);
   return {
-    code: (last as { code?: unknown } | null | undefined)?.code,
+    code: (last as { readonly code?: unknown } | null | undefined)?.code,
     why: (message.split('\n')[0] ?? '').slice(0, 300),
   };
 };

@@ -33,11 +33,7 @@ const add = (name: string, labels: Labels, value: number): void => {
 };
 
 /** What activities of calls give back. */
-interface Told {
-  readonly outcome?: string;
-  readonly reason?: string;
-  readonly usage?: StepUsage;
-}
+type Told = Partial<Readonly<Record<'outcome' | 'reason', string>>> & { readonly usage?: StepUsage };
 const USED = ['edited', 'unchanged', 'region_done', 'needs_lines', 'picked', 'audited', 'look_for', 'nothing_found'];
 
 /** Counts what model calls used, and why their answers could not be. */

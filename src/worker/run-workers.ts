@@ -15,12 +15,6 @@ export interface OneWorker {
   getState(): string;
   shutdown(): void;
 }
-export interface RunningWorkers {
-  /** Settles when all have ended and what they used is closed; rejects with what broke, or with `worker_stuck`. */
-  readonly done: Promise<void>;
-  /** Asks all of them to stop and waits for `done`. */
-  readonly stop: () => Promise<void>;
-}
 export interface RunOptions {
   /** From the first wish to stop to the end of waiting: longer than the workers' own `shutdownForceTime`. */
   readonly stop_ms: number;
@@ -34,7 +28,11 @@ const wordsOf = (error: unknown): string => (error instanceof Error ? error.mess
 const stuck = (why: string): ProblemError =>
   new ProblemError(problem('worker_stuck', `The worker did not stop: ${why}.`));
 
-export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, close }: RunOptions): RunningWorkers => {
+/**
+ * `done` settles when all have ended and what they used is closed; it rejects with what broke, or with `worker_stuck`. `stop` asks all of
+ * them to stop and waits for it.
+ */
+export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, close }: RunOptions) => {
   const given = new AbortController();
   let asked = false;
   let late: Promise<'late'> | null = null;
@@ -81,7 +79,7 @@ export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, c
   const done = run();
   return {
     done,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       asked = true;
       askAll();
       await done;

@@ -103,7 +103,7 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
   // The cancelled phase's calls among them.
   const paid = s.rehearsal.requests().length;
   expect(await lastCheckpointed(s.emend, plan)).toBe(first.stepKey);
-  expect((await s.emend.archive.files(first.stepKey, 'checkpoint-')).at(-1)).toMatchObject({
+  expect(await s.emend.archive.lastFile(first.stepKey, 'checkpoint-')).toMatchObject({
     status: 'aborted',
     last_error: expect.stringContaining('two is bad'),
     test_failure_history: [

@@ -149,8 +149,8 @@ describe('a plan, end to end', () => {
         ...['checkpoint_saved', 'markers_checked'],
       ];
       expect(types.filter((type) => steps.includes(type))).toEqual([...steps, ...steps, ...steps]);
-      const kept = (await s.emend.archive.files(run.stepKey, 'checkpoint-')) as Record<string, unknown>[];
-      expect(kept.at(-1)).toMatchObject({
+      const kept = (await s.emend.archive.lastFile(run.stepKey, 'checkpoint-')) as Record<string, unknown> | null;
+      expect(kept).toMatchObject({
         plan_path: 'plans/010_demo',
         total_phases: 3,
         completed_phases: [1, 2, 3],
@@ -291,9 +291,9 @@ describe('a plan, end to end', () => {
         '[INCOMPLETE] Phase 2: Core logic',
       ]);
       expect(s.git('status', '--porcelain')).toBe('');
-      const kept = (await s.emend.archive.files(run.stepKey, 'checkpoint-')) as Record<string, unknown>[];
-      expect(kept.at(-1)).toMatchObject({ tests_passing: false, completed_phases: [1], status: 'incomplete' });
-      expect((kept.at(-1)?.test_failure_history as unknown[]).length).toBe(3);
+      const kept = (await s.emend.archive.lastFile(run.stepKey, 'checkpoint-')) as Record<string, unknown> | null;
+      expect(kept).toMatchObject({ tests_passing: false, completed_phases: [1], status: 'incomplete' });
+      expect((kept?.test_failure_history as unknown[]).length).toBe(3);
     },
     240_000,
   );

@@ -164,10 +164,6 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       const path = join(placeOf(stepKey), fileName(name));
       return onDisk(`Keeping ${path}`, async () => ({ path, ...(await putJsonIfAbsent(sys, path, value)) }));
     },
-    files: (stepKey, prefix) =>
-      onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
-        Promise.all((await keptFiles(stepKey, prefix)).map((path) => readJson(sys, path))),
-      ),
     lastFile: (stepKey, prefix) =>
       onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () => {
         const last = (await keptFiles(stepKey, prefix)).at(-1);

@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appendAll, onDisk, orNull, putJsonIfAbsent, syncName } from '../../system/durable.js';
-import { errnoOf, realSys } from '../../system/sys.js';
+import { realSys } from '../../system/sys.js';
 import type { CallLog } from '../ports.js';
 import type { DiskStoreOptions } from './blobs.js';
 import { createRecordStore, recordName } from './records.js';
@@ -17,8 +17,7 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
     return onDisk(`${what} the call journal at ${path}`, () => act(path));
   };
   return {
-    get: (key) => records.get(key),
-    names: (key) => records.names(key),
+    ...records,
     putIfAbsent: (key, value, modes) => {
       const path = join(dir, recordName(key));
       return onDisk(`Writing the call journal at ${path}`, () => putJsonIfAbsent(sys, path, value, modes));
@@ -30,13 +29,7 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
         await syncName(sys, path, true);
         return { append: (more, later) => onLog('Writing', key, () => appendAll(sys, path, more, later)) };
       }),
-    size: (key) =>
-      onLog('Reading', key, (path) =>
-        sys.sizeNow(path).catch((error: unknown) => {
-          if (errnoOf(error) === 'ENOENT') return -1;
-          throw error;
-        }),
-      ),
+    size: (key) => onLog('Reading', key, async (path) => (await orNull(sys.sizeNow(path))) ?? -1),
     read: (key, from = 0) =>
       onLog(
         'Reading',

@@ -60,8 +60,6 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       const key = `${placeOf(stepKey)}/${fileName(name)}`;
       return { path: `${objects.place.url}/${key}`, ...(await putObject(objects, key, value)) };
     },
-    files: async (stepKey, prefix) =>
-      Promise.all((await keptKeys(stepKey, prefix)).map((key) => getObject(objects, key))),
     lastFile: async (stepKey, prefix) => {
       const last = (await keptKeys(stepKey, prefix)).at(-1);
       return last === undefined ? null : getObject(objects, last).catch(nullOfOther);

@@ -136,9 +136,6 @@ export const explain = (error: unknown, what: string, tries: number, { bucket }:
 
 const endpoint = (): string => {
   const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL } = process.env;
-  try {
-    return new URL(AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL ?? '').origin;
-  } catch {
-    return 'the endpoint of the AWS configuration';
-  }
+  const url = AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL ?? '';
+  return URL.canParse(url) ? new URL(url).origin : 'the endpoint of the AWS configuration';
 };

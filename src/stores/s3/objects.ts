@@ -38,18 +38,13 @@ export interface Found {
   /** Milliseconds since 1970, by the service's clock. */
   readonly changed_ms: number;
 }
-export interface Put {
-  /** What stands there: ours, or an earlier writer's. */
-  readonly bytes: Uint8Array;
-  readonly created: boolean;
-}
 
 /** Keys are relative to the prefix. Every failure is a ProblemError `store_unusable` that says what to do. */
 export interface Objects {
   readonly place: Place;
   get(key: string): Promise<Uint8Array | null>;
-  /** The first writer's bytes stand, whoever comes later. */
-  putIfAbsent(key: string, bytes: Uint8Array): Promise<Put>;
+  /** The first writer's bytes stand, whoever comes later. `bytes`: what stands there. */
+  putIfAbsent(key: string, bytes: Uint8Array): Promise<{ readonly bytes: Uint8Array; readonly created: boolean }>;
   /** Whatever stands there. Returns how many tries it took: after more than one, an earlier one may still arrive. */
   put(key: string, bytes: Uint8Array): Promise<number>;
   /** When it was last put; null: it is not there. */

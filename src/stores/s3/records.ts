@@ -35,7 +35,7 @@ export const createS3Calls = (objects: Objects): CallLog => {
   const nameOf = (key: string): string => `calls/${key}`;
   const records = createS3Records(objects, 'calls');
   return {
-    get: (key) => records.get(key),
+    ...records,
     putIfAbsent: (key, value) => records.putIfAbsent(key, value),
     flush_ms: FLUSH_MS,
     begin: async (key, bytes) => {
@@ -45,6 +45,5 @@ export const createS3Calls = (objects: Objects): CallLog => {
     },
     size: (key) => logSize(objects, nameOf(key)),
     read: (key, from) => readLog(objects, nameOf(key), from),
-    names: (key) => records.names(key),
   };
 };
