@@ -142,17 +142,11 @@ export const placeOf = (host: string, port: number, publicUrl: string | null): P
   };
 };
 
-interface Asked {
-  readonly method?: string | undefined;
-  readonly url?: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-}
-
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST'];
 
 /** Null: go on; else the status and why. */
 export const refusalOf = (
-  { method = '', url = '/', headers }: Asked,
+  { method = '', url = '/', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   place: Place,
   methods = METHODS,
 ): readonly [number, string] | null => {
@@ -214,21 +208,15 @@ export const addressOf = (
 };
 
 /** The port that it got. Throws ProblemError `usage` where it cannot be had. */
-export const listen = (server: Server, host: string, port: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new ProblemError(
-          problem(
-            'usage',
-            `The review page cannot listen on ${bracketed(host)}:${port} (${error.code ?? error.message}).`,
-            'Choose another with --port, or 0 for any free port.',
-          ),
-        ),
-      ),
-    );
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+export const listen = async (server: Server, host: string, port: number): Promise<number> => {
+  server.listen(port, host);
+  await once(server, 'listening').catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = `The review page cannot listen on ${bracketed(host)}:${port} (${code ?? message}).`;
+    return fail('usage', why, 'Choose another with --port, or 0 for any free port.');
   });
+  return (server.address() as AddressInfo).port;
+};
 
 /** Ends it with all its connections. */
 export const closing = async (server: Server): Promise<void> => {

@@ -202,13 +202,8 @@ const checkPlace = ({ host, secret, publicUrl }: WebOptions): void => {
     );
 };
 
-const urlOf = ({ url }: IncomingMessage): URL | null => {
-  try {
-    return new URL(url ?? '/', 'http://page');
-  } catch {
-    return null;
-  }
-};
+const urlOf = ({ url = '/' }: IncomingMessage): URL | null =>
+  URL.canParse(url, 'http://page') ? new URL(url, 'http://page') : null;
 
 const sendAsset = (request: IncomingMessage, response: ServerResponse, assets: Assets, path: string): void => {
   const asset = assets.get(path);

@@ -3,7 +3,7 @@
  * cannot read, and a key that the page keeps for its own origin and sends as a header. Each request needs both: cookies are shared by
  * all ports of a host, a header that only our page knows is not, and no other site can send it.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual as same } from 'node:crypto';
 import { BOUNDS } from '../shared/limits.js';
 
 export const WEB_SESSIONS = 100; // bound: Sessions at once; the oldest goes first.
@@ -30,10 +30,7 @@ export const rateBound = (burst: number, perSecond: number, now: () => number = 
   };
 };
 
-export interface Rate {
-  readonly burst: number;
-  readonly perSecond: number;
-}
+type Rate = Readonly<Record<'burst' | 'perSecond', number>>;
 
 /**
  * A bound for each address and one for all together. One that is over its own uses up nothing of the others': it shuts out nobody else.
@@ -71,20 +68,7 @@ export interface OpenedSession {
   readonly ui: string;
 }
 
-export interface Sessions {
-  /** A new token; earlier unused ones count no longer. */
-  token(): string;
-  /** Null: it is not the token, or was used. */
-  byToken(token: string, person: string): OpenedSession | null;
-  /** Null: there is no secret, or another. */
-  bySecret(secret: string, person: string): OpenedSession | null;
-  find(cookie: string | undefined, key: string | undefined): Session | null;
-  findUi(cookie: string | undefined): Session | null;
-  end(cookie: string | undefined): void;
-}
-
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-const same = (a: Buffer, b: Buffer): boolean => timingSafeEqual(a, b);
 const fresh = (): string => randomBytes(32).toString('base64url');
 
 interface Kept extends Session {
@@ -93,7 +77,7 @@ interface Kept extends Session {
   endsAt: number;
 }
 
-export const createSessions = (secret: string | null, now: () => number = Date.now): Sessions => {
+export const createSessions = (secret: string | null, now: () => number = Date.now) => {
   let token: Buffer | null = null;
   const wanted = secret === null ? null : digest(secret);
   // Kept by digest: looking one up takes no longer for a guess that is nearly right.
@@ -110,30 +94,34 @@ export const createSessions = (secret: string | null, now: () => number = Date.n
     return opened;
   };
   return {
-    token: () => {
+    /** A new token; earlier unused ones count no longer. */
+    token: (): string => {
       const made = fresh();
       token = digest(made);
       return made;
     },
-    byToken: (given, person) => {
+    /** Null: it is not the token, or was used. */
+    byToken: (given: string, person: string): OpenedSession | null => {
       if (token === null || !same(token, digest(given))) return null;
       token = null;
       return open(person);
     },
-    bySecret: (given, person) => (wanted !== null && same(wanted, digest(given)) ? open(person) : null),
-    find: (cookie, key) => {
+    /** Null: there is no secret, or another. */
+    bySecret: (given: string, person: string): OpenedSession | null =>
+      wanted !== null && same(wanted, digest(given)) ? open(person) : null,
+    find: (cookie: string | undefined, key: string | undefined): Session | null => {
       if (cookie === undefined || key === undefined) return null;
       const kept = sessions.get(idOf(cookie));
       if (kept === undefined || kept.endsAt < now() || !same(kept.key, digest(key))) return null;
       kept.endsAt = now() + BOUNDS.webSession_ms;
       return kept;
     },
-    findUi: (cookie) => {
+    findUi: (cookie: string | undefined): Session | null => {
       if (cookie === undefined) return null;
       const given = digest(cookie);
       return [...sessions.values()].find(({ ui, endsAt }) => endsAt >= now() && same(ui, given)) ?? null;
     },
-    end: (cookie) => {
+    end: (cookie: string | undefined): void => {
       if (cookie !== undefined) sessions.delete(idOf(cookie));
     },
   };

@@ -25,17 +25,11 @@ export interface UiOptions {
   /** Of who is not let in. */
   readonly strangers: (request: IncomingMessage) => RateBound;
 }
-export interface ServedUi {
-  readonly url: string;
-  /** Name of the cookie that opens it. */
-  readonly cookie: string;
-  close(): Promise<void>;
-}
-
 /** Tried first, as Temporal's own: where it is taken, any free one. */
 const USUAL_PORT = 8233;
 
-export const startUi = async (options: UiOptions): Promise<ServedUi> => {
+/** `cookie`: the name of the one that opens it. */
+export const startUi = async (options: UiOptions) => {
   const at = { port: 0, cookie: '' };
   const refusal = (request: IncomingMessage, session: Session | null): readonly [number, string] | null => {
     const refused = refusalOf(request, placeOf(options.host, at.port, null), UI_METHODS);

@@ -1,4 +1,5 @@
 /** Requests to our own server. The key stays with this origin: other ports of the host get the cookie, but not the key. */
+import type { DecideResult } from '../../client/runs/decide.js';
 import type { Problem } from '../../shared/problems.js';
 import type { Request } from './model/verdicts.js';
 
@@ -62,11 +63,7 @@ export const isLetIn = async (): Promise<boolean> => {
   }
 };
 
-export interface Decided {
-  readonly outcome: 'resolved' | 'recorded' | 'already_resolved' | 'sent';
-  readonly message: string;
-}
-export const decide = (stepKey: string, request: Request): Promise<Decided> =>
+export const decide = (stepKey: string, request: Request): Promise<DecideResult> =>
   post(`/api/runs/${stepKey}/decide`, request);
 
 // Server-sent events by `fetch`, so that the key goes along; after a lost connection it goes on where it was.

@@ -1,6 +1,6 @@
 /** Verdicts by hunk: what they come to for a file, which hunk needs which, and what is sent of them. Pure. */
 import { type ChangeNeed, neededName } from '../../../edits/proposal/index.js';
-import type { Selection, Answer, DecisionPoint } from '../../../shared/decisions.js';
+import type { Selection, DecisionPoint, DecisionRequest } from '../../../shared/decisions.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { DiffFile } from './diff.js';
 import type { Spot } from './rows.js';
@@ -92,14 +92,7 @@ export interface Comment {
   readonly quoted: string;
   readonly text: string;
 }
-export interface Request {
-  readonly decision: string;
-  readonly answer: Answer;
-  readonly files?: readonly string[];
-  readonly note?: string;
-  readonly set?: Readonly<Record<string, number | string>>;
-  readonly select?: Selection;
-}
+export type Request = Omit<DecisionRequest, 'requestId' | 'by' | 'signed'>;
 
 const QUOTED_chars = 200;
 

@@ -206,6 +206,8 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
     '/': () => search.current?.focus(),
     ...(approval !== null && { Enter: ask(true) }),
   });
+  const { verdicts } = review;
+  const shown = { files, proposal, since: sinceOf, viewed: viewed.paths, verdicts, answered };
   return (
     <section aria-label="Review" class="review">
       <div class="tools">
@@ -231,30 +233,16 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
         {spoken(rows[cursorAt], files[rows[cursorAt]?.file ?? -1])}
       </p>
       <div class="panes">
-        <FileTree
-          files={files}
-          proposal={proposal}
-          since={sinceOf}
-          at={atFile}
-          viewed={viewed.paths}
-          verdicts={review.verdicts}
-          answered={answered}
-          onFile={toFile}
-        />
+        <FileTree {...shown} at={atFile} onFile={toFile} />
         <DiffView
+          {...shown}
           rows={rows}
-          files={files}
-          proposal={proposal}
           handle={handle}
           cursor={cursor}
           search={wanted}
           folded={folded}
-          viewed={viewed.paths}
           onViewed={mark}
-          verdicts={review.verdicts}
-          answered={answered}
           canAnswer={(path) => open.has(path)}
-          since={sinceOf}
           parts={partsOf}
           needs={since === null ? parts.needs : []}
           onHunk={review.setHunk}

@@ -12,8 +12,9 @@ import { CHANGE_WORDS } from '../../../shared/event-text.js';
 import { LIMITS } from '../../../shared/limits.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { decide, Refused } from '../api.js';
+import { toggled } from '../hooks.js';
 import { openPaths } from '../model/verdicts.js';
-import { DecisionSaid, ProposalSaid } from './parts.js';
+import { Alert, DecisionSaid, ProposalSaid } from './parts.js';
 
 /** What an answer does, without the flags of the command line. */
 const MEANS: Partial<Record<Answer, string>> = {
@@ -113,16 +114,7 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
             <legend>For these files</legend>
             {open.map((path) => (
               <label key={path}>
-                <input
-                  type="checkbox"
-                  checked={files.has(path)}
-                  onChange={(event) => {
-                    const next = new Set(files);
-                    if (event.currentTarget.checked) next.add(path);
-                    else next.delete(path);
-                    setFiles(next);
-                  }}
-                />
+                <input type="checkbox" checked={files.has(path)} onChange={() => setFiles(toggled(files, path))} />
                 <code>{path}</code>
               </label>
             ))}
@@ -171,11 +163,7 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
             </label>
           </div>
         )}
-        {said !== null && (
-          <p role="alert" class={said.good ? 'good-text' : 'bad-text'}>
-            {said.text}
-          </p>
-        )}
+        <Alert text={said?.text ?? null} look={said?.good === true ? 'good-text' : 'bad-text'} />
         <button class="main" disabled={answer === null || busy || (perFile && files.size === 0)}>
           Send the answer
         </button>
@@ -200,7 +188,7 @@ export const AbortButton = ({ view }: { readonly view: RunView }) => {
   return (
     <section aria-label="End the run" class="abort">
       <button onClick={() => dialog.current?.showModal()}>Abort the run …</button>
-      {said !== null && <p role="alert">{said}</p>}
+      <Alert text={said} />
       <dialog ref={dialog} aria-labelledby="abort-title">
         <h2 id="abort-title">Abort this run?</h2>
         <p>{ANSWER_MEANS.abort}.</p>

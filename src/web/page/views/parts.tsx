@@ -1,7 +1,6 @@
 /** Pieces that several views show: events, what a decision says, marks. */
 import type { ComponentChildren, RefObject } from 'preact';
 import { useState } from 'preact/hooks';
-import type { CallTexts, ShownCall } from '../../../client/runs/calls.js';
 import type { TestRun } from '../../../client/runs/show.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
 import { decisionWords, describeEvent, proposalWords, testsText } from '../../../shared/event-text.js';
@@ -9,7 +8,6 @@ import type { StepEvent } from '../../../shared/events.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { RunState } from '../../../shared/run.js';
 import { count, visible } from '../../../shared/text.js';
-import { callOutcome, usageText } from '../../../shared/usage.js';
 import { getJson } from '../api.js';
 import { useAnswer, type Live } from '../hooks.js';
 
@@ -96,7 +94,7 @@ interface LazyProps<T> {
 }
 
 /** Asked for each time it is opened; one that is open at first says so itself, by a toggle event as it comes into the page. */
-const Lazy = <T,>({ title, path, open = false, children }: LazyProps<T>) => {
+export const Lazy = <T,>({ title, path, open = false, children }: LazyProps<T>) => {
   const [times, setTimes] = useState(0);
   const { value } = useAnswer<T | null>(times === 0 ? null : `${path}?${times}`, getJson);
   return (
@@ -113,7 +111,7 @@ const Lazy = <T,>({ title, path, open = false, children }: LazyProps<T>) => {
   );
 };
 
-const Said = ({ name, text }: { readonly name: string; readonly text: string }) => (
+export const Said = ({ name, text }: { readonly name: string; readonly text: string }) => (
   <pre tabIndex={0} aria-label={name}>
     {visible(text)}
   </pre>
@@ -125,25 +123,6 @@ export const Instructions = ({ stepKey }: { readonly stepKey: string }) => (
     {(text) => <Said name="Instructions" text={text.trim()} />}
   </Lazy>
 );
-
-export const Calls = ({ stepKey }: { readonly stepKey: string }) => (
-  <Lazy<readonly ShownCall[]> title="Model calls" path={`/api/runs/${stepKey}/calls`}>
-    {(calls) =>
-      calls.map((call) => (
-        <Lazy<CallTexts> key={call.n} title={callWords(call)} path={`/api/runs/${stepKey}/calls/${call.n}`}>
-          {({ system, messages, answer }) =>
-            [{ role: 'system', text: system }, ...messages, { role: 'answer', text: answer }].map(
-              ({ role, text }, at) => <Said key={at} name={role} text={text} />,
-            )
-          }
-        </Lazy>
-      ))
-    }
-  </Lazy>
-);
-
-const callWords = ({ n, role, file, model, attempt, usage, ...call }: ShownCall): string =>
-  `${n}. ${role} ${file}, attempt ${attempt}, ${model}: ${usageText(usage)}, ${usage.seconds.toFixed(1)} s, ${callOutcome(call)}`;
 
 /** Which tests failed, and what was printed; asked for anew as tests end. */
 export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; readonly events: readonly StepEvent[] }) => {
@@ -175,6 +154,14 @@ export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; reado
     </Part>
   );
 };
+
+/** What came of it, said as soon as it is known; null: nothing yet. */
+export const Alert = ({ text, look }: { readonly text: string | null; readonly look?: string }) =>
+  text === null ? null : (
+    <p role="alert" class={look}>
+      {text}
+    </p>
+  );
 
 interface PartProps {
   readonly title: string;

@@ -8,7 +8,7 @@ import { useAnswer } from '../hooks.js';
 import { parseDiff } from '../model/diff.js';
 import { Changes } from './changes.js';
 import { DiffStat } from './file-tree.js';
-import { count, DecisionSaid, Instructions, ProposalSaid, Select, TestsSaid } from './parts.js';
+import { Alert, count, DecisionSaid, Instructions, ProposalSaid, Select, TestsSaid } from './parts.js';
 
 export interface ReviewPageProps {
   readonly view: RunView;
@@ -87,11 +87,7 @@ const Versions = ({ view, events }: ReviewPageProps) => {
           </p>
         )),
       )}
-      {problem !== null && (
-        <p role="alert" class="box bad">
-          {problem}
-        </p>
-      )}
+      <Alert text={problem} look="box bad" />
       <ProposalSaid proposal={proposal} />
       <DiffStat proposal={proposal} />
       <Instructions stepKey={stepKey} />

@@ -1,21 +1,24 @@
 /** What a run does and did: state, decision, files, attempts, events, and what it cost. */
 import { useEffect, useState } from 'preact/hooks';
+import type { CallTexts, ShownCall } from '../../../client/runs/calls.js';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
 import { attemptsText, formatText, sizeText, soFarText } from '../../../shared/event-text.js';
 import { auditText } from '../../../shared/audit.js';
 import type { LedgerRow, StepResult } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
+import { callOutcome, usageText } from '../../../shared/usage.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
 import {
-  Calls,
   count,
   DecisionSaid,
   EventList,
   Facts,
   Instructions,
+  Lazy,
   LinkMark,
   Part,
+  Said,
   shownKey,
   StateMark,
   Table,
@@ -106,6 +109,25 @@ const RunPage = ({ view, events }: ReviewPageProps) => {
 };
 
 const EVENTS_SHOWN = 200;
+
+const Calls = ({ stepKey }: { readonly stepKey: string }) => (
+  <Lazy<readonly ShownCall[]> title="Model calls" path={`/api/runs/${stepKey}/calls`}>
+    {(calls) =>
+      calls.map((call) => (
+        <Lazy<CallTexts> key={call.n} title={callWords(call)} path={`/api/runs/${stepKey}/calls/${call.n}`}>
+          {({ system, messages, answer }) =>
+            [{ role: 'system', text: system }, ...messages, { role: 'answer', text: answer }].map(
+              ({ role, text }, at) => <Said key={at} name={role} text={text} />,
+            )
+          }
+        </Lazy>
+      ))
+    }
+  </Lazy>
+);
+
+const callWords = ({ n, role, file, model, attempt, usage, ...call }: ShownCall): string =>
+  `${n}. ${role} ${file}, attempt ${attempt}, ${model}: ${usageText(usage)}, ${usage.seconds.toFixed(1)} s, ${callOutcome(call)}`;
 
 const Ledger = ({ rows }: { readonly rows: readonly LedgerRow[] }) => (
   <Table of="files" columns={['File', 'Status', 'Format', 'Size', 'Attempts', 'Why']}>

@@ -1,7 +1,7 @@
 /** How far the review is, and what is left to do with one press. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Verdict, VERDICTS, missingIn, openPaths, requestsOf, type Comment } from '../model/verdicts.js';
-import { count } from './parts.js';
+import { Alert, count } from './parts.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
 import { decide, Refused } from '../api.js';
 import type { Parts } from './use-review.js';
@@ -122,11 +122,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
           <p class="quiet">{count(comments.length, 'comment')} are sent with the revised files.</p>
         )}
         {missing !== null && <p class="bad-text">{missing}</p>}
-        {said !== null && (
-          <p role="alert" class="bad-text">
-            {said}
-          </p>
-        )}
+        <Alert text={said} look="bad-text" />
         <div class="row">
           <button class="main" autofocus disabled={missing !== null || busy}>
             Send

@@ -3,6 +3,7 @@ import { useState, useEffect, useRef } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { login, logout } from '../api.js';
 import { useKeys } from '../hooks.js';
+import { Alert } from './parts.js';
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['?', 'show this help'],
@@ -119,11 +120,7 @@ export const LogIn = ({ why, onIn }: { readonly why: string | null; readonly onI
   return (
     <main class="page door">
       <h1>Emend</h1>
-      {said !== null && (
-        <p role="alert" class="box bad">
-          {said}
-        </p>
-      )}
+      <Alert text={said} look="box bad" />
       <p>
         Open the address that <code>emend dev</code> or <code>emend web</code> printed last. Each works once, for one
         browser; then the terminal prints the next.

@@ -152,18 +152,12 @@ export const useParts = (
 
 // Unchanged parts of files that a person wants to see, too: the file is read when the first of its parts is unfolded.
 
-export interface Unfolded {
-  readonly texts: ReadonlyMap<string, readonly string[]>;
-  readonly unfolded: ReadonlySet<string>;
-  readonly unfold: (path: string, gap: number) => void;
-}
-
 const linesOf = (text: string): readonly string[] => {
   const lines = text.split('\n');
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 };
 
-export const useUnfolded = (stepKey: string, proposalId: string): Unfolded => {
+export const useUnfolded = (stepKey: string, proposalId: string) => {
   const [texts, setTexts] = useState<ReadonlyMap<string, readonly string[]>>(new Map());
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const unfold = async (path: string, gap: number): Promise<void> => {
@@ -175,5 +169,5 @@ export const useUnfolded = (stepKey: string, proposalId: string): Unfolded => {
     }
     setUnfolded((had) => new Set([...had, `${path}:${gap}`]));
   };
-  return { texts, unfolded, unfold: (path, gap) => void unfold(path, gap).catch(() => undefined) };
+  return { texts, unfolded, unfold: (path: string, gap: number) => void unfold(path, gap).catch(() => undefined) };
 };
