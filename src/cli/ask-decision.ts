@@ -3,7 +3,7 @@ import { decide, type DecideOptions } from '../client/runs/decide.js';
 import type { ResolvedRun } from '../client/runs/resolve.js';
 import { diffText, showRun } from '../client/runs/show.js';
 import type { Emend } from '../client/types.js';
-import { watchRun } from '../client/runs/watch.js';
+import { untilStatus } from '../client/runs/watch.js';
 import { type Answer, type DecisionPoint, ANSWER_MEANS } from '../shared/decisions.js';
 import { ProblemError } from '../shared/problems.js';
 import type { Io } from './io.js';
@@ -213,16 +213,5 @@ const detailsFor = async (
 };
 
 /** True once another decision than this one (or none) is open. */
-const whenChanged = async (emend: Emend, run: ResolvedRun, id: string, signal: AbortSignal): Promise<boolean> => {
-  const seen = { changed: false };
-  const closed = await watchRun(
-    emend,
-    run,
-    ({ status, source }) => {
-      seen.changed = source === 'run' && status.decision?.id !== id;
-      return seen.changed ? 'stop' : undefined;
-    },
-    { signal },
-  );
-  return seen.changed || closed !== null;
-};
+const whenChanged = async (emend: Emend, run: ResolvedRun, id: string, signal: AbortSignal): Promise<boolean> =>
+  (await untilStatus(emend, run, ({ decision }) => decision?.id !== id, { signal })) !== 'over';

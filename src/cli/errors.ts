@@ -1,5 +1,13 @@
 /** Turns whatever was thrown into sentences with the next step, and an exit code. A stack trace only with EMEND_DEBUG. */
-import { EXIT, PROBLEMS, type ExitCode, type Problem, problem, ProblemError } from '../shared/problems.js';
+import {
+  EXIT,
+  PROBLEMS,
+  type ExitCode,
+  type Problem,
+  problem,
+  ProblemError,
+  ProblemsError,
+} from '../shared/problems.js';
 import type { StepOutcome, StepResult } from '../shared/run.js';
 import type { ClosedRun } from '../client/types.js';
 import type { FollowedPlan } from './follow-plan.js';
@@ -56,7 +64,7 @@ export interface Explained {
 
 export const explain = (error: unknown): Explained => {
   if (error instanceof ProblemError) {
-    const problems = severalOf(error) ?? [error.problem];
+    const problems = error instanceof ProblemsError ? error.problems : ([error.problem] as const);
     return { problems, exit: exitOfProblem(problems[0]) };
   }
   const message = error instanceof Error ? error.message : String(error);
@@ -69,13 +77,6 @@ export const explain = (error: unknown): Explained => {
         problems: [problem('internal', `Unexpected error: ${first}`, 'Run again with EMEND_DEBUG=1 for details.')],
         exit: EXIT.failed,
       };
-};
-
-/** Job errors come all at once (ProblemsError); known by its shape, so that this file loads no job reader. */
-const severalOf = (error: ProblemError): readonly [Problem, ...Problem[]] | null => {
-  const { problems } = error as { problems?: readonly Problem[] };
-  const [first, ...others] = problems ?? [];
-  return first === undefined ? null : [first, ...others];
 };
 
 /** Each problem in a line; the next step once where all share it. */

@@ -38,12 +38,43 @@ export const followPlan = async (
   started: ResolvedRun,
   options: FollowOptions,
 ): Promise<FollowedPlan> => {
-  const { emend } = session;
+  const { io, emend } = session;
   const progress = new ProgressLog(session, options);
+  /** Decisions that need nothing more from us. */
   const handled = new Set<string>();
+  /** Phases' runs that were followed to their end. */
   const seen = new Set<string>();
+  const watch = async (run: ResolvedRun): Promise<Stop | ClosedRun | null> => {
+    const found: { stop: Stop | null } = { stop: null };
+    const closed = await watchRun(
+      emend,
+      run,
+      async (view) => {
+        await progress.tell(run, view);
+        const { status } = view;
+        if (view.source === 'archive') {
+          if (options.needWorker && view.note !== null) found.stop = { kind: 'no_worker', note: view.note };
+          return found.stop === null ? undefined : 'stop';
+        }
+        const child = status.plan?.phases.find((phase) => phase.status === 'running' && !seen.has(phase.run ?? ''));
+        if (status.decision !== null && !handled.has(status.decision.id)) {
+          if (options.wait && !options.interactive) {
+            progress.sayWaiting(decisionLines(shownKey(run.stepKey), status.decision, { width: io.columns }));
+            handled.add(status.decision.id);
+            return undefined;
+          }
+          found.stop = { kind: 'decision', status };
+        } else if (child?.run != null) found.stop = { kind: 'child', stepKey: child.run };
+        else if (status.decision === null && status.state === 'waiting' && !options.wait)
+          found.stop = { kind: 'paused', status };
+        return found.stop === null ? undefined : 'stop';
+      },
+      watchOptions(options),
+    );
+    return closed ?? found.stop;
+  };
   for (let run = started; ; run = await refreshRun(emend, run)) {
-    const watched = await watchPlan(session, run, options, { progress, handled, seen });
+    const watched = await watch(run);
     progress.clear();
     if (watched === null) return { kind: 'interrupted' };
     if (!('kind' in watched)) {
@@ -69,49 +100,6 @@ export const followPlan = async (
   }
 };
 
-interface Watching {
-  readonly progress: ProgressLog;
-  /** Decisions that need nothing more from us. */
-  readonly handled: Set<string>;
-  /** Phases' runs that were followed to their end. */
-  readonly seen: Set<string>;
-}
-
-const watchPlan = async (
-  { io, emend }: Session,
-  run: ResolvedRun,
-  options: FollowOptions,
-  { progress, handled, seen }: Watching,
-): Promise<Stop | ClosedRun | null> => {
-  const found: { stop: Stop | null } = { stop: null };
-  const closed = await watchRun(
-    emend,
-    run,
-    async (view) => {
-      await progress.tell(run, view);
-      const { status } = view;
-      if (view.source === 'archive') {
-        if (options.needWorker && view.note !== null) found.stop = { kind: 'no_worker', note: view.note };
-        return found.stop === null ? undefined : 'stop';
-      }
-      const child = status.plan?.phases.find((phase) => phase.status === 'running' && !seen.has(phase.run ?? ''));
-      if (status.decision !== null && !handled.has(status.decision.id)) {
-        if (options.wait && !options.interactive) {
-          progress.sayWaiting(decisionLines(shownKey(run.stepKey), status.decision, { width: io.columns }));
-          handled.add(status.decision.id);
-          return undefined;
-        }
-        found.stop = { kind: 'decision', status };
-      } else if (child?.run != null) found.stop = { kind: 'child', stepKey: child.run };
-      else if (status.decision === null && status.state === 'waiting' && !options.wait)
-        found.stop = { kind: 'paused', status };
-      return found.stop === null ? undefined : 'stop';
-    },
-    watchOptions(options),
-  );
-  return closed ?? found.stop;
-};
-
 /** The plan says that a phase runs a moment before its run is there. Null: the person went away. */
 const childOf = async (emend: Emend, stepKey: string, signal: AbortSignal): Promise<ResolvedRun | null> => {
   while (!signal.aborted) {
@@ -131,20 +119,13 @@ export interface BeginFlags extends JsonFlag, QuietFlag {
   readonly yes?: true;
 }
 
-export interface Begun {
-  readonly resolved: ResolvedRun;
-  readonly shown: string;
-  readonly link: string | null;
-  readonly options: Omit<FollowOptions, 'live' | 'signal'>;
-}
-
 /** Says the title, and `runsAlready` where it does not begin now; nothing where the flags ask for data or for quiet. */
 export const begin = async (
   { io, emend, flags }: Session<BeginFlags>,
   step: StartedStep,
   title: string,
   runsAlready: string,
-): Promise<Begun> => {
+) => {
   const json = flags.json === true;
   const shown = shownKey(step.stepKey);
   const resolved = await resolveRun(emend, step.stepKey);

@@ -152,28 +152,26 @@ export const answerHere = async (
 export class ProgressLog {
   readonly #io: Io;
   readonly #emend: Emend;
-  readonly #shows: Shows;
-  readonly #onEvent: FollowOptions['onEvent'];
+  readonly #options: Pick<FollowOptions, 'shows' | 'onEvent'>;
   readonly #block: LiveBlock;
   #events: readonly StepEvent[] = [];
   #note: string | null = null;
   #doing = '';
 
-  constructor({ io, emend }: Session, { shows, onEvent }: Pick<FollowOptions, 'shows' | 'onEvent'>) {
+  constructor({ io, emend }: Session, options: Pick<FollowOptions, 'shows' | 'onEvent'>) {
     this.#io = io;
     this.#emend = emend;
-    this.#shows = shows;
-    this.#onEvent = onEvent;
+    this.#options = options;
     this.#block = new LiveBlock(io);
   }
 
   async tell(run: ResolvedRun, view: RunView): Promise<void> {
-    if (this.#shows !== 'progress' && this.#onEvent === undefined) return;
+    if (this.#options.shows !== 'progress' && this.#options.onEvent === undefined) return;
     if (view.note !== this.#note) this.say([plain(view.note ?? 'A worker is available again.')]);
     this.#note = view.note;
     if (view.source === 'archive') return;
     if (view.status.lastSeq > (this.#events.at(-1)?.seq ?? 0)) await this.#news(run);
-    if (this.#shows !== 'progress') return;
+    if (this.#options.shows !== 'progress') return;
     const ledger = ledgerOfEvents(this.#events);
     const { doing, state } = view.status;
     if (state === 'running') this.#block.regeneration(progressLines(view.status, ledger, this.#io.columns));
@@ -186,25 +184,25 @@ export class ProgressLog {
   async #news(run: ResolvedRun): Promise<boolean> {
     const fresh = await runEvents(this.#emend, run, this.#events.at(-1)?.seq ?? 0);
     this.#events = [...this.#events, ...fresh];
-    for (const event of fresh) this.#onEvent?.(run.stepKey, event);
+    for (const event of fresh) this.#options.onEvent?.(run.stepKey, event);
     this.say(fresh.filter(isWorthALine).map((event) => eventText(event)));
     return fresh.length > 0;
   }
 
   /** The run has ended: whoever is told of events is told of all. */
   async end(run: ResolvedRun): Promise<void> {
-    if (this.#onEvent === undefined) return;
+    if (this.#options.onEvent === undefined) return;
     const ended = await refreshRun(this.#emend, run);
     while (await this.#news(ended));
   }
 
   say(lines: readonly string[]): void {
-    if (this.#shows !== 'progress') return;
+    if (this.#options.shows !== 'progress') return;
     this.sayWaiting(lines);
   }
 
   sayWaiting(lines: readonly string[]): void {
-    if (this.#shows === 'nothing') return;
+    if (this.#options.shows === 'nothing') return;
     this.#block.clear();
     for (const text of lines) this.#io.out(text);
   }

@@ -23,14 +23,7 @@ export const gitEditor = async (io: Io, dir: string): Promise<string | null> =>
 
 /** Colour as a function of text; identity where it is off. */
 export type Paint = (text: string) => string;
-export interface DiffColors {
-  readonly isOn: boolean;
-  readonly meta: Paint;
-  readonly frag: Paint;
-  readonly new: Paint;
-  readonly old: Paint;
-  readonly context: Paint;
-}
+export type DiffColors = Readonly<Record<keyof typeof SLOTS, Paint>> & { readonly isOn: boolean };
 const SLOTS = { meta: 'bold', frag: 'cyan', new: 'green', old: 'red', context: 'normal' } as const;
 const RESET = '\u001b[m';
 const none: Paint = (text) => text;
@@ -44,14 +37,9 @@ export const gitColors = async (io: Io, dir: string): Promise<DiffColors> => {
     const start = await askGit(io, dir, ['config', '--get-color', `color.diff.${slot}`, SLOTS[slot]]);
     return start === null || start === '' ? none : (text) => `${start}${text}${RESET}`;
   };
-  const [meta, frag, added, removed, context] = await Promise.all([
-    paint('meta'),
-    paint('frag'),
-    paint('new'),
-    paint('old'),
-    paint('context'),
-  ]);
-  return { isOn: true, meta, frag, new: added, old: removed, context };
+  const slots = Object.keys(SLOTS) as (keyof typeof SLOTS)[];
+  const paints = await Promise.all(slots.map(async (slot) => [slot, await paint(slot)] as const));
+  return { ...off, ...Object.fromEntries(paints), isOn: true };
 };
 
 /** As git does it: less passes colours, ends where all fits on one screen, and leaves the screen as it was. */

@@ -3,6 +3,7 @@
  * (scripts/json-schema.js), so a field that is added, renamed or goes away changes that file, and a test says so.
  */
 import type { PatchedFile } from './local/patch.js';
+import type { ReportMore } from './report/document.js';
 import type { UsedTolerance, Reason } from '../edits/index.js';
 import type { AnswerFormat, Finding, Format } from '../shared/formats.js';
 import type { LastChange } from '../workspace/apply/index.js';
@@ -151,13 +152,7 @@ export interface JsonOutputs {
     readonly note: string | null;
   };
   /** `phases`: of a plan, what each cost. */
-  readonly report: ReportFacts & {
-    readonly diff: string | null;
-    readonly mustAsk: readonly string[];
-    readonly instructions: string | null;
-    readonly tests: readonly TestRun[];
-    readonly phases: readonly PhaseCost[];
-  };
+  readonly report: ReportFacts & ReportMore;
   readonly stats: { readonly v: 1; readonly costs?: readonly PhaseCost[]; readonly steps?: RunStats } & PlanStats;
   /** `approve`, `skip`, `retry`, `revise` and `abort` too. */
   readonly decide: DecideResult;

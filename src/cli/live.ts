@@ -64,27 +64,21 @@ const inPieces = (text: string): string[] => text.match(new RegExp(`.{1,${LIVE_P
 
 // What a run does right now, as a block of lines that is drawn over itself. The text is pure; `LiveBlock` knows the terminal.
 
-const MARK: Record<LedgerRow['status'], string> = {
-  pending: ' ',
-  in_progress: '>',
-  done: '+',
-  failed: '!',
-  skipped: '-',
-};
-const WORDS: Record<LedgerRow['status'], string> = {
-  pending: 'waiting for its turn',
-  in_progress: 'calling the model',
-  done: 'answered',
-  failed: 'failed',
-  skipped: 'skipped',
+const STANDS: Readonly<Record<LedgerRow['status'], readonly [mark: string, words: string]>> = {
+  pending: [' ', 'waiting for its turn'],
+  in_progress: ['>', 'calling the model'],
+  done: ['+', 'answered'],
+  failed: ['!', 'failed'],
+  skipped: ['-', 'skipped'],
 };
 
 export const progressLines = (status: StepStatus, ledger: readonly LedgerRow[], width: number): readonly string[] => {
   const rows = ledger.slice().sort((a, b) => Number(b.status === 'in_progress') - Number(a.status === 'in_progress'));
   const shown = rows.slice(0, PROGRESS_ROWS).map((row) => {
+    const [mark, words] = STANDS[row.status];
     const format = row.status === 'in_progress' ? ` (${row.format})` : '';
     const reason = ['failed', 'done'].includes(row.status) && row.reason !== null ? `: ${row.reason}` : '';
-    return line(`  ${MARK[row.status]} ${row.path}  ${WORDS[row.status]}${format}${reason}`, width);
+    return line(`  ${mark} ${row.path}  ${words}${format}${reason}`, width);
   });
   return [
     line(status.doing, width),

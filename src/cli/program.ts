@@ -4,7 +4,7 @@
  */
 import { Command, Option } from 'commander';
 import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
-import type { Io, JsonFlag, QuietFlag } from './io.js';
+import type { Io } from './io.js';
 import { LISTED_STATES } from '../shared/run.js';
 import { nearestWord } from '../shared/text.js';
 import { EVENT_KINDS } from '../shared/event-text.js';
@@ -207,10 +207,6 @@ const addPatching = (program: Command, runs: Runs): void => {
     .action(runs(async () => (await import('./commands/undo.js')).undo));
 };
 
-interface DoctorFlags extends JsonFlag, QuietFlag {
-  readonly model?: string | true;
-}
-
 const PORT = 'port of the review page (default: 8260, or a free port if it is in use)';
 
 const addMachinery = (program: Command, runs: Runs): void => {
@@ -269,14 +265,7 @@ const addMachinery = (program: Command, runs: Runs): void => {
       '--model [name]',
       'ask the model (default: the configured one) for a small edit in each format and report which work',
     )
-    .action(
-      runs(() =>
-        Promise.resolve(async (io: Io, { model, ...flags }: DoctorFlags) => {
-          if (model === undefined) return (await import('./commands/doctor.js')).doctor(io, flags);
-          return (await import('./commands/doctor-model.js')).doctorModel(io, model, flags);
-        }),
-      ),
-    );
+    .action(runs(async () => (await import('./commands/doctor.js')).doctor));
 
   prints(program.command('rehearse'), quiet())
     .argument('<script>', 'a rehearsal script (YAML)')

@@ -87,7 +87,7 @@ export const jobOfSentence = async (
     ];
   return jobOfText({ ...(keys as jobs.JobKeys), workspace, instructions }).catch((error: unknown) => {
     if (!(error instanceof ProblemsError)) throw error;
-    const [first = error.problem, ...others] = error.problems;
+    const [first, ...others] = error.problems;
     throw new ProblemsError([inFlags(first), ...others.map(inFlags)]);
   });
 };

@@ -10,17 +10,12 @@ import { type Io, asides, type QuietFlag } from './io.js';
 import { openEmend } from '../client/open.js';
 import { hearInterrupt, interruptible, type Session } from './session.js';
 import { needRuns, type Emend, type RunGateway } from '../client/types.js';
-import type { ServedAs } from '../worker/index.js';
+import type { RunningWorker as ServedWorker, ServedAs } from '../worker/index.js';
 
 const HURRIED_STOP_MS = 1_000; // bound: A server that is to end at once still gets this long before it is killed.
 const WORKER_APPEARS_MS = 10_000; // bound: A worker that was just started is seen by the server within this time.
 
-export interface RunningWorker {
-  /** Lets what runs finish within the grace time. */
-  stop(): Promise<void>;
-  /** Settles when the worker has ended, rejects when it broke. */
-  readonly done: Promise<void>;
-}
+export type RunningWorker = Pick<ServedWorker, 'stop' | 'done'>;
 
 const hasModelSettings = (env: Io['env']): boolean =>
   ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'].some((name) => (env[name] ?? '') !== '');
@@ -99,14 +94,8 @@ export const stopServices = async (io: Io, worker: RunningWorker | null, server:
 
 // `emend run` and `emend plan run`: with `--dev` a server and a worker for this run where none answers; they end with it.
 
-interface OwnServices {
-  /** A server was started: connect again. */
-  readonly server: boolean;
-  stop(): Promise<void>;
-}
-
-/** Null: all is there. Throws ProblemError `no_api_key` before anything is started, or why server or worker did not start. */
-const startMissing = async (io: Io, emend: Emend, flags: QuietFlag): Promise<OwnServices | null> => {
+/** `server`: one was started, so connect again. Null: all is there. Throws ProblemError `no_api_key` before anything is started, or why server or worker did not start. */
+const startMissing = async (io: Io, emend: Emend, flags: QuietFlag) => {
   if (emend.runs !== null && (await emend.runs.polled(emend.queues.workflow))) return null;
   checkModelSettings(io.env);
   const server = emend.runs === null ? await startServer(io.env, emend.home, asides(io, flags).err) : null;

@@ -63,16 +63,11 @@ export const runOverrides = async (written: readonly string[]): Promise<Override
     }),
   );
 
-export interface Interrupt {
-  /** Settles at the first Ctrl-C or SIGTERM. */
-  readonly came: Promise<void>;
-  heard(): boolean;
-  /** From here on Ctrl-C ends the process at once: whoever presses it twice means it. */
-  off(): void;
-}
-
-/** Listens from now on: what is being started is then ended as well as what runs. `again`: a second one. */
-export const hearInterrupt = (io: Io, again?: () => void): Interrupt => {
+/**
+ * Listens from now on: what is being started is then ended as well as what runs. `again`: a second one. `came` settles at the first Ctrl-C
+ * or SIGTERM; from `off` on Ctrl-C ends the process at once: whoever presses it twice means it.
+ */
+export const hearInterrupt = (io: Io, again?: () => void) => {
   let heard = false;
   let off = (): void => undefined;
   const came = new Promise<void>((resolve) => {

@@ -97,10 +97,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     follow: (ref, after, signal, onNews) => followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
 
-    closed: async (ref) => {
-      const description = await within(() => handleOf(ref).describe());
-      return closedRun(client, description);
-    },
+    closed: async (ref) => closedRun(client, await within(() => handleOf(ref).describe())),
 
     taskFailure: (ref) => within(() => taskFailure(connection, namespace, ref)),
 
@@ -130,12 +127,8 @@ const taskFailure = async (
   const execution = { workflowId, runId: runId ?? '' };
   const { pendingWorkflowTask } = await workflowService.describeWorkflowExecution({ namespace, execution });
   if ((pendingWorkflowTask?.attempt ?? 0) < 2) return null;
-  const maximumPageSize = LAST_EVENTS;
-  const { history } = await workflowService.getWorkflowExecutionHistoryReverse({
-    namespace,
-    execution,
-    maximumPageSize,
-  });
+  const newest = { namespace, execution, maximumPageSize: LAST_EVENTS };
+  const { history } = await workflowService.getWorkflowExecutionHistoryReverse(newest);
   const failed = (history?.events ?? []).find((event) => event.workflowTaskFailedEventAttributes != null);
   const message = failed?.workflowTaskFailedEventAttributes?.failure?.message ?? null;
   return message !== null && OUT_OF_TIME.test(message) ? null : message;

@@ -50,6 +50,31 @@ export const openEmend = async ({
   }
 };
 
+/**
+ * Opened when first asked for, and kept. Where no server answered, or opening failed, the next who asks after `again_ms` opens anew: there
+ * may be one by then.
+ */
+export const reopening = (options: OpenOptions, again_ms = 0) => {
+  let opened: Promise<Emend> | null = null;
+  let until_ms = Infinity;
+  return {
+    source: async (): Promise<Emend> => {
+      if (opened === null || performance.now() > until_ms) [opened, until_ms] = [openEmend(options), Infinity];
+      try {
+        const emend = await opened;
+        if (emend.runs === null && until_ms === Infinity) until_ms = performance.now() + again_ms;
+        return emend;
+      } catch (error) {
+        opened = null;
+        throw error;
+      }
+    },
+    close: async (): Promise<void> => {
+      await (await opened?.catch(() => null))?.close();
+    },
+  };
+};
+
 // Commands that only read tell what the archive knows where the server does not.
 
 /**

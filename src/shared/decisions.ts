@@ -188,13 +188,12 @@ export const signedStatement = (
 export const namedFiles = ({ files, select }: DecisionRequest): readonly string[] | undefined =>
   select === undefined ? files : Object.keys(select);
 
-export type DecideOutcome =
-  | { readonly outcome: 'resolved'; readonly decision: string; readonly message: string }
-  /** Recorded for the named files; the decision still waits for others. */
-  | { readonly outcome: 'recorded'; readonly decision: string; readonly message: string }
-  | { readonly outcome: 'already_resolved'; readonly decision: string; readonly message: string }
-  /** Recorded, and it does not count: an approver must sign it. */
-  | { readonly outcome: 'ignored'; readonly decision: string; readonly message: string };
+export interface DecideOutcome {
+  /** `recorded`: for the named files, and the decision still waits for others; `ignored`: it does not count, as an approver must sign it. */
+  readonly outcome: 'resolved' | 'recorded' | 'already_resolved' | 'ignored';
+  readonly decision: string;
+  readonly message: string;
+}
 
 export interface ResolvedDecision {
   readonly id: string;

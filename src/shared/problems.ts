@@ -129,7 +129,7 @@ export class ProblemError extends Error {
 
 /** Several problems on their way to the one place that prints them; `problem` is the first. */
 export class ProblemsError extends ProblemError {
-  readonly problems: readonly Problem[];
+  readonly problems: readonly [Problem, ...Problem[]];
   constructor(problems: readonly [Problem, ...Problem[]]) {
     super(problems[0]);
     this.name = 'ProblemsError';

@@ -1,5 +1,5 @@
 import { EXIT, type ExitCode, ProblemError } from '../../shared/problems.js';
-import type { Io, JsonFlag } from '../io.js';
+import type { Io, JsonFlag, QuietFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { createTemporalGateway } from '../../client/gateway.js';
@@ -187,21 +187,18 @@ export const prices = (now_ms: number): Finding => {
 };
 
 /** A base URL may carry a user and password. */
-const hostOf = (url: string): string => {
-  try {
-    return new URL(url).host;
-  } catch {
-    return 'ANTHROPIC_BASE_URL is not a URL';
-  }
-};
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'ANTHROPIC_BASE_URL is not a URL');
 
 const explained = (error: unknown): Finding =>
   error instanceof ProblemError
     ? bad(error.message, error.problem.next ?? 'See the message.')
     : bad(error instanceof Error ? error.message : String(error), 'See the message.');
 
+type DoctorFlags = JsonFlag & QuietFlag & { readonly model?: string | true };
+
 /** Exit code 7 where something is missing: what a run needs is not there. */
-export const doctor = async (io: Io, flags: JsonFlag): Promise<ExitCode> => {
+export const doctor = async (io: Io, { model: asked, ...flags }: DoctorFlags): Promise<ExitCode> => {
+  if (asked !== undefined) return (await import('./doctor-model.js')).doctorModel(io, asked, flags);
   const checks = await examine(io.env);
   const rows = table(checks.map((check) => [check.ok ? 'ok' : 'missing', check.name, plain(check.found)]));
   const fixes = checks.map(({ fix }) => (fix === null ? [] : [`           ${io.colors.bold(plain(fix))}`]));

@@ -5,6 +5,7 @@ import { fail } from '../../shared/problems.js';
 import { repositoryOf } from '../../workspace/git/index.js';
 import { type Io, asides, type QuietFlag } from '../io.js';
 import { plain } from '../render/text.js';
+import { jsonOf, orNull } from '../../system/durable.js';
 import { readGivenText } from '../../system/given-file.js';
 
 // What `emend init` and `emend new` write. A test reads each back with our own readers. Pure.
@@ -69,18 +70,11 @@ export const plan = (title: string): string => `# ${title}
 - [ ] A task
 `;
 
-const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST';
-
 /** False: there is such a file already. */
 const make = async (path: string, text: string): Promise<boolean> => {
   await mkdir(dirname(path), { recursive: true });
-  try {
-    await writeFile(path, text, { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (isThere(error)) return false;
-    throw error;
-  }
+  const written = writeFile(path, text, { flag: 'wx' }).then(() => true);
+  return (await orNull(written, ['EEXIST'])) ?? false;
 };
 
 /** The top of the repository, else the directory itself. */
@@ -104,14 +98,9 @@ export const init = async (io: Io, flags: QuietFlag): Promise<void> => {
 
 /** The project's own test command, where its manifest names one. */
 const npmTest = async (top: string): Promise<string | null> => {
-  try {
-    const { scripts } = JSON.parse((await readGivenText(join(top, 'package.json'))) ?? '') as {
-      scripts?: { test?: unknown };
-    };
-    return typeof scripts?.test === 'string' ? 'npm test' : null;
-  } catch {
-    return null;
-  }
+  const text = await readGivenText(join(top, 'package.json')).catch(() => null);
+  const manifest = jsonOf(text ?? '') as { readonly scripts?: { readonly test?: unknown } } | null;
+  return typeof manifest?.scripts?.test === 'string' ? 'npm test' : null;
 };
 
 export interface NewFlags extends QuietFlag {

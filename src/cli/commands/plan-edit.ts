@@ -41,9 +41,7 @@ export const show = command(showLines);
 
 type Verb = 'expand' | 'collapse';
 type Kind = 'phase' | 'stage';
-interface ChangeFlags extends JsonFlag {
-  readonly auto?: true;
-}
+type ChangeFlags = JsonFlag & { readonly auto?: true };
 interface Target {
   readonly phase: number;
   readonly stage: number | null;

@@ -6,7 +6,7 @@ import { reportFacts, type ReportFacts } from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
 import { instructionsOf } from '../../client/runs/proposal.js';
-import { runDiff, testRuns, type TestRun } from '../../client/runs/show.js';
+import { runDiff, testRuns } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
 import { nullOn } from '../../shared/problems.js';
 import { redact } from '../../system/environment.js';
@@ -37,15 +37,7 @@ export const report = (io: Io, run: string, flags: ReportFlags): Promise<void> =
     }
   });
 
-interface Told {
-  readonly facts: ReportFacts;
-  /** Null: no proposal, or its blobs are gone. */
-  readonly diff: string | null;
-  readonly mustAsk: readonly string[];
-  readonly instructions: string | null;
-  readonly tests: readonly TestRun[];
-}
-const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, 'whole'>): Promise<Told> => {
+const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, 'whole'>) => {
   const run = await refreshRun(emend, await resolveRun(emend, text));
   const facts = reportFacts(run.archived);
   // A blob that is gone leaves its section empty, not the report.

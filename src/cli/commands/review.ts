@@ -1,10 +1,12 @@
 /** `emend review`: goes through a proposal hunk by hunk; other decisions are asked as `emend run` does. */
+import { noDecision } from '../../client/runs/decide.js';
 import { listRuns } from '../../client/runs/list.js';
 import { needRuns, type Emend } from '../../client/types.js';
 import { instructionsOf } from '../../client/runs/proposal.js';
 import { refreshRun, resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun, type RunView } from '../../client/runs/show.js';
-import { watchRun } from '../../client/runs/watch.js';
+import { untilStatus } from '../../client/runs/watch.js';
+import type { StepStatus } from '../../shared/run.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { askDecision } from '../ask-decision.js';
@@ -44,14 +46,7 @@ const onlyWaiting = async (emend: Emend): Promise<string> => {
 const waitingFor = (view: RunView, shown: string): NonNullable<RunView['status']['decision']> => {
   if (view.source !== 'run')
     return fail('no_worker', view.note ?? 'No worker is running.', `Then again: emend review ${shown}`);
-  return (
-    view.status.decision ??
-    fail(
-      'answer_not_accepted',
-      `Run ${shown} has no open decision: it is ${view.status.doing}.`,
-      `See \`emend show ${shown}\`.`,
-    )
-  );
+  return view.status.decision ?? noDecision(view, shown);
 };
 
 /** Nobody can be asked here: the diff, and how to answer it. */
@@ -118,22 +113,9 @@ const inTerminal = async (
       return EXIT.done;
     }
     // What was sent counts, whether or not somebody waits here for what it becomes.
-    if (!(await nextDecision(emend, run, decision.id, signal))) return EXIT.done;
+    const isNext = ({ decision: now }: StepStatus): boolean => now !== null && now.id !== decision.id;
+    const next = await untilStatus(emend, run, isNext, { signal, most_ms: REVIEW_BUILD_MS });
+    if (next !== 'there') return EXIT.done;
     io.out('\nYour selection is now a separate proposal.\nIt is applied only after you approve it:');
   }
-};
-
-/** True once another decision is open; false where the run ended, or none came in time. */
-const nextDecision = async (emend: Emend, run: ResolvedRun, id: string, signal: AbortSignal): Promise<boolean> => {
-  const seen = { opened: false };
-  await watchRun(
-    emend,
-    run,
-    ({ status, source }) => {
-      seen.opened = source === 'run' && status.decision !== null && status.decision.id !== id;
-      return seen.opened ? 'stop' : undefined;
-    },
-    { signal, most_ms: REVIEW_BUILD_MS },
-  );
-  return seen.opened;
 };

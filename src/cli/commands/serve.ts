@@ -10,7 +10,7 @@ import { startOwnWorker, startServer, stopServices, warnWithoutModel, type Runni
 import { hearInterrupt, serveUntilInterrupted } from '../session.js';
 import { startRehearsal } from '../../model/rehearsal/server.js';
 import { loginName } from '../../client/runs/decide.js';
-import { openEmend } from '../../client/open.js';
+import { reopening } from '../../client/open.js';
 import type { Emend } from '../../client/types.js';
 import { BOUNDS } from '../../shared/limits.js';
 
@@ -28,7 +28,7 @@ export interface PageFlags {
 /** Throws ProblemError `home_unusable`, `store_unusable`, `usage` for flags that make no sense, a port that is taken, or a place beyond loopback without a secret. */
 export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServer> => {
   const { startWeb, loadAssets } = await import('../../web/server.js');
-  const emend = reopening(io);
+  const emend = reopening({ env: io.env, existing: true }, BOUNDS.webAgain_ms);
   // A home that is not there or cannot be used is said now, not by the first page that is asked for.
   const { home } = await emend.source();
   const dev = await liveDevServer(home);
@@ -85,32 +85,6 @@ const portOf = (text: string): number => {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) fail('usage', `--port must be a number from 0 to 65535, received ${text}.`);
   return port;
-};
-
-/** Where no server answered, the next who asks may find one. */
-const reopening = (io: Io): { readonly source: () => Promise<Emend>; readonly close: () => Promise<void> } => {
-  let opened: Promise<Emend> | null = null;
-  let at = 0;
-  const open = (): Promise<Emend> => {
-    at = performance.now();
-    return openEmend({ env: io.env, existing: true });
-  };
-  return {
-    source: async () => {
-      opened ??= open();
-      const emend = await opened.catch((error: unknown) => {
-        opened = null;
-        throw error;
-      });
-      if (emend.runs !== null || performance.now() - at < BOUNDS.webAgain_ms) return emend;
-      const again = await open();
-      opened = Promise.resolve(again);
-      return again;
-    },
-    close: async () => {
-      await (await opened?.catch(() => null))?.close();
-    },
-  };
 };
 
 export interface DevFlags extends QuietFlag {

@@ -40,10 +40,7 @@ const statsLines = ({ runs, counts, usage, medianAnswer_s }: RunStats): readonly
   ]),
 ];
 
-export interface StatsFlags extends JsonFlag {
-  readonly since?: string;
-}
-
+type StatsFlags = JsonFlag & { readonly since?: string };
 export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promise<void> =>
   withEmend(io, async (emend) => {
     const { since } = flags;

@@ -14,9 +14,7 @@ import { printJson } from '../json.js';
 import { line } from '../render/text.js';
 import { interruptible, type Session, withEmend } from '../session.js';
 
-export type WatchFlags = JsonFlag & QuietFlag;
-
-export const watch = (io: Io, run: string | undefined, flags: WatchFlags): Promise<ExitCode> =>
+export const watch = (io: Io, run: string | undefined, flags: JsonFlag & QuietFlag): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     needRuns(emend);
     const tell = teller(io, flags.json === true, await notifyCommand(io));

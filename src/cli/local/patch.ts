@@ -157,19 +157,15 @@ export interface PatchedFile {
   readonly added: number;
   readonly removed: number;
 }
-export interface Drawn {
-  readonly diff: string;
-  readonly files: readonly PatchedFile[];
-}
 
 /** In order of paths; a move is one file. */
-export const writePatch = (edited: engine.Edited, offered: ReadonlyMap<string, engine.OfferedFile>): Drawn => {
+export const writePatch = (edited: engine.Edited, offered: ReadonlyMap<string, engine.OfferedFile>) => {
   const movedTo = new Map(edited.renames.map(({ from, to }) => [to, from]));
   const movedAway = new Set(edited.renames.map(({ from }) => from));
   const drawn = [...edited.files]
     .filter(([path, result]) => result !== 'absent' || !movedAway.has(path))
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([path, result]): { readonly file: PatchedFile; readonly diff: engine.DiffFile } => {
+    .map(([path, result]) => {
       const from = movedTo.get(path);
       const base = offered.get(from ?? path);
       const sides: engine.DiffFile = {
@@ -183,7 +179,8 @@ export const writePatch = (edited: engine.Edited, offered: ReadonlyMap<string, e
       };
       const change =
         from !== undefined ? 'move' : result === 'absent' ? 'delete' : base === undefined ? 'create' : 'edit';
-      const file = { path, change, ...(from === undefined ? {} : { from }), ...engine.countChanged([sides]) } as const;
+      const counted = engine.countChanged([sides]);
+      const file: PatchedFile = { path, change, ...(from === undefined ? {} : { from }), ...counted };
       return { file, diff: sides };
     });
   return { diff: engine.combinedDiff(drawn.map(({ diff }) => diff)), files: drawn.map(({ file }) => file) };

@@ -81,17 +81,12 @@ export const printDiff = async (io: Io, diff: string, dir: string): Promise<void
     })
     .join('\n');
   const pager = await gitPager(io, dir);
-  const env = { ...PAGER_ENV, ...pickEnv(io) };
+  // What the person set stands.
+  const env = Object.fromEntries(Object.entries(PAGER_ENV).map(([name, usual]) => [name, io.env[name] ?? usual]));
   // 126 and 127: the shell found no such program.
   if (pager !== null && ![null, 126, 127].includes(await io.runTool(pager, [], text, env))) return;
   io.write(text.endsWith('\n') ? text : `${text}\n`);
 };
-
-/** What the person set stands. */
-const pickEnv = ({ env }: Io): Record<string, string> =>
-  Object.fromEntries(
-    Object.keys(PAGER_ENV).flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const])),
-  );
 
 const SYNTAX_CHARS = 1_000_000; // bound: A longer diff has the colours of its lines only: nobody waits for its grammars.
 /** By the classes of the review page. What has none, names for example, has the colour of its line. */

@@ -153,14 +153,15 @@ interface Cost {
   readonly more: readonly string[];
   readonly usage: StepUsage;
 }
+type Of<T> = (of: StepUsage) => T;
+const PLOTS: readonly (readonly [title: string, value: Of<number>, text: Of<string>])[] = [
+  ['Tokens', tokensOf, (of) => number(tokensOf(of))],
+  ['Money', (of) => of.usd ?? 0, (of) => money(of.usd)],
+  ['Time', (of) => of.seconds, (of) => seconds(of.seconds)],
+];
 /** A table and bars of tokens, money and time; null: there is nothing that cost. */
 const costs = (by: 'file' | 'phase', all: readonly Cost[]): Section | null => {
   if (all.length === 0) return null;
-  const plot = (title: string, value: (of: StepUsage) => number, text: (of: StepUsage) => string): Block => ({
-    kind: 'plot',
-    title,
-    bars: all.map(({ label, usage }) => ({ label, value: value(usage), text: text(usage) })),
-  });
   return {
     title: `What it cost, by ${by}`,
     blocks: [
@@ -176,17 +177,10 @@ const costs = (by: 'file' | 'phase', all: readonly Cost[]): Section | null => {
           seconds(usage.seconds),
         ]),
       },
-      plot('Tokens', tokensOf, (of) => number(tokensOf(of))),
-      plot(
-        'Money',
-        (of) => of.usd ?? 0,
-        (of) => money(of.usd),
-      ),
-      plot(
-        'Time',
-        (of) => of.seconds,
-        (of) => seconds(of.seconds),
-      ),
+      ...PLOTS.map(([title, value, text]): Block => {
+        const bars = all.map(({ label, usage }) => ({ label, value: value(usage), text: text(usage) }));
+        return { kind: 'plot', title, bars };
+      }),
     ],
   };
 };

@@ -155,14 +155,12 @@ const send = async (
   { decision }: Review,
   verdicts: readonly FileVerdict[],
 ): Promise<boolean> => {
-  const paths = (answer: 'approve' | 'skip'): readonly string[] =>
-    verdicts.flatMap((verdict) => (verdict.answer === answer ? [verdict.path] : []));
   const select = verdicts.flatMap((verdict) =>
     verdict.answer === 'select' ? [[verdict.path, verdict.changes] as const] : [],
   );
   const requests: Parameters<typeof decide>[2][] = [
     ...(['approve', 'skip'] as const).flatMap((answer) => {
-      const files = paths(answer);
+      const files = verdicts.flatMap((verdict) => (verdict.answer === answer ? [verdict.path] : []));
       return files.length === 0 ? [] : [{ answer, files }];
     }),
     ...verdicts.flatMap((verdict) =>

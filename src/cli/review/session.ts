@@ -9,8 +9,6 @@ export interface Piece {
   readonly path: string;
   /** `hunk 2/3`, `part 1 of hunk 2/3`, `file`. */
   readonly label: string;
-  /** Number of the hunk in its file; 0: the whole file. */
-  readonly hunk: number;
   /** Numbers of its changes; empty: the whole file. */
   readonly changes: readonly number[];
   /** As shown: hunk lines with their `@@` line. */
@@ -54,9 +52,9 @@ const piecesOf = ({ path, section, changes, whole }: ReviewFile): readonly Piece
   const hunks = section?.hunks ?? [];
   const byHunk = changes < 1 ? [] : hunks.map((hunk, index) => hunkPiece(path, hunk, index + 1, hunks.length));
   if (byHunk.length > 0 && !whole) return byHunk;
-  const lines = hunks.flatMap((hunk) => [headOf(hunk, hunk.lines, hunk.oldStart, hunk.newStart), ...hunk.lines]);
+  const lines = hunks.flatMap((hunk) => [headOf(hunk.lines, hunk.oldStart, hunk.newStart), ...hunk.lines]);
   const all = byHunk.flatMap((piece) => piece.changes);
-  return [{ path, label: 'file', hunk: 0, changes: all, lines, parts: all.length > 1 ? byHunk : [] }];
+  return [{ path, label: 'file', changes: all, lines, parts: all.length > 1 ? byHunk : [] }];
 };
 
 const hunkPiece = (path: string, hunk: DiffHunk, number: number, of: number): Piece => {
@@ -67,21 +65,20 @@ const hunkPiece = (path: string, hunk: DiffHunk, number: number, of: number): Pi
     const end = hunk.changes[index + 1]?.first ?? hunk.lines.length;
     const lines = hunk.lines.slice(start, end);
     const lead = change.first - start;
-    const head = headOf(hunk, lines, change.b0 - lead + 1, change.r0 - lead + 1);
+    const head = headOf(lines, change.b0 - lead + 1, change.r0 - lead + 1);
     const name = `part ${index + 1}/${hunk.changes.length} of ${label}`;
-    return { path, label: name, hunk: number, changes: [change.n], lines: [head, ...lines], parts: [] };
+    return { path, label: name, changes: [change.n], lines: [head, ...lines], parts: [] };
   });
   return {
     path,
     label,
-    hunk: number,
     changes: hunk.changes.map(({ n }) => n),
-    lines: [headOf(hunk, hunk.lines, hunk.oldStart, hunk.newStart), ...hunk.lines],
+    lines: [headOf(hunk.lines, hunk.oldStart, hunk.newStart), ...hunk.lines],
     parts: parts.length > 1 ? parts : [],
   };
 };
 
-const headOf = (_: DiffHunk, lines: readonly string[], oldStart: number, newStart: number): string => {
+const headOf = (lines: readonly string[], oldStart: number, newStart: number): string => {
   const count = (sign: string): number => lines.filter((line) => line.startsWith(' ') || line.startsWith(sign)).length;
   return `@@ -${oldStart},${count('-')} +${newStart},${count('+')} @@`;
 };

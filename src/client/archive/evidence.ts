@@ -210,15 +210,12 @@ export interface Checking {
   /** Text of an `allowed_signers` file; null: the base commit's `approvers`. */
   readonly signers: string | null;
 }
-export interface Checked {
-  /** What does not hold, each with its name; empty: all holds. */
-  readonly wrong: readonly string[];
-  /** What was not, or could not be, looked at. */
-  readonly notes: readonly string[];
-}
 
-/** Needs no server and no home. Throws ProblemError `usage` for what is no envelope at all. */
-export const verifyEvidence = async (text: string, { repository, archive, signers }: Checking): Promise<Checked> => {
+/**
+ * `wrong`: what does not hold, each with its name; `notes`: what was not, or could not be, looked at. Needs no server and no home. Throws
+ * ProblemError `usage` for what is no envelope at all.
+ */
+export const verifyEvidence = async (text: string, { repository, archive, signers }: Checking) => {
   const { payloadType, payload, signatures } = read(ENVELOPE, text, 'The file is not a DSSE envelope');
   const body = textOf(payload);
   const said = read(STATEMENT, body, 'The payload is not a statement of a run');

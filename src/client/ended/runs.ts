@@ -11,7 +11,7 @@ import { OUR_WORKFLOWS, type Emend } from '../types.js';
 import type { WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import { noteClosed } from '../runs/close.js';
 import { ARCHIVES, releaseStaleLocks, type LocksOfEnded, stateOfRun } from './locks.js';
-import { openEmend, type OpenOptions } from '../open.js';
+import { reopening, type OpenOptions } from '../open.js';
 import { withLive } from '../runs/resolve.js';
 import { isStepKey, planOf, type StepKey } from '../../shared/ids.js';
 import { createLocks } from '../../workspace/apply/index.js';
@@ -83,21 +83,9 @@ export interface EndedRuns {
 }
 
 export const askEndedRuns = (options: OpenOptions): EndedRuns => {
-  let opened: Promise<Emend> | null = null;
   let closed = false;
-  const open = async (): Promise<Emend> => {
-    // The worker has its home already: where it went away, none is made in its place.
-    opened ??= openEmend({ ...options, existing: true });
-    try {
-      const emend = await opened;
-      // A server that was away may be back the next time, and so may a home.
-      if (emend.runs === null) opened = null;
-      return emend;
-    } catch (error) {
-      opened = null;
-      throw error;
-    }
-  };
+  // The worker has its home already: where it went away, none is made in its place.
+  const { source: open, close } = reopening({ ...options, existing: true });
   return {
     stateOfHolder: async (holder) => stateOfRun(await open(), holder),
     sweep: async () => {
@@ -116,7 +104,7 @@ export const askEndedRuns = (options: OpenOptions): EndedRuns => {
     endOf: async (workflowId, wait_ms, signal) => endOf(await open(), workflowId, wait_ms, signal),
     close: async () => {
       closed = true;
-      await (await opened)?.close();
+      await close();
     },
   };
 };

@@ -22,7 +22,7 @@ import { shellWord } from '../../system/environment.js';
 import { canonicalJson } from '../../system/hash.js';
 import { signText } from '../../system/ssh-signature.js';
 import { gitLine } from '../../workspace/git/index.js';
-import { refOf, showRun } from './show.js';
+import { refOf, showRun, type RunView } from './show.js';
 
 /** An answer to a decision. */
 export interface DecideOptions {
@@ -187,18 +187,20 @@ export const openDecision = async (
   if (answer === 'abort') return null;
   // A wait for a model that is down approves nothing: the next try comes at once.
   if (view.source === 'run' && answer === 'retry' && view.status.outage !== undefined) return view.status.outage.id;
-  if (view.source === 'run')
-    return fail(
-      'answer_not_accepted',
-      `Run ${shown} has no open decision: it is ${view.status.doing}.`,
-      `See \`emend show ${shown}\`.`,
-    );
+  if (view.source === 'run') return noDecision(view, shown);
   return fail(
     'no_worker',
     `Cannot tell which decision of run ${shown} is open. ${view.note ?? 'No worker is running.'}`,
     `Then answer again, or pass the decision: emend decide ${shown} ${answer} --decision ID`,
   );
 };
+
+export const noDecision = ({ status }: Pick<RunView, 'status'>, shown: string): never =>
+  fail(
+    'answer_not_accepted',
+    `Run ${shown} has no open decision: it is ${status.doing}.`,
+    `See \`emend show ${shown}\`.`,
+  );
 
 /** What the run would refuse is said here in words that name this decision's answers and files. */
 const checkAnswer = (

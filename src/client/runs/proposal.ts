@@ -32,18 +32,11 @@ export const proposalNeeds = async (
 
 // A file of a proposal before and after, as text: for faces that show more of it than the diff does.
 
-export interface ProposalTexts {
-  /** Null: there is no such file before (or after), or its bytes are no UTF-8. */
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
-/** Only what the proposal itself names can be asked for. Throws ProblemError `usage` for another path, `blob_lost`, `version_unknown`. */
-export const proposalTexts = async (
-  { blobs }: Pick<Emend, 'blobs'>,
-  summary: ProposalSummary,
-  path: string,
-): Promise<ProposalTexts> => {
+/**
+ * Null: there is no such file before (or after), or its bytes are no UTF-8. Only what the proposal itself names can be asked for. Throws
+ * ProblemError `usage` for another path, `blob_lost`, `version_unknown`.
+ */
+export const proposalTexts = async ({ blobs }: Pick<Emend, 'blobs'>, summary: ProposalSummary, path: string) => {
   const proposal = await getJson<Proposal>(blobs, summary.ref, 'proposal');
   const file = proposal.files.find((each) => each.path === path);
   if (file === undefined) return fail('usage', `The proposal ${summary.id.slice(0, 8)} has no file of this name.`);

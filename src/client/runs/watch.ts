@@ -74,6 +74,22 @@ export const watchRun = async (
   return null;
 };
 
+/** Watches for a status that the run itself tells; `over`: `signal` aborted or `most_ms` passed first. */
+export const untilStatus = async (
+  emend: Emend,
+  run: ResolvedRun,
+  isWanted: (status: StepStatus) => boolean,
+  options: WatchOptions,
+): Promise<'there' | 'closed' | 'over'> => {
+  const seen = { there: false };
+  const look = ({ status, source }: RunView): WatchAnswer => {
+    seen.there = source === 'run' && isWanted(status);
+    return seen.there ? 'stop' : undefined;
+  };
+  const closed = await watchRun(emend, run, look, options);
+  return seen.there ? 'there' : closed === null ? 'over' : 'closed';
+};
+
 /** A run's history does not tell that its last worker died, or that one came. */
 const watchWorkers = async (
   runs: RunGateway,
