@@ -6,7 +6,7 @@ export interface Pause {
   readonly reason: PauseReason;
   readonly message: string;
   readonly files: readonly DecisionFile[];
-  /** The limit that was reached, or the command that was found. */
+  /** For `test_command`: the command that was found. For limits: the limit that was reached. */
   readonly subject: string | null;
   /** Of `plan_start`; absent: there are none. */
   readonly parts?: readonly StartPart[];
@@ -121,22 +121,16 @@ export interface DecisionFile {
 export type Selection = Readonly<Record<string, readonly number[]>>;
 
 /** What a run waits for. */
-export interface DecisionPoint {
+export interface DecisionPoint extends Pause {
   /** `<n>-<the stepKey as shown>[-<first 8 of the proposal's hash>]` */
   readonly id: string;
   readonly n: number;
-  readonly reason: PauseReason;
-  readonly message: string;
-  readonly files: readonly DecisionFile[];
   readonly accepts: readonly Answer[];
   readonly proposalId: string | null;
   /** Answers so far by path; the decision is resolved when every file has one. */
   readonly answered: Readonly<Record<string, Answer>>;
   /** Workflow time, ms since the epoch. */
   readonly openedAt: number;
-  /** For `test_command`: the command that was found. For limits: the limit that was reached. */
-  readonly subject: string | null;
-  readonly parts?: readonly StartPart[];
   /** `approvers` are set: an answer counts only where one of them signed it (those of `UNSIGNED_ANSWERS` apart). */
   readonly mustSign?: true;
 }
@@ -195,13 +189,8 @@ export interface DecideOutcome {
   readonly message: string;
 }
 
-export interface ResolvedDecision {
-  readonly id: string;
-  readonly n: number;
-  readonly reason: PauseReason;
-  readonly proposalId: string | null;
+export interface ResolvedDecision extends Pick<DecisionPoint, 'id' | 'n' | 'reason' | 'proposalId' | 'openedAt'> {
   readonly answers: readonly DecisionRecord[];
-  readonly openedAt: number;
   readonly resolvedAt: number;
 }
 export interface DecisionRecord {

@@ -101,7 +101,7 @@ export interface BriefInput extends ActivityBase {
   readonly limits?: Partial<Limits>;
 }
 /** No answer that can be used. */
-interface Unanswered {
+export interface Unanswered {
   readonly outcome: 'failed';
   readonly reason: PauseReason;
   readonly message: string;

@@ -9,15 +9,12 @@ import type { CommandRunner } from '../../workspace/commands/index.js';
 import type { Workspace } from '../../workspace/ports.js';
 import type { Checkouts } from '../../workspace/checkout/index.js';
 import type { Repository } from '../../workspace/repository.js';
-import { eventEntries, type Archive, type BlobStore, type RecordStore } from '../../stores/ports.js';
+import { eventEntries, type Stores } from '../../stores/ports.js';
 import type { EditRunner } from './edit-worker.js';
 
-export interface ActivityPorts {
+export interface ActivityPorts extends Pick<Stores, 'blobs' | 'records' | 'archive'> {
   /** Throws ProblemError where home or store are not what they were when the worker started (HomeGuard). */
   readonly checkHome: () => Promise<void>;
-  readonly blobs: BlobStore;
-  readonly records: RecordStore;
-  readonly archive: Archive;
   readonly journal: CallJournal;
   readonly model: Pick<ModelPort, 'ready'>;
   readonly workspace: Workspace;

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as jobs from '../../documents/job/index.js';
-import type { PhaseEstimate, PhaseCategory } from '../../shared/plan.js';
+import type { PhaseEstimate, PhaseReading } from '../../shared/plan.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Limits } from '../../shared/limits.js';
 import { sumEstimates } from '../../shared/usage.js';
@@ -26,14 +26,9 @@ export const EFFORT_TEXTS: Readonly<Record<jobs.Effort, string>> = {
   max: 'Think harder than usual before you answer: this phase is complex.',
 };
 
-export interface PhaseToEstimate {
-  readonly name: string;
+export interface PhaseToEstimate extends Pick<PhaseReading, 'name' | 'text' | 'category' | 'second'> {
   readonly files: { readonly there: readonly string[]; readonly fresh: readonly string[] };
-  readonly text: string;
-  readonly category: PhaseCategory;
   readonly score: number;
-  /** A model scores it too. */
-  readonly second: boolean;
 }
 
 export async function estimatePhase(

@@ -1,33 +1,25 @@
 /** The full snapshot that preflight takes and every later activity reads: a JSON blob, never in history. */
 import { join } from 'node:path';
-import { encodingOf, parseConfig, type Effort, type ProjectConfig, type JobMode } from '../../documents/job/index.js';
+import { encodingOf, parseConfig, type Effort, type ProjectConfig } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
 import { eolForNewFile, inspectTarget } from '../../workspace/files/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
-import type { Bucket, Format, GuardSettings } from '../../shared/formats.js';
+import type { GuardSettings } from '../../shared/formats.js';
 import type { Candidate } from '../../shared/pick.js';
-import type { ProposeInput } from '../../shared/step-activities.js';
+import type { ProposeInput, Target } from '../../shared/step-activities.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { getJson, type BlobStore } from '../../stores/ports.js';
 
-export interface SnapshotTarget {
-  readonly path: string;
+export interface SnapshotTarget extends Omit<Target, 'isNew'> {
   /** Null: the file does not exist yet. */
   readonly base: { readonly ref: BlobRef; readonly mode: number } | null;
   /** sha-256 of the base, hex; `absent` for a new file. Part of the call key. */
   readonly sha: string;
-  readonly bytes: number;
-  readonly lines: number;
   readonly encoding: string | null;
-  readonly format: Format;
-  readonly bucket: Bucket;
-  readonly outputBudget_tokens: number;
   /** Line ending for a new file. */
   readonly newFileEol: '\n' | '\r\n';
-  /** The job says that the file goes; absent: it is edited. */
-  readonly deletes?: true;
   /** A new file that a model named; absent: the job does, or it is there. */
   readonly made?: true;
 }
@@ -39,10 +31,8 @@ export interface TextRef {
 export interface Snapshot {
   readonly stepKey: StepKey;
   readonly workspace: string;
-  readonly title: string;
   readonly instructions: BlobRef;
   readonly category: string | null;
-  readonly mode: JobMode | null;
   readonly model: string;
   readonly complexity: 'low' | 'medium' | 'high';
   /** What `routes` went by; absent: `complexity`. */

@@ -13,6 +13,7 @@ import {
   newFileCheck,
   type TargetFacts,
 } from '../../workspace/files/index.js';
+import type { JobFile } from '../../workspace/documents/index.js';
 import { shellWord } from '../../system/environment.js';
 import type { AnswerOutcome, ApplyAnswerInput, Edited } from '../../edits/index.js';
 import type { BlobStore } from '../../stores/ports.js';
@@ -26,10 +27,7 @@ export type Chosen =
   | { readonly outcome: 'targets'; readonly paths: readonly string[]; readonly deleted: readonly string[] }
   | { readonly outcome: 'pick'; readonly files: readonly string[] };
 
-interface Question {
-  readonly workspace: string;
-  readonly job: Job;
-  readonly jobPath: string;
+interface Question extends Pick<JobFile, 'workspace' | 'job' | 'jobPath'> {
   readonly picked: readonly string[] | null;
   /** A model picks, whatever paths the instructions hold. */
   readonly mustPick: boolean;
@@ -134,7 +132,7 @@ async function checkNamed(workspace: string, job: Job, jobPath: string, written:
 async function unnamed({ workspace, job, picked, mustPick, mayCreate }: Question): Promise<Chosen> {
   const { deleteFiles } = job;
   if (picked !== null) return targets(picked, deleteFiles);
-  const files = (await listWorkspaceFiles(workspace)).files.filter((path) => !looksSecret(path));
+  const files = (await listWorkspaceFiles(workspace)).filter((path) => !looksSecret(path));
   const hinted = hintedPaths(job.instructions, files);
   // A job may be about nothing but files that go: then nobody is asked for others.
   if (!mustPick && (hinted.length > 0 || deleteFiles.length > 0)) return targets(hinted, deleteFiles);

@@ -4,15 +4,12 @@ import { FORMATS, type Bucket, type Format } from '../../shared/formats.js';
 import type { Limits } from '../../shared/limits.js';
 import { effectiveMode } from './job.js';
 import type { Complexity, Job, JobMode, ProjectConfig } from './types.js';
+import type { Target } from '../../shared/step-activities.js';
 
 // bound: A token of a whole file has at least so many bytes (3.3 to 4.4 in source code), so an answer of N tokens holds a file of N times as many.
 const ANSWER_TOKEN_BYTES = 3;
 
-export interface FileSize {
-  readonly lines: number;
-  readonly bytes: number;
-  readonly isNew: boolean;
-}
+export type FileSize = Pick<Target, 'lines' | 'bytes' | 'isNew'>;
 export interface FormatChoiceInput extends FileSize {
   readonly job: Pick<Job, 'mode' | 'format' | 'outputFiles' | 'outputDir'>;
   readonly config: Pick<ProjectConfig, 'formats'>;

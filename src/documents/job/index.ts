@@ -17,6 +17,6 @@ export {
 export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
 export { namedByScripts, whyProtected } from './protected-paths.js';
 export type { Thinking } from './models.js';
-export type { Complexity, Effort, Job, JobMode, ProjectConfig, RunSettings } from './types.js';
+export type { Complexity, Effort, Job, ProjectConfig, RunSettings } from './types.js';
 export { isMarkdownPath, lineIn } from '../source/check.js';
 export { SANDBOX_ON, type SandboxSettings } from '../source/schemas.js';

@@ -5,6 +5,7 @@
 import ignore from 'ignore';
 import { posix } from 'node:path';
 import { isRecord } from '../../shared/text.js';
+import type { ProjectConfig } from './types.js';
 
 const OBEYED = 'models and agents follow it';
 const APPROVES = 'it defines who may approve';
@@ -78,12 +79,9 @@ const only = (isFolder: boolean): readonly string[] =>
   ]);
 export const DEFAULT_PROTECTED: readonly string[] = [...only(false), FILES_ONLY, ...only(true)];
 
-interface Configured {
-  readonly rules: readonly string[];
+interface Configured extends Pick<ProjectConfig, 'rules' | 'protected' | 'approvers'> {
   /** Not those that test: they run what a model wrote by design. */
   readonly commands: readonly string[];
-  readonly protected: readonly string[];
-  readonly approvers: string | null;
 }
 /** All patterns of an `emend.yaml`. Who may approve is protected, whatever is taken out. */
 export const protectedBy = (said: Configured): readonly string[] => [

@@ -5,7 +5,7 @@ import type { CallLog } from '../../stores/ports.js';
 import { textDelta, toAnswer, readAttempts, type RecordedAttempt } from './answer.js';
 import { CallFiles, knownStep, type CallRecord } from './records.js';
 import { eventOfLine } from './stream-log.js';
-import type { Role, JournaledAttempt } from '../ports.js';
+import type { CallKeyParts, JournaledAttempt } from '../ports.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 
 const RUNNING_POLL_MS = 200; // bound: Other processes' calls are looked at this often.
@@ -42,22 +42,16 @@ export const attemptsOfStep = async (calls: CallLog, stepKey: string): Promise<r
   }));
 
 /** A model call as people look at it: one attempt at a recorded call. */
-export interface ShownCall {
+export interface ShownCall
+  extends
+    Pick<CallKeyParts, 'role' | 'file' | 'format' | 'model'>,
+    Pick<JournaledAttempt, 'attempt' | 'state' | 'usage'> {
   /** From 1, in the order in which the calls of the run were begun. */
   readonly n: number;
   /** ISO time of its begin. */
   readonly at: string;
-  readonly role: Role;
-  /** Target path, or `*` for the whole step. */
-  readonly file: string;
-  readonly format: string;
-  readonly model: string;
-  /** At the same recorded call, from 1. */
-  readonly attempt: number;
-  readonly state: JournaledAttempt['state'];
   /** The answer's stop reason, or what cut the call off; null: neither is known. */
   readonly why: string | null;
-  readonly usage: StepUsage;
 }
 /** As they were sent and as they came, as far as they did: secrets are placeholders in both. */
 export interface CallTexts {
@@ -100,12 +94,7 @@ export const usageOfEnded = (attempts: readonly JournaledAttempt[]): StepUsage =
 // shares this store are seen; nothing is written, and whoever looks costs the run nothing.
 
 /** What a call is for; `attempt` counts the attempts of one recorded call from 1. */
-export interface RunningCall {
-  readonly role: Role;
-  /** Target path, or `*` for the whole step. */
-  readonly file: string;
-  readonly attempt: number;
-}
+export type RunningCall = Pick<ShownCall, 'role' | 'file' | 'attempt'>;
 
 export type CallNews =
   | { readonly kind: 'begun' | 'ended'; readonly call: RunningCall }

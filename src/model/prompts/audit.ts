@@ -5,8 +5,9 @@ import { AUDIT_VERDICTS, type AuditReport } from '../../shared/audit.js';
 import type { Finding } from '../../shared/formats.js';
 import { estimateTokens } from '../tokens.js';
 import { bounded, fenced, type BuiltRequest } from './blocks.js';
-import { CHARS_PER_TOKEN, rulesText, showFiles, type PromptFile, type Reference } from './files.js';
+import { CHARS_PER_TOKEN, rulesText, showFiles, type PromptFile } from './files.js';
 import { buildJsonRequest, type JsonPrompt } from './plan.js';
+import type { PromptInput } from './edit.js';
 
 const FINDINGS = 20; // bound: Findings of an audit that are kept,
 const SENTENCE_CHARS = 240; // bound: and characters of each.
@@ -30,11 +31,7 @@ export const changedPlaces = (sections: readonly DiffSection[]): ReadonlyMap<str
     ]),
   );
 
-export interface AuditPrompt extends Pick<JsonPrompt, 'model' | 'outputBudget_tokens'> {
-  readonly inputBudget_tokens: number;
-  readonly instructions: string;
-  readonly rules: readonly Reference[];
-  readonly hints: readonly string[];
+export interface AuditPrompt extends PromptInput {
   readonly diff: string;
 }
 

@@ -26,17 +26,20 @@ export const UNFINISHED_ASKED =
 export const UNFINISHED_ASKED_OF_A_PART =
   'Name with `NOT DONE` each task that you do nothing for in this part, whatever the other parts are for: a task is left undone where every part names it.';
 
-export interface EditPromptInput {
+/** What every request that shows files is made of. */
+export interface PromptInput {
   readonly model: string;
-  readonly format: Format;
   readonly outputBudget_tokens: number;
   readonly inputBudget_tokens: number;
-  /** The files offered to this call: these may be edited, and no other. */
-  readonly files: readonly shows.PromptFile[];
   readonly instructions: string;
   /** CLAUDE.md, AGENTS.md and what `rules:` names; always shown whole. */
   readonly rules: readonly shows.Reference[];
   readonly hints: readonly string[];
+}
+export interface EditPromptInput extends PromptInput {
+  readonly format: Format;
+  /** The files offered to this call: these may be edited, and no other. */
+  readonly files: readonly shows.PromptFile[];
   readonly context: readonly shows.Reference[];
   /** Of files round those to edit. */
   readonly signatures?: readonly KnownFile[];

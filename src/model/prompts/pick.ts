@@ -6,8 +6,9 @@ import { count, cut, quoted } from '../../shared/text.js';
 import { estimateTokens } from '../tokens.js';
 import { oneLine } from './audit.js';
 import { wherePlaced, type BuiltRequest } from './blocks.js';
-import { rulesText, type Reference } from './files.js';
+import { rulesText } from './files.js';
 import { buildJsonRequest, type JsonPrompt } from './plan.js';
+import type { PromptInput } from './edit.js';
 
 const PICK_LIST_TOKENS = 4000; // bound: Files that a model picks from, with reasons and names.
 const PICKED_REASONS_CHARS = 240; // bound: Reasons of one of them,
@@ -43,10 +44,7 @@ export function candidateList(candidates: readonly Candidate[], files: number) {
   return { text, listed: candidates.slice(0, rows.length).map(({ path }) => path) };
 }
 
-export interface PickPrompt extends Omit<JsonPrompt, 'system' | 'parts'> {
-  readonly instructions: string;
-  readonly rules: readonly Reference[];
-  readonly hints: readonly string[];
+export interface PickPrompt extends Omit<JsonPrompt, 'system' | 'parts'>, Omit<PromptInput, 'inputBudget_tokens'> {
   readonly list: string;
   /** Words that were looked for beside the task's; null: the model may ask once. */
   readonly lookedFor: readonly string[] | null;

@@ -1,26 +1,18 @@
 /** What a run keeps of people's decisions, a step's and a plan's alike. Pure. */
-import type {
-  DecisionPoint,
-  DecisionRecord,
-  DecisionRequest,
-  Pause,
-  ResolvedDecision,
-} from '../../shared/decisions.js';
+import type { DecisionPoint, DecisionRecord, DecisionRequest, Pause } from '../../shared/decisions.js';
 import type { FoundTests } from '../../shared/plan.js';
 import type { Problem } from '../../shared/problems.js';
 import type { OutageState } from '../../shared/outage.js';
 import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { boundsOf, type Ruled } from '../../shared/rules.js';
+import type { DecisionContext } from '../../shared/validate-decision.js';
 
-export interface DecisionState extends OutageState {
+export interface DecisionState extends OutageState, Pick<DecisionContext, 'decision' | 'resolved' | 'seenRequests'> {
   /** A pause that the reducer wants; the next move opens it as a decision point. */
   readonly ask: Pause | null;
-  readonly decision: DecisionPoint | null;
   /** Answers given to the open decision so far. */
   readonly pendingRecords: readonly DecisionRecord[];
   readonly nextDecision: number;
-  readonly resolved: readonly ResolvedDecision[];
-  readonly seenRequests: readonly string[];
   /** The last ones, and how many there were. */
   readonly ignored: readonly string[];
   readonly ignoredCount: number;

@@ -2,7 +2,6 @@
 import { begin, type Closed, type RunState } from '../frame/machine.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { AuditReport } from '../../shared/audit.js';
-import type { Bucket, Format } from '../../shared/formats.js';
 import type { Limits } from '../../shared/limits.js';
 import type { MadeFiles, PickedFile } from '../../shared/pick.js';
 import type { Problem } from '../../shared/problems.js';
@@ -16,7 +15,14 @@ import type {
 } from '../../shared/proposal-activities.js';
 import { defaultChunks } from '../../shared/rules.js';
 import type { EditStepInput, FileStatus, StepOutcome } from '../../shared/run.js';
-import type { LinesAsked, PreflightResult, RegionPart, TryResult } from '../../shared/step-activities.js';
+import type {
+  LinesAsked,
+  PreflightResult,
+  RegionPart,
+  TryResult,
+  ProposeInput,
+  Target,
+} from '../../shared/step-activities.js';
 import type { StepEstimate } from '../../shared/usage.js';
 import type { BlobRef } from '../../shared/ids.js';
 
@@ -65,7 +71,10 @@ export interface Kept {
   readonly made?: MadeFiles | undefined;
 }
 /** What a chunk still has to go through; the whole step's call has one too. */
-export interface CallProgress {
+export interface CallProgress extends Pick<
+  ProposeInput,
+  'format' | 'outputBudget_tokens' | 'model' | 'note' | 'refusal'
+> {
   readonly status: FileStatus;
   /** Invalid and refused answers, and findings that the model was asked about, at this fallback. */
   readonly attempts: number;
@@ -75,11 +84,6 @@ export interface CallProgress {
   readonly kept: Kept | null;
   /** Up only when a new answer is wanted; part of the call key. */
   readonly regeneration: number;
-  readonly format: Format;
-  readonly outputBudget_tokens: number;
-  readonly model: string | null;
-  readonly note: string | null;
-  readonly refusal: BlobRef | null;
   /** An unmarked answer is asked for once more. */
   readonly unmarkedAsked: boolean;
   readonly failure: { readonly reason: PauseReason; readonly message: string } | null;
@@ -102,13 +106,9 @@ export interface Selected {
   /** Null: the file as the proposal has it. */
   readonly changes: readonly number[] | null;
 }
-export interface FileEntry extends CallProgress {
-  readonly path: string;
-  readonly isNew: boolean;
+export interface FileEntry extends CallProgress, Pick<Target, 'path' | 'isNew' | 'bucket' | 'lines'> {
   /** The job says that it goes. */
   readonly deletes: boolean;
-  readonly bucket: Bucket;
-  readonly lines: number;
   /** The answer for this file made it: it is asked for with that one, and never by itself. Absent: it has calls of its own. */
   readonly madeBy?: string;
   /** Answers about it so far, for people; absent: none. */

@@ -17,7 +17,6 @@ export const dirOf = (real: string): string => {
 
 export interface TargetPaths {
   readonly target: string;
-  readonly dir: string;
   /** The result's bytes (or nothing, for a deletion) until its file is finished: its absence says that some attempt has done so. */
   readonly temp: string;
   /** A backup of an attempt; `seq` counts those of one attempt. */
@@ -32,7 +31,6 @@ export const targetPaths = (plan: TransactionPlan, index: number): TargetPaths =
   const stem = `${stemOf(plan)}-${index}`;
   return {
     target: join(plan.workspace, real),
-    dir,
     temp: join(dir, `${stem}.tmp`),
     backup: (attempt, seq) => join(dir, `${stem}.${attempt}-${seq}.backup`),
   };

@@ -13,12 +13,12 @@
  *     swept.json         nothing that a late attempt left is lying about
  */
 import { join } from 'node:path';
-import type { BlobRef, StepKey } from '../../shared/ids.js';
+import type { BlobRef } from '../../shared/ids.js';
 import { refOf, sha256 } from '../../system/hash.js';
 import { orNull, putJsonIfAbsent, readJson, type PutModes } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
 import type { ProcessIdentity } from '../../system/process.js';
-import type { ConflictFile, WorkspaceLock } from '../ports.js';
+import type { ApplyRequest, ConflictFile, WorkspaceLock } from '../ports.js';
 import type { ProposalFile } from '../proposal.js';
 
 export interface PlannedFile {
@@ -43,11 +43,8 @@ export interface Driver {
   readonly process: ProcessIdentity;
 }
 
-export interface TransactionPlan extends Driver {
+export interface TransactionPlan extends Driver, Pick<ApplyRequest, 'stepKey' | 'proposalId' | 'decision'> {
   readonly kind: 'apply' | 'rollback';
-  readonly stepKey: StepKey;
-  readonly proposalId: string;
-  readonly decision: number;
   readonly generation: number;
   /** Real path. */
   readonly workspace: string;

@@ -20,6 +20,7 @@ import type { FileStat } from '../../system/sys.js';
 import type { ConflictFile, RollbackOutcome, RollbackRequest } from '../ports.js';
 import { recordName } from '../proposal.js';
 import { markReverted } from '../git/commit-branch.js';
+import type { Checked } from './prepare.js';
 
 const SUFFIX = '-rollback';
 /** The name of a record's rollback; a rollback's is its own. */
@@ -47,7 +48,7 @@ export const rollBack = async (parts: EngineParts, request: RollbackRequest): Pr
   if (held.outcome === 'busy')
     return fail('busy', `Step ${shownKey(held.holder.stepKey)} has locked ${workspace}; Emend waits for it to end.`);
   try {
-    return await restore(parts, { request, workspace, held, name, applied, back });
+    return await restore(parts, { workspace, held, name, applied, back });
   } finally {
     // Where the step held it before, its end is not ours to decide.
     if (held.taken) await locks.release(workspace, stepKey, held.lock.token);
@@ -55,7 +56,6 @@ export const rollBack = async (parts: EngineParts, request: RollbackRequest): Pr
 };
 
 interface Work {
-  readonly request: RollbackRequest;
   readonly workspace: string;
   readonly held: CurrentTaking;
   readonly name: string;
@@ -106,10 +106,7 @@ const outcomeOf = (
   leftAlone: [...applied.conflicts, ...seen.kept, ...back.conflicts],
 });
 
-interface Looked {
-  readonly files: readonly PlannedFile[];
-  readonly dirs: readonly string[];
-  readonly stats: ReadonlyMap<string, FileStat>;
+interface Looked extends Omit<Checked, 'conflicts'> {
   readonly done: readonly string[];
   readonly kept: readonly ConflictFile[];
 }

@@ -29,20 +29,17 @@ const PLACE_TRIES = 4; // bound: After the point of no return: so often a refuse
 const PLACE_PAUSE_MS = 50; // bound: The first such pause.
 const APPLY_GENERATIONS = 20; // bound: Generations of one call: each further one means that another attempt or a person came in between.
 
-export interface EngineParts extends TransactContext {
-  readonly transactions: string;
-  readonly locks: Locks;
-  /** Takes a workspace's lock, also from a run that has ended where it stands for nothing any more. */
-  readonly take: Locks['take'];
-  readonly assertCurrent: AssertCurrent;
-}
-
-export interface TransactContext {
+export interface EngineParts {
   readonly sys: Sys;
   readonly blobs: BlobStore;
   readonly process: ProcessIdentity;
   /** How long the work of a live attempt is waited for before it is joined or reverted. */
   readonly patience_ms: number;
+  readonly transactions: string;
+  readonly locks: Locks;
+  /** Takes a workspace's lock, also from a run that has ended where it stands for nothing any more. */
+  readonly take: Locks['take'];
+  readonly assertCurrent: AssertCurrent;
 }
 
 export type PlanAttempt =
@@ -76,7 +73,7 @@ export const asAttempt = async <T>(work: (attempt: string) => Promise<T>): Promi
 
 /** Attempts of the record, other than ours, that may still be at work, each with its process id. */
 export const liveAttempts = async (
-  context: TransactContext,
+  context: EngineParts,
   state: RecordState,
   ours: string,
 ): Promise<ReadonlyMap<string, number>> => {
@@ -92,7 +89,7 @@ export const liveAttempts = async (
 };
 
 const driveOf = (
-  context: TransactContext,
+  context: EngineParts,
   own: Pick<Drive, 'record' | 'plan' | 'attempt'>,
   live: ReadonlyMap<string, number>,
 ): Drive => {
@@ -103,7 +100,7 @@ const driveOf = (
 
 /** Finishes an open record if it is committed, else reverts it. Null where nothing is open (any more). */
 export const finishOpen = async (
-  context: TransactContext,
+  context: EngineParts,
   record: TransactionRecord,
   state: RecordState,
   attempt: string,
@@ -146,7 +143,7 @@ const goOn = async (drive: Drive): Promise<ClosedRecord> => {
  * others took it over too often.
  */
 export const transact = async (
-  context: TransactContext,
+  context: EngineParts,
   record: TransactionRecord,
   attempt: string,
   makePlan: (generation: number) => Promise<PlanAttempt>,
@@ -206,7 +203,7 @@ const untilPassed = async (record: TransactionRecord, seen: RecordState, wait_ms
  * reverted by others, or because files changed): the record says which.
  */
 const tryToCommit = async (
-  context: TransactContext,
+  context: EngineParts,
   record: TransactionRecord,
   made: PlanAttempt & { ok: true },
 ): Promise<Problem | null> => {
@@ -249,7 +246,7 @@ const tryToCommit = async (
 };
 
 /** False where another attempt reverted the generation before. */
-const revert = async (context: TransactContext, record: TransactionRecord, plan: TransactionPlan): Promise<boolean> => {
+const revert = async (context: EngineParts, record: TransactionRecord, plan: TransactionPlan): Promise<boolean> => {
   const { created } = await record.putVerdict(plan.generation, 'reverted');
   await takeBack(context.sys, plan);
   await record.putCleaned(plan.generation);
@@ -265,7 +262,7 @@ export const problemOf = (error: unknown, where: string): Problem => {
 
 /** After a record was closed while other attempts were at work: what they left behind when they died. */
 export const sweep = async (
-  context: TransactContext,
+  context: EngineParts,
   record: TransactionRecord,
   state: RecordState,
   attempt: string,
