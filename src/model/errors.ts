@@ -1,24 +1,8 @@
 /** Every expected failure of a model call, in one shape: what it was, whether trying again helps, and whether it may be on the bill. */
 import { problem, type Problem } from '../shared/problems.js';
 
-export type ModelErrorKind =
-  | 'overloaded'
-  | 'rate_limit'
-  | 'server'
-  | 'timeout'
-  | 'network'
-  | 'dropped'
-  | 'idle'
-  | 'auth'
-  | 'bad_request'
-  | 'context'
-  | 'not_found'
-  | 'too_large'
-  | 'malformed'
-  | 'cancelled';
-
 /** Whether the same request may succeed later. An `x-should-retry` header overrides it. */
-const RETRYABLE: Record<ModelErrorKind, boolean> = {
+const RETRYABLE = {
   overloaded: true,
   rate_limit: true,
   server: true,
@@ -34,6 +18,7 @@ const RETRYABLE: Record<ModelErrorKind, boolean> = {
   malformed: true,
   cancelled: true,
 };
+export type ModelErrorKind = keyof typeof RETRYABLE;
 
 const NEXT: Partial<Record<ModelErrorKind, string>> = {
   auth: 'Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) and its account.',

@@ -3,6 +3,7 @@ import type { CountedTokens, StepUsage } from '../shared/usage.js';
 import type { StopReason } from '../edits/index.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
 import type { Problem } from '../shared/problems.js';
+import { isRecord } from '../shared/text.js';
 
 /** The request as it is recorded and sent, byte for byte the same at every attempt: Messages API body without `stream`. */
 export interface ModelRequest {
@@ -28,6 +29,7 @@ export interface ModelAnswer {
 
 /** A raw stream event, as appended to the attempt's log (the Messages API's own event objects). */
 export type StreamEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+export const isEvent = (value: unknown): value is StreamEvent => isRecord(value) && typeof value.type === 'string';
 
 /** One attempt to reach a model. Streams; never retries by itself. */
 export interface ModelPort {
@@ -81,6 +83,9 @@ export type CallOutcome =
   | { readonly outcome: 'call_lost'; readonly usage: StepUsage }
   | { readonly outcome: 'not_made'; readonly usage: StepUsage };
 
+/** US dollars per million tokens; null: not known. */
+export type Prices = Readonly<Record<`${'input' | 'output' | 'cacheRead' | 'cacheWrite'}_usd`, number | null>>;
+
 export interface JournalAsk {
   readonly key: CallKeyParts;
   /**
@@ -97,14 +102,9 @@ export interface JournalAsk {
   readonly maxAnswer_bytes?: number;
   /** A call whose log would grow larger is given up (`too_large`); absent: LIMITS' default. */
   readonly maxCallLog_bytes?: number;
-  /** US dollars for tokens of a model; null where the table does not know it. */
-  readonly price: (
-    model: string,
-    tokens: { input: number; output: number; cacheRead: number; cacheWrite: number },
-  ) => number | null;
+  /** Of the request's model. */
+  readonly prices: Prices;
   readonly signal: AbortSignal;
-  /** Called at least every heartbeat interval while waiting or streaming; with text as it arrives. */
-  readonly onProgress?: (text: string) => void;
 }
 
 /** Put-if-absent calls; each attempt has an owner and raw events appended as they arrive; an answer is recorded once `message_stop` is on disk. */

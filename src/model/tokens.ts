@@ -1,6 +1,6 @@
 /** What a request weighs, before a server has counted it. */
-import { tokensIn } from '../shared/usage.js';
-import type { ModelAnswer, ModelRequest, JournalAsk } from './ports.js';
+import { type CountedTokens, tokensIn } from '../shared/usage.js';
+import type { ModelAnswer, ModelRequest, Prices } from './ports.js';
 
 const BYTES_PER_TOKEN = 4;
 /** Of a run of the same character (indentation, rules of `=`) this many count: tokenizers take long runs as one token. */
@@ -48,28 +48,15 @@ export function promptCut(estimate_tokens: number, usage: ModelAnswer['usage'] |
 
 // Money of tokens by the price table of `emend.yaml` (`models:`), in US dollars per million tokens.
 
-/** The part of the project's price table that is needed here. */
-export type PriceTable = Readonly<
-  Record<string, Readonly<Record<`${'input' | 'output' | 'cacheRead' | 'cacheWrite'}_usd`, number | null>>>
->;
-
-/** Null where the model, or a price that is needed, is not in the table. Kinds of tokens that were not used need no price. */
-export const priceBy =
-  (table: PriceTable): JournalAsk['price'] =>
-  (model, tokens) => {
-    const entry = Object.hasOwn(table, model) ? table[model] : undefined;
-    if (entry === undefined) return null;
-    const parts: [number, number | null][] = [
-      [tokens.input, entry.input_usd],
-      [tokens.output, entry.output_usd],
-      [tokens.cacheRead, entry.cacheRead_usd],
-      [tokens.cacheWrite, entry.cacheWrite_usd],
-    ];
-    let usd = 0;
-    for (const [count, price] of parts) {
-      if (count === 0) continue;
-      if (price === null) return null;
-      usd += (count * price) / 1_000_000;
-    }
-    return usd;
-  };
+/** Null where a price that is needed is not known. Kinds of tokens that were not used need no price. */
+export function usdOf(prices: Prices, tokens: CountedTokens): number | null {
+  let usd = 0;
+  for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
+    const count = tokens[`${kind}_tokens`];
+    const price = prices[`${kind}_usd`];
+    if (count === 0) continue;
+    if (price === null) return null;
+    usd += (count * price) / 1_000_000;
+  }
+  return usd;
+}

@@ -66,7 +66,6 @@ export async function createPorts(
       calls,
       model,
       callOwner_ms: timings.callOwner_ms,
-      heartbeat_ms: timings.heartbeat_ms,
       sys,
       clock,
     }),

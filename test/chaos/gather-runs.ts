@@ -38,7 +38,6 @@ const callsOf = async (world: World, stepKey: string): Promise<FoundCall[]> => {
     calls: createCallLog({ dir: calls }),
     model: never,
     callOwner_ms: 1_000,
-    heartbeat_ms: 1_000,
   });
   const attempts = await journal.attempts(stepKey);
   return namesIn(join(calls, stepKey)).flatMap((callKey) => {

@@ -120,7 +120,6 @@ async function expectPaidOnce(s: Scene, run: ResolvedRun, { outcome, usage }: St
     calls: createCallLog({ dir: storePaths(s.store).calls }),
     model: createAnthropicModel({ env: s.env, streamIdle_ms: 1000 }),
     callOwner_ms: 1000,
-    heartbeat_ms: 1000,
   });
   const attempts = await journal.attempts(run.stepKey);
   const cutOff = attempts.filter(({ state }) => state !== 'answered');

@@ -55,7 +55,6 @@ describe('a call is given up where its log would grow over maxCallLog_bytes', ()
         calls: createCallLog({ dir }),
         model,
         callOwner_ms: 60_000,
-        heartbeat_ms: 60_000,
       });
       await expect(journal.ask(askFor({ maxCallLog_bytes: MOST }))).rejects.toMatchObject({
         kind: 'too_large',
@@ -79,7 +78,6 @@ describe('a call is given up where its log would grow over maxCallLog_bytes', ()
         calls: createCallLog({ dir }),
         model: talker(events),
         callOwner_ms: 60_000,
-        heartbeat_ms: 60_000,
       };
       await expect(createCallJournal(options).ask(askFor({ maxCallLog_bytes: MOST }))).rejects.toMatchObject({
         kind: 'too_large',

@@ -23,14 +23,13 @@ const journal = createCallJournal({
   calls: createCallLog({ dir: task.dir, sys }),
   model: createAnthropicModel({ env: { ANTHROPIC_BASE_URL: task.url }, streamIdle_ms: 10_000 }),
   callOwner_ms: task.owner_ms,
-  heartbeat_ms: 200,
   sys,
 });
 const outcome = await journal.ask({
   key: task.key,
   makeRequest: () => Promise.resolve({ request: task.request, nonce: task.nonce }),
   maxUnknownCalls: 2,
-  price: (_model, tokens) => (tokens.input + tokens.output * 10) / 1_000_000,
+  prices: { input_usd: 1, output_usd: 10, cacheRead_usd: 0, cacheWrite_usd: 0 },
   signal: new AbortController().signal,
 });
 process.stdout.write(JSON.stringify({ outcome, names: names() }));

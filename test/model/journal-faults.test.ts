@@ -47,7 +47,6 @@ const journal = (dir: string, sys = realSys) =>
     calls: createCallLog({ dir, sys }),
     sys,
     callOwner_ms: 60_000,
-    heartbeat_ms: 60_000,
     model: model(() => asked.set(dir, (asked.get(dir) ?? 0) + 1)),
   });
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { nonceFor, callKey } from '../../src/model/journal/records.js';
-import { priceBy } from '../../src/model/tokens.js';
+import { usdOf } from '../../src/model/tokens.js';
 import { route } from '../../src/documents/job/models.js';
 import type { CallKeyParts } from '../../src/model/ports.js';
 import { addUsage, NO_USAGE, sumUsage } from '../../src/shared/usage.js';
@@ -56,14 +56,11 @@ describe('nonce', () => {
 });
 
 describe('usage and price', () => {
-  const table = { m: { input_usd: 3, output_usd: 15, cacheRead_usd: 0.3, cacheWrite_usd: null } };
+  const prices = { input_usd: 3, output_usd: 15, cacheRead_usd: 0.3, cacheWrite_usd: null };
   test('tokens cost what the table says, per million', () => {
-    const price = priceBy(table);
-    expect(price('m', { input: 1000, output: 100, cacheRead: 10_000, cacheWrite: 0 })).toBeCloseTo(
-      0.003 + 0.0015 + 0.003,
-    );
-    expect(price('m', { input: 0, output: 0, cacheRead: 0, cacheWrite: 1 })).toBeNull();
-    expect(price('toString', { input: 1, output: 0, cacheRead: 0, cacheWrite: 0 })).toBeNull();
+    const tokens = { input_tokens: 1000, output_tokens: 100, cacheRead_tokens: 10_000, cacheWrite_tokens: 0 };
+    expect(usdOf(prices, tokens)).toBeCloseTo(0.003 + 0.0015 + 0.003);
+    expect(usdOf(prices, { ...NO_USAGE, cacheWrite_tokens: 1 })).toBeNull();
   });
   test('sums keep what is not known', () => {
     const one = { ...NO_USAGE, calls: 1, input_tokens: 5, usd: 0.5 };

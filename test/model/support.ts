@@ -66,7 +66,7 @@ export const askFor = (more: Partial<JournalAsk> = {}): JournalAsk => ({
   key: keyParts,
   makeRequest: async () => ({ request, nonce: NONCE }),
   maxUnknownCalls: 2,
-  price: (_model, tokens) => (tokens.input * 1 + tokens.output * 10) / 1_000_000,
+  prices: { input_usd: 1, output_usd: 10, cacheRead_usd: 0, cacheWrite_usd: 0 },
   signal: new AbortController().signal,
   ...more,
 });
@@ -76,7 +76,6 @@ export const journalAt = (dir: string, url: string, more: Partial<JournalOptions
     calls: createCallLog({ dir, ...(more.sys && { sys: more.sys }) }),
     model: modelAt(url),
     callOwner_ms: 1000,
-    heartbeat_ms: 200,
     ...more,
   });
 

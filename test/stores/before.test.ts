@@ -123,7 +123,6 @@ test('a call and the claim of it are durable before it is sent, its answer befor
         calls: createCallLog({ dir: join(dir, 'calls'), sys }),
         model,
         callOwner_ms: 1000,
-        heartbeat_ms: 200,
         sys,
       });
       expect(await journal.ask(askFor())).toMatchObject({ outcome: 'answered' });
@@ -275,7 +274,7 @@ describe('a power cut takes back what was not synced; the next start brings back
           const { sys: plain, cut } = watched(home);
           const redo = await openRedo(plain, home);
           const real = modelAt(url);
-          const options = { callOwner_ms: 100, heartbeat_ms: 50 };
+          const options = { callOwner_ms: 100 };
           const asSent = join(dir, 'as sent');
           const model: typeof real = {
             ...real,

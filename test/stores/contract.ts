@@ -213,7 +213,7 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
 
   describe(`the call journal over ${adapter}`, () => {
     const journal = ({ calls }: Stores, url: string, callOwner_ms = 20_000) =>
-      createCallJournal({ calls, model: modelAt(url), callOwner_ms, heartbeat_ms: 200 });
+      createCallJournal({ calls, model: modelAt(url), callOwner_ms });
     const asked = (regeneration: number, stepKey: string) => askFor({ key: { ...keyParts, stepKey, regeneration } });
 
     test('two hosts that want one answer pay for it once, and a third finds it recorded', async () => {

@@ -115,14 +115,13 @@ describe('the call journal', () => {
         ready: () => null,
       },
       callOwner_ms: 200,
-      heartbeat_ms: 1000,
     });
   const ask = () =>
     journal().ask({
       key,
       makeRequest: () => Promise.reject(new Error('made again')),
       maxUnknownCalls: 2,
-      price: () => null,
+      prices: { input_usd: null, output_usd: null, cacheRead_usd: null, cacheWrite_usd: null },
       signal: new AbortController().signal,
     });
 

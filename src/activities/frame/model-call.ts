@@ -1,20 +1,21 @@
 /** One wanted answer through the journal: what pick, brief and propose share. */
-import { priceBy, promptCut, estimateRequestTokens } from '../../model/tokens.js';
+import { promptCut, estimateRequestTokens } from '../../model/tokens.js';
 import type { ZodType } from 'zod';
 import { readJsonAnswer, type BuiltRequest } from '../../model/prompts/index.js';
 import type { ModelAnswer, CallKeyParts } from '../../model/ports.js';
-import { callKey } from '../../model/journal/index.js';
+import { callKey, keyParts } from '../../model/journal/index.js';
 import { ModelError, type ModelErrorKind } from '../../model/errors.js';
 import { BOUNDS, type Limits, type Timings } from '../../shared/limits.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { ModelDown } from '../../shared/outage.js';
-import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
+import { addUsage, NO_USAGE, tokensIn, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { sentence } from '../../shared/problems.js';
 import { type ActivityScope, stoodStill } from './activity.js';
 import type { ActivityPorts } from './ports.js';
 import { maskRequest, restoreAnswer, type SecretPlaces, type ShownFiles } from './secrets.js';
 import { modelEntry, type ProjectConfig, type Thinking } from '../../documents/job/index.js';
+import type { Unanswered } from '../../shared/step-activities.js';
 
 const WAKE_MS = 60_000; // bound: After a machine slept its network comes back within this: a model that is not reached then is waited for.
 
@@ -96,20 +97,8 @@ export interface CallContext extends ShownFiles {
 export const keyOf = (
   snapshot: Pick<CallContext, 'stepKey' | 'instructions'>,
   wanted: Omit<CallWanted, 'build'>,
-): CallKeyParts => ({
-  stepKey: snapshot.stepKey,
-  role: wanted.role,
-  file: wanted.file,
-  region: wanted.region ?? '*',
-  regeneration: wanted.regeneration,
-  bases: wanted.bases,
-  format: wanted.format,
-  model: wanted.model,
-  outputBudget_tokens: wanted.outputBudget_tokens,
-  instructions: snapshot.instructions,
-  notes: wanted.notes,
-  refusal: wanted.refusal,
-});
+): CallKeyParts =>
+  keyParts({ ...wanted, region: wanted.region ?? '*', stepKey: snapshot.stepKey, instructions: snapshot.instructions });
 
 export async function callModel(
   ports: ActivityPorts,
@@ -142,7 +131,7 @@ export async function callModel(
       stoodStill: () => stoodStill.times,
       ...(limits.maxAnswer_bytes === null ? {} : { maxAnswer_bytes: limits.maxAnswer_bytes }),
       ...(limits.maxCallLog_bytes === null ? {} : { maxCallLog_bytes: limits.maxCallLog_bytes }),
-      price: priceBy({ [wanted.model]: modelEntry(snapshot.config, wanted.model) }),
+      prices: modelEntry(snapshot.config, wanted.model),
       signal: scope.signal,
     })
     .catch((error: unknown) => unavailable(error, limits, ports.timings));
@@ -163,9 +152,8 @@ export async function callModel(
   const { answer, nonce, usage, request } = recorded;
   const estimate = estimateRequestTokens(request);
   if (promptCut(estimate, answer.usage)) {
-    const read = answer.usage.input_tokens + answer.usage.cacheRead_tokens + answer.usage.cacheWrite_tokens;
     const message =
-      `the server read ${read} input tokens of about ${estimate}: it cut the prompt; ` +
+      `the server read ${tokensIn(answer.usage)} input tokens of about ${estimate}: it cut the prompt; ` +
       `raise the server's context size (num_ctx for Ollama) or lower inputBudget_tokens`;
     return { outcome: 'prompt_cut', message, usage };
   }
@@ -194,11 +182,7 @@ export type JsonAnswer<T> =
   | { readonly ok: true; readonly value: T; readonly usage: StepUsage }
   | { readonly ok: false; readonly reason: PauseReason; readonly told: Untold };
 /** Why there is no answer that can be used, and what was paid for it. */
-interface Untold {
-  readonly message: string;
-  readonly usage: StepUsage;
-  readonly down?: ModelDown;
-}
+type Untold = Omit<Unanswered, 'outcome' | 'reason'>;
 
 const UNUSABLE = { truncated: 'truncation', unmarked: 'unmarked', invalid: 'attempts_exhausted' } as const;
 

@@ -1,5 +1,6 @@
 /** What edits are expected to take: said before anything is paid for, and so on the high side. */
-import { priceBy } from '../../model/tokens.js';
+import { usageOfEnded } from '../../model/journal/calls.js';
+import { usdOf } from '../../model/tokens.js';
 import {
   fitLimits,
   modelEntry,
@@ -9,12 +10,11 @@ import {
   type Effort,
   type ProjectConfig,
 } from '../../documents/job/index.js';
-import type { Format } from '../../shared/formats.js';
-import type { JournaledAttempt } from '../../model/ports.js';
-import { sumEstimates, sumUsage, type StepEstimate } from '../../shared/usage.js';
+import { NO_USAGE, sumEstimates, type StepEstimate } from '../../shared/usage.js';
 import { fail } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import type { Activity } from '../frame/activity.js';
+import type { Target } from '../../shared/step-activities.js';
 
 const PROMPT_tokens = 1_500;
 /** What an answer costs per file where only the change is said, or where the file is made. */
@@ -27,21 +27,14 @@ export const SMALL_CALL = { input_tokens: 1_500, output_tokens: 500 } as const;
 /** Where no file is named: one of this size is edited. */
 export const UNNAMED_bytes = 8_192;
 
-export interface EstimatedFile {
-  readonly bytes: number;
-  readonly isNew: boolean;
-  readonly format: Format;
-}
+export type EstimatedFile = Pick<Target, 'bytes' | 'isNew' | 'format'>;
 export const tokensOfBytes = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
 
 export const priceOf = (
   config: Pick<ProjectConfig, 'models'>,
   model: string,
   { input_tokens, output_tokens }: Pick<StepEstimate, 'input_tokens' | 'output_tokens'>,
-): number | null => {
-  const price = priceBy({ [model]: modelEntry(config, model) });
-  return price(model, { input: input_tokens, output: output_tokens, cacheRead: 0, cacheWrite: 0 });
-};
+): number | null => usdOf(modelEntry(config, model), { ...NO_USAGE, input_tokens, output_tokens });
 
 interface Expected {
   /** One call a file; else one for all of them. */
@@ -105,14 +98,10 @@ export const countUsage: Activity<'countUsage'> = async ({ clock, journal }, inp
   for (let waited_ms = 0; ; waited_ms += COUNT_POLL_MS) {
     const attempts = await journal.attempts(input.stepKey);
     const open = attempts.filter(({ state }) => state === 'open').length;
-    if (open === 0 || waited_ms >= COUNT_WAIT_MS) return { open, usage: sumUsage(attempts.map(asEnded)) };
+    if (open === 0 || waited_ms >= COUNT_WAIT_MS) return { open, usage: usageOfEnded(attempts) };
     await clock.sleep(COUNT_POLL_MS, signal);
   }
 };
-
-/** Nobody wants the answer of a call that is still open any more: as far as known it is cut off. */
-const asEnded = ({ state, usage }: JournaledAttempt): JournaledAttempt['usage'] =>
-  state === 'open' ? { ...usage, unknownCalls: 1 } : usage;
 
 /** Limits that the estimate is over, each in words. */
 export function overEstimate(

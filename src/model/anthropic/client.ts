@@ -9,7 +9,7 @@ import { tappedFetch, Sending } from './transport.js';
 import { ModelError } from '../errors.js';
 import { toModelError } from './errors.js';
 import { afterRunning } from '../../system/turns.js';
-import type { ModelPort, StreamEvent } from '../ports.js';
+import { isEvent, type ModelPort, type StreamEvent } from '../ports.js';
 
 export interface AnthropicOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -17,14 +17,13 @@ export interface AnthropicOptions {
   readonly streamIdle_ms: number;
   /** Bound of an answer's text; default LIMITS.maxAnswer_bytes. */
   readonly maxAnswer_bytes?: number;
-  readonly logger?: { warn(fields: object, message: string): void };
 }
 
 const set = (value: string | undefined): string | null =>
   value === undefined || value.trim() === '' ? null : value.trim();
 
 /** Reads ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL of `env`; a base URL needs no key (a placeholder is sent). */
-export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logger }: AnthropicOptions): ModelPort => {
+export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes }: AnthropicOptions): ModelPort => {
   const key = set(env.ANTHROPIC_API_KEY);
   const token = set(env.ANTHROPIC_AUTH_TOKEN);
   const baseURL = set(env.ANTHROPIC_BASE_URL);
@@ -42,11 +41,7 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
     const missing = ready();
     if (missing !== null) throw new ModelError('auth', missing.message);
     const idle = new IdleTimer(streamIdle_ms);
-    const call = new AbortController();
-    const cancel = (): void => call.abort();
-    idle.onIdle = cancel;
-    signal.addEventListener('abort', cancel, { once: true });
-    if (signal.aborted) cancel();
+    const stopped = AbortSignal.any([signal, idle.signal]);
     const sending = new Sending();
     // A client a call: it is cheap, and the tap belongs to this call alone.
     const client = new Anthropic({
@@ -64,45 +59,36 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes, logg
     try {
       idle.restart();
       const body = { ...request, stream: true as const } as Anthropic.MessageCreateParamsStreaming;
-      const events = await client.messages.create(body, { signal: call.signal });
+      const events = await client.messages.create(body, { signal: stopped });
       const ended = await pump(events, { idle, onEvent, maxText_bytes: most_bytes });
-      if (!ended && !call.signal.aborted)
+      if (!ended && !stopped.aborted)
         throw new ModelError('dropped', "The model's answer ended before its last event.", { mayBePaid: true });
       if (!ended) throw new Error('aborted');
     } catch (error) {
       throw failureOf(error);
     } finally {
       idle.stop();
-      signal.removeEventListener('abort', cancel);
     }
 
     function failureOf(error: unknown): unknown {
       // What onEvent threw (a full disk) is the caller's own and goes back as it is.
-      if (error instanceof CallerFailure) return error.error;
+      if (error instanceof CallerFailure) return error.cause;
       const { mayBePaid } = sending;
-      if (idle.fired)
+      if (idle.signal.aborted)
         return new ModelError(
           'idle',
           `The model server was silent for ${streamIdle_ms / 1000} s; if it reads prompts slowly, raise EMEND_STREAMIDLE_MS.`,
           { mayBePaid },
         );
       if (signal.aborted) return new ModelError('cancelled', 'The model call was cancelled.', { mayBePaid });
-      const mapped = toModelError(error, { secrets, mayBePaid });
-      logger?.warn({ kind: mapped.kind, mayBePaid: mapped.mayBePaid, model: request.model }, 'model call failed');
-      return mapped;
+      return toModelError(error, { secrets, mayBePaid });
     }
   };
 
   return { stream, ready };
 };
 
-class CallerFailure extends Error {
-  readonly error: unknown;
-  constructor(error: unknown) {
-    super('onEvent failed');
-    this.error = error;
-  }
-}
+class CallerFailure extends Error {}
 
 interface Pump {
   readonly idle: IdleTimer;
@@ -123,8 +109,8 @@ const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxText_byt
       });
     // Our own slowness (a busy disk) is no silence of the server's.
     idle.stop();
-    await onEvent(event).catch((error: unknown) => {
-      throw new CallerFailure(error);
+    await onEvent(event).catch((cause: unknown) => {
+      throw new CallerFailure('onEvent failed', { cause });
     });
     if (event.type === 'message_stop') return true;
     idle.restart();
@@ -132,29 +118,23 @@ const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxText_byt
   return false;
 };
 
-const isEvent = (event: unknown): event is StreamEvent =>
-  typeof event === 'object' && event !== null && 'type' in event && typeof event.type === 'string';
-
 const textOf = (event: StreamEvent): number => {
-  const delta = event.delta;
-  if (typeof delta !== 'object' || delta === null) return 0;
-  return Object.values(delta).reduce((sum: number, v) => sum + (typeof v === 'string' ? Buffer.byteLength(v) : 0), 0);
+  return Object.values(event.delta ?? {}).reduce(
+    (sum: number, v) => sum + (typeof v === 'string' ? Buffer.byteLength(v) : 0),
+    0,
+  );
 };
 
-/** Fires once, `after_ms` after the last restart. */
-class IdleTimer {
-  fired = false;
-  onIdle: () => void = () => undefined;
+/** Aborts `after_ms` after the last restart. */
+class IdleTimer extends AbortController {
   stop: () => void = () => undefined;
   private readonly after_ms: number;
   constructor(after_ms: number) {
+    super();
     this.after_ms = after_ms;
   }
   restart(): void {
     this.stop();
-    this.stop = afterRunning(this.after_ms, () => {
-      this.fired = true;
-      this.onIdle();
-    });
+    this.stop = afterRunning(this.after_ms, () => this.abort());
   }
 }

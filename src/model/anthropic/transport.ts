@@ -1,6 +1,7 @@
 /** A `fetch` that lets us see a response's bytes go by: any byte (pings too) is a sign of life, and too many end the answer. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { isRecord } from '../../shared/text.js';
 import { ModelError } from '../errors.js';
 
 export interface Transport {
@@ -106,7 +107,7 @@ export class Sending {
   private readonly onCreated = (message: unknown): void => {
     const request = requestOf(message);
     // A proxy's CONNECT is made on behalf of our request, and carries nothing of it.
-    if (within.getStore() !== this || methodOf(request) === 'CONNECT') return;
+    if (within.getStore() !== this || request?.method === 'CONNECT') return;
     announces = true;
     this.request = request;
   };
@@ -116,7 +117,5 @@ export class Sending {
   };
 }
 
-const property = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-const requestOf = (message: unknown): unknown => property(message, 'request') ?? null;
-const methodOf = (request: unknown): unknown => property(request, 'method');
+const requestOf = (message: unknown): Record<string, unknown> | null =>
+  isRecord(message) && isRecord(message.request) ? message.request : null;

@@ -1,16 +1,15 @@
 /** From an attempt's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
-import { priceBy, type PriceTable, estimateRequestTokens } from '../tokens.js';
+import { usdOf, estimateRequestTokens } from '../tokens.js';
 import { type LoggedStream, readLog } from './stream-log.js';
 import type { ModelAnswer, ModelPort, ModelRequest, StreamEvent, JournaledAttempt } from '../ports.js';
 import { NO_USAGE, sumUsage, type StepUsage } from '../../shared/usage.js';
+import { isRecord } from '../../shared/text.js';
 import type { AttemptRecord, CallFiles, CallRecord } from './records.js';
 
 type Tokens = ModelAnswer['usage'];
 
 const field = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
+  isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The text blocks of an answer, in order; thinking is left out. */
@@ -93,44 +92,32 @@ export const askOnce = async (model: ModelPort, request: ModelRequest, signal: A
   return toAnswer({ events, complete: true, seconds: 0 }, request.model);
 };
 
-interface AttemptFacts {
-  readonly stream: LoggedStream;
-  readonly state: 'open' | 'answered' | 'unknown';
-  readonly request: ModelRequest;
-  readonly prices: PriceTable[string];
-}
-
 /** What one attempt cost, by the prices of its call. A failed attempt (nothing paid) counts nothing. */
-const attemptUsage = ({ stream, state, request, prices }: AttemptFacts): StepUsage => {
+const attemptUsage = (
+  { request, prices }: CallRecord,
+  stream: LoggedStream,
+  state: JournaledAttempt['state'],
+): StepUsage => {
   const said = tokensOf(stream);
   // Of an attempt that has no end yet, or none at all, at least what it sent is known: it is not free because nothing came back.
   const untold = state !== 'answered' && said.input_tokens + said.cacheRead_tokens + said.cacheWrite_tokens === 0;
   const tokens = untold ? { ...said, input_tokens: estimateRequestTokens(request) } : said;
-  const price = priceBy({ model: prices });
   return {
     calls: 1,
     unknownCalls: state === 'unknown' ? 1 : 0,
     ...tokens,
-    usd: price('model', {
-      input: tokens.input_tokens,
-      output: tokens.output_tokens,
-      cacheRead: tokens.cacheRead_tokens,
-      cacheWrite: tokens.cacheWrite_tokens,
-    }),
+    usd: usdOf(prices, tokens),
     seconds: stream.seconds,
   };
 };
 
 // What the files of a recorded call say: each attempt with its state and cost, by evidence, so that every process comes to the same view.
 
-export interface RecordedAttempt {
-  readonly attempt: number;
+export interface RecordedAttempt extends Pick<JournaledAttempt, 'attempt' | 'state' | 'usage'> {
   readonly record: AttemptRecord;
-  readonly state: JournaledAttempt['state'];
   readonly stream: LoggedStream;
   /** EndRecord's; null: it has no end, or an answer alone. */
   readonly why: string | null;
-  readonly usage: StepUsage;
 }
 
 /**
@@ -146,8 +133,7 @@ export const readAttempts = async (files: CallFiles, call: CallRecord): Promise<
     const end = await files.get(`attempt-${attempt}.end`);
     const stream = await readLog(files.calls, files.stream(attempt));
     const state = stream.complete ? 'answered' : (end?.state ?? 'open');
-    const { request, prices } = call;
-    const usage = state === 'failed' ? NO_USAGE : attemptUsage({ stream, state, request, prices });
+    const usage = state === 'failed' ? NO_USAGE : attemptUsage(call, stream, state);
     attempts.push({ attempt, record, state, stream, why: end?.why ?? null, usage });
   }
   return attempts;

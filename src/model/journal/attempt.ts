@@ -1,11 +1,12 @@
 /** Making one attempt that this process owns: every event to disk as it comes, signs of life, and an end that others can read. */
 import type { Clock } from '../../system/clock.js';
+import { LIMITS } from '../../shared/limits.js';
 import { ProblemError } from '../../shared/problems.js';
 import { ModelError } from '../errors.js';
-import { textDelta, type RecordedAttempt } from './answer.js';
+import type { RecordedAttempt } from './answer.js';
 import { SLEPT, type EndRecord, type CallFiles, isSurelyGone } from './records.js';
 import { StreamLog } from './stream-log.js';
-import type { ModelPort, ModelRequest } from '../ports.js';
+import type { JournalAsk, ModelPort, ModelRequest } from '../ports.js';
 import type { Sys } from '../../system/sys.js';
 
 interface MakeAttempt {
@@ -15,19 +16,17 @@ interface MakeAttempt {
   readonly request: ModelRequest;
   readonly owner_ms: number;
   readonly at: () => string;
-  readonly signal: AbortSignal;
-  readonly onText: (text: string) => void;
-  readonly maxAnswer_bytes: number | undefined;
-  readonly maxLog_bytes: number;
-  readonly stoodStill: () => number;
 }
+
+const LOG_BYTES = LIMITS.maxCallLog_bytes.default ?? LIMITS.maxCallLog_bytes.max;
 
 /**
  * Resolves when the whole answer is on disk, or when another process has taken the call over meanwhile (the call's files tell).
  * Throws ModelError or ProblemError (`disk`) after the attempt's end was recorded.
  */
-export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
-  const { files, attempt, model, request, owner_ms, at, signal, onText, stoodStill } = options;
+export const makeAttempt = async (options: MakeAttempt, input: JournalAsk): Promise<void> => {
+  const { files, attempt, model, request, owner_ms, at } = options;
+  const { signal, maxAnswer_bytes, stoodStill = () => 0, maxCallLog_bytes = LOG_BYTES } = input;
   const before = stoodStill();
   const own = new AbortController();
   let log: StreamLog | null = null;
@@ -37,7 +36,7 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
     const begun = await StreamLog.create(files.calls, files.stream(attempt), {
       attempt,
       at: at(),
-      max_bytes: options.maxLog_bytes,
+      max_bytes: maxCallLog_bytes,
     });
     log = begun;
     // An owner that was given up may have woken meanwhile, and heard its answer to the end.
@@ -58,12 +57,8 @@ export const makeAttempt = async (options: MakeAttempt): Promise<void> => {
     seen.sent = true;
     await model.stream(request, {
       signal: AbortSignal.any([signal, own.signal]),
-      ...(options.maxAnswer_bytes === undefined ? {} : { maxAnswer_bytes: options.maxAnswer_bytes }),
-      onEvent: async (event) => {
-        await begun.append(event);
-        const text = textDelta(event);
-        if (text !== '') onText(text);
-      },
+      ...(maxAnswer_bytes === undefined ? {} : { maxAnswer_bytes }),
+      onEvent: (event) => begun.append(event),
     });
   } catch (error) {
     // From here on an end on disk may be our own: a look that is still under way must not take it for another's.

@@ -4,7 +4,6 @@
  * ask: the recorded answer, if there is one; else a whole answer in an attempt's log is recorded and returned; else an open attempt is
  * waited for while its owner lives; else `call_lost` after `maxUnknownCalls`; else the next attempt is claimed (put-if-absent) and made.
  */
-import { LIMITS } from '../../shared/limits.js';
 import { type Clock, isoTime, systemClock } from '../../system/clock.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { ModelError } from '../errors.js';
@@ -26,14 +25,12 @@ import { attemptsOfStep } from './calls.js';
 import type { CallLog } from '../../stores/ports.js';
 import type { CallJournal, JournalAsk, ModelPort, CallOutcome } from '../ports.js';
 export { askOnce } from './answer.js';
-export { nonceFor, callKey } from './records.js';
+export { nonceFor, callKey, keyParts } from './records.js';
 
 export interface JournalOptions {
   readonly calls: CallLog;
   readonly model: ModelPort;
   readonly callOwner_ms: number;
-  /** `onProgress` is called at least this often. */
-  readonly heartbeat_ms: number;
   /** Tells which processes are alive. */
   readonly sys?: Sys;
   /** For what records say about when. Nothing is decided by it. */
@@ -41,7 +38,7 @@ export interface JournalOptions {
 }
 
 export const createCallJournal = (options: JournalOptions): CallJournal => {
-  const { calls, model, callOwner_ms: owner_ms, heartbeat_ms, sys = realSys, clock = systemClock } = options;
+  const { calls, model, callOwner_ms: owner_ms, sys = realSys, clock = systemClock } = options;
   const at = (): string => isoTime(clock);
 
   const recordCall = async (files: CallFiles, key: string, input: JournalAsk): Promise<CallRecord | null> => {
@@ -50,7 +47,8 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
     const asked = await input.makeRequest((haystack) => nonceFor(key, haystack));
     if (asked === null) return null;
     const { request, nonce } = asked;
-    const prices = pricesOf(input.price, request.model);
+    const { input_usd, output_usd, cacheRead_usd, cacheWrite_usd } = input.prices;
+    const prices = { input_usd, output_usd, cacheRead_usd, cacheWrite_usd };
     const made = { at: at(), key: keyParts(input.key), request, nonce, prices };
     // Its name and the claim's are durable with the log's, before the call is sent.
     const { record } = await files.put('call', made, { later: 'name' });
@@ -81,20 +79,7 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
     try {
       const { created } = await files.put(`attempt-${attempt}`, { at: at(), owner }, { later: 'name' });
       if (!created) return false;
-      const onText = (text: string): void => input.onProgress?.(text);
-      await makeAttempt({
-        files,
-        attempt,
-        model,
-        request,
-        owner_ms,
-        at,
-        signal: input.signal,
-        onText,
-        maxAnswer_bytes: input.maxAnswer_bytes,
-        stoodStill: input.stoodStill ?? (() => 0),
-        maxLog_bytes: input.maxCallLog_bytes ?? LIMITS.maxCallLog_bytes.default ?? LIMITS.maxCallLog_bytes.max,
-      });
+      await makeAttempt({ files, attempt, model, request, owner_ms, at }, input);
       return true;
     } finally {
       endOwnership(owner);
@@ -136,13 +121,8 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
   const ask: CallJournal['ask'] = async (input) => {
     const key = callKey(input.key);
     const files = new CallFiles(calls, `${knownStep(input.key.stepKey)}/${key}`);
-    const beat = setInterval(() => input.onProgress?.(''), heartbeat_ms);
-    try {
-      const call = await recordCall(files, key, input);
-      return call === null ? { outcome: 'not_made', usage: usageOfCall([]) } : await settle(files, call, input);
-    } finally {
-      clearInterval(beat);
-    }
+    const call = await recordCall(files, key, input);
+    return call === null ? { outcome: 'not_made', usage: usageOfCall([]) } : await settle(files, call, input);
   };
 
   return { ask, attempts: (stepKey) => attemptsOfStep(calls, stepKey) };
@@ -159,15 +139,3 @@ const answered = (call: CallRecord, { answer, usage }: AnswerRecord, recorded: b
 
 const lost = (attempts: readonly RecordedAttempt[], { maxUnknownCalls }: JournalAsk): boolean =>
   attempts.filter((a) => a.state === 'unknown' && a.why !== SLEPT).length >= maxUnknownCalls;
-
-/** US dollars per million of each kind of token. */
-const pricesOf = (price: JournalAsk['price'], model: string): CallRecord['prices'] => {
-  const million = 1_000_000;
-  const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-  return {
-    input_usd: price(model, { ...none, input: million }),
-    output_usd: price(model, { ...none, output: million }),
-    cacheRead_usd: price(model, { ...none, cacheRead: million }),
-    cacheWrite_usd: price(model, { ...none, cacheWrite: million }),
-  };
-};

@@ -7,14 +7,13 @@
  *     attempt-N.end.json     how attempt N ended without an answer: `failed` (surely not paid) or `unknown` (cut off once it may have been sent, or taken over)
  *     answer.json            the call's answer, from the first attempt whose `message_stop` was on disk
  */
-import { randomUUID, createHash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { fail } from '../../shared/problems.js';
 import { type StepKey, isStepKey } from '../../shared/ids.js';
 import type { PutModes } from '../../system/durable.js';
 import type { CallLog } from '../../stores/ports.js';
 import type { Sys } from '../../system/sys.js';
-import type { PriceTable } from '../tokens.js';
-import type { ModelAnswer, ModelRequest, CallKeyParts } from '../ports.js';
+import type { ModelAnswer, ModelRequest, CallKeyParts, Prices } from '../ports.js';
 import type { StepUsage } from '../../shared/usage.js';
 import { isAlive, ownProcess, pidNamespace, type ProcessIdentity } from '../../system/process.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
@@ -25,7 +24,7 @@ export interface CallRecord {
   readonly request: ModelRequest;
   readonly nonce: string;
   /** As they were when the call was recorded: a retry reports the same money whatever the configuration is by then. */
-  readonly prices: PriceTable[string];
+  readonly prices: Prices;
 }
 export interface AttemptRecord {
   readonly at: string;
@@ -162,10 +161,7 @@ export const callKey = (parts: CallKeyParts): string => sha256(canonicalJson(key
 
 export const nonceFor = (callKey: string, haystack: string): string => {
   for (let n = 0; ; n++) {
-    const nonce = nonceNumber(callKey, n);
+    const nonce = sha256(`emend-nonce\0${callKey}\0${n}`).slice(0, 8);
     if (!haystack.includes(nonce)) return nonce;
   }
 };
-
-const nonceNumber = (callKey: string, n: number): string =>
-  createHash('sha256').update(`emend-nonce\0${callKey}\0${n}`, 'ascii').digest('hex').slice(0, 8);

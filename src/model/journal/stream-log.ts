@@ -6,7 +6,7 @@ import { jsonOf } from '../../system/durable.js';
 import { ModelError } from '../errors.js';
 import { checkVersion, versioned } from '../../shared/problems.js';
 import type { CallLog, CallStream } from '../../stores/ports.js';
-import type { StreamEvent } from '../ports.js';
+import { isEvent, type StreamEvent } from '../ports.js';
 
 /** More than this waiting holds the stream up until it is on disk. */
 const maxWaiting_bytes = 262_144;
@@ -148,6 +148,3 @@ export const eventOfLine = (text: string): StreamEvent | null => {
 };
 
 const eventIn = (line: object): StreamEvent | null => ('e' in line && isEvent(line.e) ? line.e : null);
-
-const isEvent = (value: unknown): value is StreamEvent =>
-  typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
