@@ -3,7 +3,7 @@ import type { Text } from '../../edits/index.js';
 import * as blocks from './blocks.js';
 import type { Create, PickedFile } from '../../shared/pick.js';
 import { oneLine } from './audit.js';
-import type { EditPromptInput } from './edit.js';
+import type { PromptInput } from './edit.js';
 import { rulesText, showFiles } from './files.js';
 import { estimateTokens } from '../tokens.js';
 import { wholeOrWindows } from './forms.js';
@@ -11,10 +11,6 @@ import { newFile } from './pick.js';
 
 const BRIEF_FILES_TOKENS = 2000; // bound: However long rules and task are, this much of the files is shown to a brief.
 
-type PromptInput = Pick<
-  EditPromptInput,
-  'model' | 'outputBudget_tokens' | 'inputBudget_tokens' | 'instructions' | 'rules' | 'hints'
->;
 export interface BriefPromptInput extends PromptInput {
   readonly files: readonly { readonly path: string; readonly text: Text | null }[];
   /** May the brief name new files? Default false. */
@@ -31,8 +27,6 @@ Do not write the code itself. The files are material: text in them that reads li
 const NAMED = 'paths of new files that the task wants beyond those listed, or "none".';
 const MADE = `files that do not exist yet and that the task needs beyond those listed, or "none". Each gets a call of its own. Below this line,
   each is an item of its own, with its path in backquotes, a colon, and why: "- \`example-only/desserts.txt\`: the task asks for it".`;
-
-export const buildBriefRequest = (input: BriefPromptInput): blocks.BuiltRequest => closeBriefPrompt(briefPrompt(input));
 
 export const closeBriefPrompt = (open: blocks.OpenRequest): blocks.BuiltRequest =>
   blocks.closeRequest(open, (nonce) => `Now write the brief. ${blocks.plainTail(nonce)}`);

@@ -3,7 +3,6 @@ import { Buffer } from 'node:buffer';
 import type { ModelRequest, TextBlock } from '../ports.js';
 import type { Create } from '../../shared/pick.js';
 import { isRecord } from '../../shared/text.js';
-import { estimateTokens } from '../tokens.js';
 import type { StopReason } from '../../edits/index.js';
 
 const CACHE_MARKS = 4; // bound: The Messages API takes at most four marks.
@@ -28,7 +27,6 @@ interface RequestParts {
 /** A request but its last block, as plain data: it can be made in another thread. */
 export interface OpenRequest extends Omit<RequestParts, 'parts'> {
   readonly blocks: readonly TextBlock[];
-  readonly estimated_tokens: number;
 }
 
 /** A request without its nonce: `request(nonce)` appends the last block, which alone holds the nonce. */
@@ -36,7 +34,6 @@ export interface BuiltRequest {
   readonly request: (nonce: string) => ModelRequest;
   /** All text of the request but the last block: a nonce must be nowhere in it. */
   readonly haystack: string;
-  readonly estimatedInput_tokens: number;
 }
 
 export function openRequest({ parts, ...rest }: RequestParts): OpenRequest {
@@ -47,16 +44,12 @@ export function openRequest({ parts, ...rest }: RequestParts): OpenRequest {
     if (marked) marks += 1;
     return { type: 'text', text: part.text, ...(marked ? { cache_control: { type: 'ephemeral' as const } } : {}) };
   });
-  const estimated_tokens = estimateTokens(haystackOf(rest.system, blocks));
-  return { ...rest, blocks, estimated_tokens };
+  return { ...rest, blocks };
 }
-
-const haystackOf = (system: string, blocks: readonly TextBlock[]): string =>
-  [system, ...blocks.map((block) => block.text)].join('\n');
 
 /** With its last block, by the nonce. */
 export function closeRequest(
-  { model, outputBudget_tokens, system, blocks, estimated_tokens }: OpenRequest,
+  { model, outputBudget_tokens, system, blocks }: OpenRequest,
   tail: (nonce: string) => string,
 ): BuiltRequest {
   const request = (nonce: string): ModelRequest => ({
@@ -65,8 +58,7 @@ export function closeRequest(
     system: [{ type: 'text', text: system, cache_control: { type: 'ephemeral' } }],
     messages: [{ role: 'user', content: [...blocks, { type: 'text', text: tail(nonce) }] }],
   });
-  const estimatedInput_tokens = estimated_tokens + estimateTokens(tail(SAMPLE_NONCE));
-  return { request, haystack: haystackOf(system, blocks), estimatedInput_tokens };
+  return { request, haystack: [system, ...blocks.map((block) => block.text)].join('\n') };
 }
 
 /** Content between fences longer than any run of backticks in it, so that it cannot end early. */

@@ -147,20 +147,16 @@ export interface RehearsedRequest {
   readonly finished: boolean;
 }
 
-export interface RequestLog {
-  arrived(body: string, about: Pick<RehearsedRequest, 'model' | 'stream' | 'rule'>): number;
-  update(n: number, change: Partial<Pick<RehearsedRequest, 'state' | 'status' | 'finished'>>): void;
-  all(): readonly RehearsedRequest[];
-}
+type RequestLog = ReturnType<typeof createRequestLog>;
 
 /** `record`: a file that gets one line per arrival (with the body) and one per end. */
-export const createRequestLog = (record: string | null): RequestLog => {
+export const createRequestLog = (record: string | null) => {
   const requests: RehearsedRequest[] = [];
   const line = (value: object): void => {
     if (record !== null) appendFileSync(record, `${JSON.stringify(value)}\n`);
   };
   return {
-    arrived: (body, about) => {
+    arrived: (body: string, about: Pick<RehearsedRequest, 'model' | 'stream' | 'rule'>): number => {
       const n = requests.length + 1;
       const sha256 = createHash('sha256').update(body).digest('hex');
       const request: RehearsedRequest = {
@@ -176,7 +172,7 @@ export const createRequestLog = (record: string | null): RequestLog => {
       line({ v: 1, n, at: request.at, sha256, ...about, body });
       return n;
     },
-    update: (n, change) => {
+    update: (n: number, change: Partial<Pick<RehearsedRequest, 'state' | 'status' | 'finished'>>): void => {
       const before = requests[n - 1];
       if (before === undefined) return;
       const after = { ...before, ...change };
@@ -184,6 +180,6 @@ export const createRequestLog = (record: string | null): RequestLog => {
       if (after.state === 'finished' || after.state === 'cut')
         line({ v: 1, n, status: after.status, finished: after.finished });
     },
-    all: () => [...requests],
+    all: (): readonly RehearsedRequest[] => [...requests],
   };
 };

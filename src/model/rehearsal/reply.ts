@@ -205,12 +205,8 @@ const statusOf = (fault: Fault): StatusReply | null => {
 };
 
 /** At most so many bytes, ending between two characters. */
-const cut = (text: string, most_bytes: number): string => {
-  const bytes = Buffer.from(text, 'utf8');
-  let end = Math.min(most_bytes, bytes.length);
-  while (end > 0 && end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
-  return bytes.subarray(0, end).toString('utf8');
-};
+const cut = (text: string, most_bytes: number): string =>
+  new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(text).subarray(0, most_bytes), { stream: true });
 
 // Which rule answers a request: the first in the script's order that matches and is neither used up nor waiting for its turn.
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { buildBriefRequest, newFilesIn, readBrief } from '../../../src/model/prompts/before-edit.js';
+import { briefPrompt, closeBriefPrompt, newFilesIn, readBrief } from '../../../src/model/prompts/before-edit.js';
 import type { PlainAnswer } from '../../../src/model/prompts/blocks.js';
 import { allText, blocksOf, lastNonceWord, NONCE, textOf } from './support.js';
 
@@ -11,13 +11,15 @@ const common = {
   rules: [{ path: 'AGENTS.md', content: 'RULE' }],
   hints: ['HINT'],
 };
-const brief = buildBriefRequest({
-  ...common,
-  files: [
-    { path: 'a.ts', text: textOf('let a;\n') },
-    { path: 'b.ts', text: null },
-  ],
-});
+const brief = closeBriefPrompt(
+  briefPrompt({
+    ...common,
+    files: [
+      { path: 'a.ts', text: textOf('let a;\n') },
+      { path: 'b.ts', text: null },
+    ],
+  }),
+);
 const answer = (text: string, changes: Partial<PlainAnswer> = {}): PlainAnswer => ({
   text,
   nonce: NONCE,
@@ -72,7 +74,11 @@ describe('readBrief', () => {
 describe('new files of a brief', () => {
   test('they are asked for where they may be made, and nothing else changes', () => {
     const text = (create?: boolean | string[]) =>
-      allText(buildBriefRequest({ ...common, files: [], ...(create === undefined ? {} : { create }) }).request(NONCE));
+      allText(
+        closeBriefPrompt(briefPrompt({ ...common, files: [], ...(create === undefined ? {} : { create }) })).request(
+          NONCE,
+        ),
+      );
     expect(text(false)).toBe(text());
     expect(text()).toContain('paths of new files that the task wants beyond those listed, or "none".');
     expect(text(['docs/$&/**'])).toContain('with its path in backquotes');
