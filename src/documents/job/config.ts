@@ -24,7 +24,7 @@ const price = (() => {
 })();
 const size = schema.wholeNumber(1, 100_000_000, 'tokens');
 const FORMAT_LIST = `a list of one or more of ${FORMATS.join(', ')}`;
-const modelMap = z.strictObject(
+const modelMap = schema.mapOf(
   {
     input_usd: price.optional(),
     output_usd: price.optional(),
@@ -35,29 +35,29 @@ const modelMap = z.strictObject(
     thinking: schema.oneOf(['none', 'budget', 'effort']).optional(),
     formats: z.array(schema.format, { error: FORMAT_LIST }).min(1, { error: FORMAT_LIST }).optional(),
   },
-  { error: 'a map of prices, sizes, thinking and formats' },
+  'a map of prices, sizes, thinking and formats',
 );
 const modelName = schema.text('the name of a model');
-const route = z.strictObject(
+const route = schema.mapOf(
   {
     category: schema.text('a category, as text').optional(),
     complexity: schema.oneOf(['low', 'medium', 'high']).optional(),
     model: modelName,
     outputBudget_tokens: schema.limitValue('outputBudget_tokens').optional(),
   },
-  { error: 'a map with `model`' },
+  'a map with `model`',
 );
 const pattern = schema.text('a gitignore-style pattern, as text that is not empty');
 const ENCODING = 'the name of a single-byte encoding (latin1, windows-1251, koi8-r…)';
 const encoding = z.string({ error: ENCODING }).refine(isSingleByteEncoding, { error: ENCODING });
 const severity = schema.oneOf(SEVERITIES);
 const flagsFor = <Name extends string>(names: readonly Name[], what: string) =>
-  z.strictObject(
+  schema.mapOf(
     Object.fromEntries(names.map((name) => [name, schema.flag.optional()])) as Record<
       Name,
       z.ZodOptional<typeof schema.flag>
     >,
-    { error: what },
+    what,
   );
 
 const threshold = (what: string) =>
@@ -88,12 +88,12 @@ const SHAPE = {
     },
   ),
   tolerances: flagsFor(Object.keys(TOLERANCES) as Tolerance[], 'a map from tolerances to true or false'),
-  guards: z.strictObject(
+  guards: schema.mapOf(
     Object.fromEntries(Object.keys(GUARDS).map((name) => [name, severity.optional()])) as Record<
       Guard,
       z.ZodOptional<typeof severity>
     >,
-    { error: 'a map from guards to note, ask or refuse' },
+    'a map from guards to note, ask or refuse',
   ),
   rules: schema.filePaths,
   hints: z.array(schema.text('a hint, as text that is not empty'), { error: 'a list of hints, each a text' }),
@@ -109,12 +109,12 @@ const SHAPE = {
   evidenceKey: schema.text('the path of an SSH key, or a public key, as text'),
   protected: z.array(pattern, { error: 'a list of gitignore-style patterns' }),
   formatCommand: schema.text('a command, as text that is not empty'),
-  encodings: z.array(z.strictObject({ pattern, encoding }, { error: 'a map with `pattern` and `encoding`' }), {
+  encodings: z.array(schema.mapOf({ pattern, encoding }, 'a map with `pattern` and `encoding`'), {
     error: 'a list of maps with `pattern` and `encoding`',
   }),
   ...schema.SHARED,
-  plan: z.strictObject(PLAN, { error: 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel' }),
-  worktree: z.strictObject({ setup: schema.text(SETUP).optional() }, { error: 'a map of setup' }),
+  plan: schema.mapOf(PLAN, 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel'),
+  worktree: schema.mapOf({ setup: schema.text(SETUP).optional() }, 'a map of setup'),
   limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
 type Settings = ReturnType<typeof checkKeys<typeof SHAPE>>;

@@ -4,36 +4,15 @@
  */
 import ignore from 'ignore';
 import { z } from 'zod';
-import { FORMATS, TOLERANCES, SEVERITIES, type Format, type Tolerance, type Severity } from '../../shared/formats.js';
+import { FORMATS, TOLERANCES, SEVERITIES, type Format, type Tolerance } from '../../shared/formats.js';
 import { problem, type Problem } from '../../shared/problems.js';
 import type { LedgerRow } from '../../shared/run.js';
 import type { ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
-import { readMap } from '../source/check.js';
+import { readMap, type checkKeys } from '../source/check.js';
 import { oneOf, text, wholeNumber } from '../source/schemas.js';
 import type { Checked } from './types.js';
 
 const CHANGES = ['edit', 'create', 'delete', 'move'] as const;
-
-export interface Policy {
-  readonly v: 1;
-  /** Gitignore-style patterns; every changed file must match. */
-  readonly paths: readonly string[];
-  /** Patterns of files that always wait. */
-  readonly except: readonly string[];
-  readonly changes: readonly ProposalFileSummary['change'][];
-  readonly maxFiles: number;
-  /** Added and removed lines together. */
-  readonly maxLines: number;
-  readonly maxLinesPerFile: number;
-  /** The gravest finding that may pass; `none`: no finding at all. */
-  readonly findings: Severity | 'none';
-  readonly formats: readonly Format[];
-  readonly tolerances: readonly Tolerance[];
-  /** Patterns of protected files that may pass. */
-  readonly protectedPaths: readonly string[];
-  /** Patterns of new files that may pass, those that a model chose to make, too. */
-  readonly create: readonly string[];
-}
 
 const bound = (what: string) => wholeNumber(0, 1_000_000, what);
 const pattern = text('a gitignore-style pattern, as text that is not empty');
@@ -61,6 +40,27 @@ const SHAPE = {
 /** docs/cli.md is held to them by a test. */
 export const POLICY_KEYS = Object.keys(SHAPE);
 
+const filledIn = (said: ReturnType<typeof checkKeys<typeof SHAPE>>) => ({
+  /** Gitignore-style patterns; every changed file must match. */
+  paths: said.paths ?? [],
+  /** Patterns of files that always wait. */
+  except: said.except ?? [],
+  changes: said.changes ?? (['edit'] as const),
+  maxFiles: said.max_files ?? 20,
+  /** Added and removed lines together. */
+  maxLines: said.max_lines ?? 500,
+  maxLinesPerFile: said.max_lines_per_file ?? 500,
+  /** The gravest finding that may pass; `none`: no finding at all. */
+  findings: said.findings ?? 'note',
+  formats: said.formats ?? FORMATS,
+  tolerances: said.tolerances ?? [],
+  /** Patterns of protected files that may pass. */
+  protectedPaths: said.protected_paths ?? [],
+  /** Patterns of new files that may pass, those that a model chose to make, too. */
+  create: said.create ?? [],
+});
+export type Policy = Readonly<ReturnType<typeof filledIn>>;
+
 const NEXT = 'Fix the named line of the policy; docs/headless.md describes its keys.';
 
 /** Every problem starts `path:line:`. `paths` must be said: a policy without it would approve everywhere. */
@@ -71,21 +71,7 @@ export const parsePolicy = (source: string, path: string): Checked<Policy> => {
   if (map !== null && !Object.hasOwn(map, 'paths'))
     found.add(['paths'], 'a list of gitignore-style patterns', undefined);
   if (found.problems.length > 0) return { ok: false, problems: withNext(found.problems) };
-  const policy: Policy = {
-    v: 1,
-    paths: said.paths ?? [],
-    except: said.except ?? [],
-    changes: said.changes ?? ['edit'],
-    maxFiles: said.max_files ?? 20,
-    maxLines: said.max_lines ?? 500,
-    maxLinesPerFile: said.max_lines_per_file ?? 500,
-    findings: said.findings ?? 'note',
-    formats: said.formats ?? FORMATS,
-    tolerances: said.tolerances ?? [],
-    protectedPaths: said.protected_paths ?? [],
-    create: said.create ?? [],
-  };
-  return { ok: true, value: policy };
+  return { ok: true, value: filledIn(said) };
 };
 const withNext = (problems: readonly Problem[]) =>
   problems.map(({ message }) => problem('config_invalid', message, NEXT));

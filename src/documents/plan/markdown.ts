@@ -93,7 +93,7 @@ export function readMarkdown(source: string, skip = 0): Outline {
       else if (name === 'Blockquote') quotes += 1;
       else if (name === 'TaskMarker' && quotes === 0) tasks.push(taskAt(source, at, items - 1, lines.lineOf));
       else if (name === 'URL' && isLinkTarget(node.parent?.name)) {
-        const link = linkAt(source, at, lines.lineOf);
+        const link = linkAt(source, at);
         if (node.parent?.name !== 'LinkReference' || !isFootnote(source, node.parent.from + skip)) links.push(link);
       } else if (name === 'LinkReference') {
         const parts = node.getChildren('LinkLabel').concat(node.getChildren('URL'), node.getChildren('LinkTitle'));
@@ -108,8 +108,7 @@ export function readMarkdown(source: string, skip = 0): Outline {
         uses.push({ label: labelOf(given ?? source.slice(at.from, end).replace(/^!/, '')), from: at.from });
       } else if (name === 'HTMLTag' || name === 'HTMLBlock') {
         const tags = readHtml(source, at);
-        for (const span of tags.links)
-          links.push({ ...span, target: source.slice(span.from, span.to), line: lines.lineOf(span.from) });
+        for (const span of tags.links) links.push({ ...span, target: source.slice(span.from, span.to) });
         ids.push(...tags.ids);
       }
       if (OPAQUE.has(name)) opaque.push(at);
@@ -157,9 +156,9 @@ function taskAt(source: string, at: Span, depth: number, lineOf: (offset: number
   return { from: at.from, text, done, depth, line: lineOf(at.from), mark: at.from + 1 };
 }
 
-function linkAt(source: string, at: Span, lineOf: (offset: number) => number): Link {
+function linkAt(source: string, at: Span): Link {
   const written = source.slice(at.from, at.to);
   const angle = written.startsWith('<') && written.endsWith('>');
   const span = angle ? { from: at.from + 1, to: at.to - 1 } : at;
-  return { ...span, target: source.slice(span.from, span.to), line: lineOf(at.from) };
+  return { ...span, target: source.slice(span.from, span.to) };
 }

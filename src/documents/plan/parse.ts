@@ -142,7 +142,6 @@ export function parsePlan(source: string, file: string): PlanDocument {
     ...documentText(reading),
     file,
     eol: /\r\n|\n|\r/.exec(source)?.[0] === '\r\n' ? '\r\n' : '\n',
-    frontMatter,
     settings: settingsOf(reading, frontMatter),
     title: outline.headings.find((heading) => heading.level === 1)?.text ?? null,
     metadata: metadata === null ? [] : within(fields, metadata),
@@ -150,7 +149,6 @@ export function parsePlan(source: string, file: string): PlanDocument {
     phases,
     progress: section('Implementation Progress'),
     revisions: section('Revision History'),
-    headings: outline.headings,
   };
 }
 

@@ -60,7 +60,6 @@ export interface Task {
 export interface Link extends Span {
   /** As written, without the angle brackets that it may stand in. */
   readonly target: string;
-  readonly line: number;
 }
 
 export interface Dependencies {
@@ -103,7 +102,6 @@ export interface PlanDocument extends DocumentText {
   /** As told to a person. */
   readonly file: string;
   readonly eol: '\n' | '\r\n';
-  readonly frontMatter: Span | null;
   readonly settings: PlanFront;
   readonly title: string | null;
   /** The lines of the section `## Metadata`. */
@@ -113,7 +111,6 @@ export interface PlanDocument extends DocumentText {
   readonly phases: readonly Part[];
   readonly progress: Span | null;
   readonly revisions: Span | null;
-  readonly headings: readonly Heading[];
 }
 
 // Places in a text: lines, sorted spans, splices.

@@ -72,7 +72,7 @@ export function checkKeys<S extends Shape>(
       for (const issue of result.error.issues) {
         const path = [key, ...issue.path];
         if (issue.code !== 'unrecognized_keys') found.add(path, issue.message, at(value, issue.path));
-        else for (const unknown of issue.keys) unknownKey([...path, unknown], knownKeys(schema, issue.path), found);
+        else for (const unknown of issue.keys) unknownKey([...path, unknown], issue.message.split(', '), found);
       }
   }
   return parsed as Parsed<S>;
@@ -107,39 +107,6 @@ function unknownKey(path: readonly PropertyKey[], known: readonly string[], foun
     path,
     nearest === null ? `unknown key; expected one of ${known.join(', ')}` : `unknown key; did you mean \`${nearest}\`?`,
   );
-}
-
-/** The keys that the object schema at `path` below `schema` knows. */
-function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
-  let node: unknown = schema;
-  for (const step of [...path, null]) {
-    node = unwrapped(node);
-    const definition = definitionOf(node);
-    if (step === null) return Object.keys(definition?.shape ?? {});
-    node = definition?.shape?.[String(step)] ?? definition?.element ?? definition?.valueType;
-  }
-  return [];
-}
-
-interface Definition {
-  readonly shape?: Readonly<Record<string, unknown>>;
-  readonly element?: unknown;
-  readonly valueType?: unknown;
-  readonly innerType?: unknown;
-  readonly in?: unknown;
-  readonly options?: readonly unknown[];
-}
-const definitionOf = (node: unknown): Definition | undefined =>
-  typeof node === 'object' && node !== null && 'def' in node ? (node.def as Definition) : undefined;
-
-function unwrapped(node: unknown): unknown {
-  for (let inner = node; ;) {
-    const definition = definitionOf(inner);
-    const map = definition?.options?.find((option) => definitionOf(option)?.shape !== undefined);
-    const next = definition?.innerType ?? definition?.in ?? map;
-    if (next === undefined) return inner;
-    inner = next;
-  }
 }
 
 function at(value: unknown, path: readonly PropertyKey[]): unknown {

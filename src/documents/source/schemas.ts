@@ -52,6 +52,10 @@ function hasControl(text: string): boolean {
   return false;
 }
 
+/** A map of these keys alone. Of an unknown one the message is the keys that are known: the checker tells of it in its own words. */
+export const mapOf = <Shape extends z.ZodRawShape>(shape: Shape, what?: string) =>
+  z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(', ') : what) });
+
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 
 /** US dollars may have cents; everything else is counted. */
@@ -77,7 +81,7 @@ export const limitShape = Object.fromEntries(LIMIT_NAMES.map((name) => [name, li
   LimitName,
   z.ZodOptional<ReturnType<typeof limitValue>>
 >;
-export const limitsMap = z.strictObject(limitShape, { error: 'a map of limits (docs/configuration.md names them)' });
+export const limitsMap = mapOf(limitShape, 'a map of limits (docs/configuration.md names them)');
 
 export const flag = z.boolean({ error: 'true or false' });
 export const text = (what: string) => z.string({ error: what }).refine((value) => value.trim() !== '', { error: what });
@@ -135,19 +139,16 @@ export const commit = z
     { error: COMMIT },
   );
 
-/** A model that reads the change before it is final, and when it does. */
-export interface AuditSettings {
-  readonly model: string;
-  readonly when: 'after_tests' | 'before_approval';
-}
 const AUDIT = 'the name of a model, a map of model and when (after_tests or before_approval), or false';
 const auditor = z
   .string({ error: AUDIT })
   .refine((value) => value.trim() !== '' && !isYamlOneFlag(value), { error: AUDIT });
-const auditMap = z.strictObject({
+const auditMap = mapOf({
   model: auditor,
   when: oneOf(['after_tests', 'before_approval']).default('after_tests'),
 });
+/** A model that reads the change before it is final, and when it does. */
+export type AuditSettings = Readonly<z.output<typeof auditMap>>;
 const audit = z.union(
   [z.literal(false), auditor.transform((model) => ({ model, when: 'after_tests' as const })), auditMap],
   { error: AUDIT },
@@ -160,17 +161,6 @@ export const repository = z.string({ error: URL_WORDS }).superRefine((url, conte
 const BASE = 'a branch, or the whole id of a commit, as text';
 export const base = z.string({ error: BASE }).refine(isBase, { error: BASE });
 
-/** What a command that runs on a model's bytes sees beside the workspace and tools, and how much it may use. */
-export interface SandboxSettings {
-  readonly network: boolean;
-  /** Absolute paths, or in the home (`~/x`). */
-  readonly read: readonly string[];
-  readonly write: readonly string[];
-  /** Of one process, and of all of them together; null: what the machine has to spare. */
-  readonly memory_mib: number | null;
-  readonly processes: number | null;
-}
-
 const PLACE = 'an absolute path, or one that starts with ~/';
 const place = z
   .string({ error: PLACE })
@@ -181,27 +171,19 @@ export const wholeNumber = (least: number, most: number, of = '') => {
   return z.number({ error }).refine((value) => Number.isInteger(value) && value >= least && value <= most, { error });
 };
 const SANDBOX = 'on, off, or a map of network, read, write, memory_mib and processes';
-export const SANDBOX_ON: SandboxSettings = {
-  network: false,
-  read: [],
-  write: [],
-  memory_mib: null,
-  processes: null,
-};
+const sandboxMap = mapOf({
+  network: flag.default(false),
+  read: z.array(place, { error: 'a list of paths' }).default([]),
+  write: z.array(place, { error: 'a list of paths' }).default([]),
+  /** Of one process, and of all of them together; null: what the machine has to spare. */
+  memory_mib: wholeNumber(64, 1_048_576).nullable().default(null),
+  processes: wholeNumber(8, 100_000).nullable().default(null),
+});
+/** What a command that runs on a model's bytes sees beside the workspace and tools, and how much it may use. */
+export type SandboxSettings = Readonly<z.output<typeof sandboxMap>>;
+export const SANDBOX_ON: SandboxSettings = sandboxMap.parse({});
 const sandbox = z
-  .union(
-    [
-      z.enum(['on', 'off']),
-      z.strictObject({
-        network: flag.default(false),
-        read: z.array(place, { error: 'a list of paths' }).default([]),
-        write: z.array(place, { error: 'a list of paths' }).default([]),
-        memory_mib: wholeNumber(64, 1_048_576).nullable().default(null),
-        processes: wholeNumber(8, 100_000).nullable().default(null),
-      }),
-    ],
-    { error: SANDBOX },
-  )
+  .union([z.enum(['on', 'off']), sandboxMap], { error: SANDBOX })
   .transform((value) => (value === 'on' ? SANDBOX_ON : value));
 
 const CREATE = 'true, false, or a list of gitignore-style patterns';
@@ -215,7 +197,7 @@ export const SHARED = {
   audit,
   sandbox,
   baseline: oneOf(BASELINES),
-  context: z.strictObject({ signatures: flag.default(true) }, { error: 'a map of signatures: true or false' }),
+  context: mapOf({ signatures: flag.default(true) }, 'a map of signatures: true or false'),
   verify: oneOf(['before_approval', 'after_apply']),
   create,
 };
