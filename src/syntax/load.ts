@@ -24,11 +24,7 @@ const grammars = new Map<string, Promise<Loaded>>();
 
 /** Grammars for the languages of these paths. Does nothing for paths of no known language; never rejects: what could not be loaded is said by `outline`. */
 export const loadSyntax = async (paths: Iterable<string>): Promise<Syntax> => {
-  const rows = new Set<LanguageRow>();
-  for (const path of paths) {
-    const row = languageOf(path);
-    if (row !== null) rows.add(row);
-  }
+  const rows = new Set(Array.from(paths, languageOf).filter((row) => row !== null));
   const loaded = new Map<LanguageRow, Loaded>();
   for (const row of rows) loaded.set(row, await grammarOf(row));
   return {
@@ -62,11 +58,7 @@ const load = async (row: LanguageRow): Promise<Loaded> => {
 };
 
 type Unread = Extract<Outline, { kind: 'unread' }>;
-const unread = (code: Unread['code'], why: string): Unread => ({
-  kind: 'unread',
-  code,
-  why,
-});
+const unread = (code: Unread['code'], why: string): Unread => ({ kind: 'unread', code, why });
 const KNOWN = [...new Set(LANGUAGES.flatMap(({ endings }) => endings))].join(' ');
 
 const grammarFor = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string): Grammar | Unread => {

@@ -9,12 +9,6 @@ import { afterRunning } from './turns.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 
 /** Keeps the head and the tail of an output within a bound: the first error and the summary are what people look for. */
-export interface CapturedOutput {
-  readonly text: string;
-  /** Bytes left out between head and tail. */
-  readonly cut_bytes: number;
-}
-
 class BoundedOutput {
   readonly #max_bytes: number;
   readonly #head: Buffer[] = [];
@@ -40,11 +34,10 @@ class BoundedOutput {
     if (this.#tail_bytes > 2 * this.#max_bytes) this.#trim();
   }
 
-  kept(): CapturedOutput {
+  kept(): string {
     this.#trim();
     const [head, tail] = [Buffer.concat(this.#head).toString('utf8'), Buffer.concat(this.#tail).toString('utf8')];
-    const text = this.#cut_bytes === 0 ? head + tail : `${head}\n[... ${this.#cut_bytes} bytes cut ...]\n${tail}`;
-    return { text, cut_bytes: this.#cut_bytes };
+    return this.#cut_bytes === 0 ? head + tail : `${head}\n[... ${this.#cut_bytes} bytes cut ...]\n${tail}`;
   }
 
   #trim(): void {
@@ -79,7 +72,6 @@ export interface ProcessOutcome {
   readonly aborted: boolean;
   /** Standard output and standard error as they came, head and tail kept. */
   readonly output: string;
-  readonly cut_bytes: number;
   readonly seconds: number;
   /** Why the watch had it killed; absent: it had not. */
   readonly ended?: string;
@@ -132,10 +124,9 @@ export async function runHere(request: ProcessRequest): Promise<ProcessOutcome> 
   let ended: string | null = null;
   let told = '';
   const outcome = (exit: number | null, signal: string | null): ProcessOutcome => {
-    const { text, cut_bytes } = output.kept();
     const how = { timedOut: stopped === 'timedOut', aborted: stopped === 'aborted' };
     const watched = request.watch === undefined ? {} : { told, ...(ended === null ? {} : { ended }) };
-    return { exit, signal, ...how, output: text, cut_bytes, seconds: seconds(), ...watched };
+    return { exit, signal, ...how, output: output.kept(), seconds: seconds(), ...watched };
   };
   if (request.signal?.aborted) {
     stopped = 'aborted';

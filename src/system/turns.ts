@@ -48,12 +48,23 @@ export const afterRunning = (limit_ms: number, end: () => void): (() => void) =>
 export const timeFor = (limit_ms: number): number =>
   Math.max(0, Math.min(limit_ms, (ends.getStore() ?? Infinity) - performance.now()));
 
-/** Does the same with each of many, some at a time; what came of them, in order. */
-export const together = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> => {
-  const done: R[] = [];
-  for (let from = 0; from < items.length; from += TOGETHER)
-    for (const result of await Promise.all(items.slice(from, from + TOGETHER).map(work))) done.push(result);
-  return done;
+/** Does the same with each of many, at most `most` at a time; what came of them, in order. After a failure none is begun. */
+export const together = async <T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  most = TOGETHER,
+): Promise<readonly R[]> => {
+  const results: R[] = [];
+  const queue = items.entries();
+  const next = async (): Promise<void> => {
+    for (const [at, item] of queue)
+      results[at] = await work(item).catch((error: unknown) => {
+        Array.from(queue);
+        throw error;
+      });
+  };
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, next));
+  return results;
 };
 
 // Turns: at most so many pieces of work at once in this process; who comes first goes first. Held here and not by the slots of a task
@@ -128,19 +139,5 @@ export const createTurns = (atOnce: number, what: string, perSecond = Infinity):
 };
 
 /** A person's commands: tests, hooks, formatters, `worktree.setup`. */
-export const commandTurn = createTurns(availableParallelism(), 'Commands of runs');
-
-/** All items, no more at a time than there are turns: what comes later waits for others' turns only. After a failure none is begun. */
-export const eachInTurn = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> => {
-  const results: R[] = [];
-  const queue = items.entries();
-  const next = async (): Promise<void> => {
-    for (const [at, item] of queue)
-      results[at] = await work(item).catch((error: unknown) => {
-        Array.from(queue);
-        throw error;
-      });
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, next));
-  return results;
-};
+export const COMMANDS = availableParallelism();
+export const commandTurn = createTurns(COMMANDS, 'Commands of runs');

