@@ -67,20 +67,14 @@ export interface ApplyRequest {
 /** What a rollback needs to know of the application that it takes back. */
 export type RollbackRequest = Pick<ApplyRequest, 'stepKey' | 'workspace' | 'proposalId' | 'decision' | 'holder'>;
 export type ApplyOutcome =
-  /** All files of the request are at their result. `record` names the closed record. */
-  | {
-      readonly outcome: 'applied';
-      readonly record: string;
-      readonly files: readonly string[];
-      readonly lock: WorkspaceLock;
-    }
+  /** All files of the request are at their result. */
+  | { readonly outcome: 'applied'; readonly files: readonly string[]; readonly lock: WorkspaceLock }
   | Busy
   /** Files were not at their base before anything was written: nothing was written. */
   | { readonly outcome: 'base_changed'; readonly conflicts: readonly ConflictFile[] }
   /** A person saved in between (their bytes stand), the rest is applied; or a closed record was undone by someone. */
   | {
       readonly outcome: 'conflict';
-      readonly record: string;
       readonly conflicts: readonly ConflictFile[];
       readonly files: readonly string[];
       readonly lock: WorkspaceLock;
@@ -157,12 +151,10 @@ export interface RecoveredTransaction {
 /** Is a commit signed? Null: as git is configured (`commit.gpgsign`). */
 export type Signing = boolean | null;
 
-export interface CommitRequest {
-  readonly stepKey: StepKey;
+export interface CommitRequest extends Pick<Proposal, 'stepKey' | 'renames'> {
   readonly workspace: string;
   /** First base and last result of every applied file, in path order. */
   readonly files: readonly ProposalFile[];
-  readonly renames: readonly { readonly from: string; readonly to: string }[];
   /** Marks of a plan, applied before and in no commit, in order: they go along, named by the message, where nothing speaks against it. */
   readonly marks?: readonly Proposal[];
   readonly message: string;
@@ -187,20 +179,13 @@ export type CommitOutcome =
   /** Hooks would run, and there is nothing to shut them in with. */
   | { readonly outcome: 'no_sandbox'; readonly why: string }
   /** `marks`: they went along. `note`: what a person should know, for example that their index was locked and could not be brought up to date. */
-  | {
-      readonly outcome: 'committed';
-      readonly commit: string;
-      readonly ref: string | null;
-      readonly note?: string;
-      readonly marks: boolean;
-    }
+  | { readonly outcome: 'committed'; readonly commit: string; readonly note?: string; readonly marks: boolean }
   | { readonly outcome: 'nothing' }
   /** HEAD is elsewhere than when the lock was taken, or a file's committed bytes changed. */
   | { readonly outcome: 'conflict'; readonly why: string }
-  /** The pre-commit hook staged other bytes than were approved (workspace-relative paths, repository-relative outside it). */
+  /** The pre-commit hook staged other bytes than were approved; `why` names the files. */
   | {
       readonly outcome: 'hook_changed';
-      readonly paths: readonly string[];
       readonly why: string;
       /** What it staged for files of the request, as it would stand in the working tree. */
       readonly staged: readonly StagedFile[];

@@ -13,6 +13,7 @@ import { createCommitter } from '../../src/workspace/git/commit.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
 import { storePaths } from '../../src/stores/location.js';
 import { realSys } from '../../src/system/sys.js';
+import { recordName } from '../../src/workspace/proposal.js';
 import type { ApplyEngine, ApplyOutcome, CommitRequest, WorkspaceLock } from '../../src/workspace/ports.js';
 import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
@@ -215,7 +216,8 @@ test('a release by token ends no later lock of the same step', async () => {
 describe('commit and rollback exclude each other', () => {
   const commitRequest = (scene: Scene, applied: ApplyOutcome, mayMove?: () => Promise<boolean>): CommitRequest => {
     if (applied.outcome !== 'applied') throw new Error(JSON.stringify(applied));
-    const { lock, record } = applied;
+    const { lock } = applied;
+    const { proposalId, decision } = scene.request;
     return {
       stepKey: STEP,
       workspace: scene.workspace,
@@ -228,7 +230,7 @@ describe('commit and rollback exclude each other', () => {
       env: [],
       sign: false,
       sandbox: 'off',
-      records: [record],
+      records: [recordName(STEP, proposalId, decision)],
       ...(mayMove === undefined ? {} : { mayMove }),
     };
   };

@@ -59,7 +59,7 @@ test('commit: an edit, a deletion and a new file; and one of a deletion alone', 
   const request = applying(files);
   expect(await engine.apply(request)).toMatchObject({ outcome: 'applied' });
   const record = recordName(STEP, request.proposalId, 1);
-  expect(await commit(files, [record])).toMatchObject({ outcome: 'committed', ref: 'refs/heads/main' });
+  expect(await commit(files, [record])).toMatchObject({ outcome: 'committed' });
   expect(await names()).toBe('M\ta.txt\nD\tgone.txt\nA\tnew.txt\n');
   expect(await repo.status()).toBe('');
   await engine.releaseLock(repo.dir, STEP);

@@ -25,7 +25,6 @@ export interface Accepted {
   readonly files: readonly FileChange[];
   readonly renames: readonly { readonly from: string; readonly to: string }[];
   readonly tolerances: readonly { readonly tolerance: string; readonly path: string; readonly line: number | null }[];
-  readonly summary: string | null;
   /** Tasks of a plan's phase that the answer says it leaves undone; absent: none. */
   readonly unfinished?: readonly ClaimedUnfinished[];
   /** False: by the job's own word, no model was asked; absent: an answer. */
@@ -119,7 +118,6 @@ export async function keepAccepted(
     files: [...gone.map(removal), ...changes],
     renames: edits?.renames ?? [],
     tolerances: (edits?.tolerances ?? []).map(({ tolerance, path, line }) => ({ tolerance, path, line: line ?? null })),
-    summary: edits?.summary ?? null,
     ...(unfinished === null ? { asked: false } : {}),
     ...(unfinished === null || unfinished.length === 0 ? {} : { unfinished }),
   };

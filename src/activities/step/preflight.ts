@@ -64,10 +64,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const base = {
     stepKey: input.stepKey,
     workspace,
-    title: job.title,
     instructions: await snapshots.putText(blobs, job.instructions),
     category: job.category,
-    mode,
     effort: job.effort,
     config: {
       ...config,
@@ -124,7 +122,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
 
   const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
   let listed: Promise<readonly string[]> | null = null;
-  const siblings = () => (listed ??= listWorkspaceFiles(root).then(({ files }) => files));
+  const siblings = () => (listed ??= listWorkspaceFiles(root));
   const sized = await Promise.all(
     wanted.map((path) =>
       snapshots.snapshotTarget({
@@ -146,15 +144,9 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const outputBudget_tokens = Math.min(routed.outputBudget_tokens, jobs.mostOutput_tokens(entry));
   const formats = jobs.formatsOf(config, model);
   const targets = sized.map((file): snapshots.SnapshotTarget => {
-    const { format, bucket } = jobs.chooseFormat({
-      lines: file.lines,
-      bytes: file.bytes,
-      isNew: file.base === null,
-      job,
-      config: { formats },
-      limits,
-    });
-    const isMade = file.base === null && made.includes(file.path);
+    const isNew = file.base === null;
+    const { format, bucket } = jobs.chooseFormat({ ...file, isNew, job, config: { formats }, limits });
+    const isMade = isNew && made.includes(file.path);
     return { ...file, format, bucket, outputBudget_tokens, ...(isMade ? { made: isMade } : {}) };
   });
   const asking = snapshots.edited(targets);
@@ -180,7 +172,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     ...(signatures === null ? {} : { signatures: signatures.ref }),
     names: await snapshots.putText(blobs, (await siblings()).join('\n')),
   };
-  const tests = await testsOf(ports, input, job, config);
+  const tests = await testPlan(ports, workspace, job.test ?? config.test ?? [], config.trustsTests);
   const runsTests = tests.commands.length > 0 || tests.found !== null;
   const runs = runsTests || config.formatCommand !== null;
   const isQuick = config.formatCommand === null && all.every(({ bytes }) => bytes <= QUICK_BUILD_BYTES / all.length);
@@ -271,13 +263,6 @@ const messageOf = (job: jobs.Job, config: jobs.ProjectConfig, { repository }: Pr
   if (wanted === false) return null;
   return typeof wanted === 'string' ? wanted : job.title;
 };
-
-const testsOf = (
-  ports: ActivityPorts,
-  input: PreflightInput,
-  job: jobs.Job,
-  config: jobs.ProjectConfig,
-): Promise<TestPlan> => testPlan(ports, input.workspace, job.test ?? config.test ?? [], config.trustsTests);
 
 /** Targets of the snapshot before, which keep their base when only some get a new one. */
 async function earlierTargets(

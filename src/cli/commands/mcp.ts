@@ -63,7 +63,7 @@ const propose = async (emend: Emend, workspace: string, change: z.infer<typeof C
       fail('target_not_a_file', `${path} is a symbolic link to ${found.value.target}: name the file itself.`);
   }
   const tolerances = outcome.tolerances.map(({ tolerance, path, line: at = null }) => ({ tolerance, path, line: at }));
-  const accepted: Accepted = { seq: 1, after: [], covers, ...patch, tolerances, summary: null, asked: false };
+  const accepted: Accepted = { seq: 1, after: [], covers, ...patch, tolerances, asked: false };
   const given = await putJson(emend.blobs, accepted);
   const { title, why, commit } = change;
   const instructions = `# ${title}\n\n${why}\n\nHanded over through \`emend mcp\` by ${quoted(agent, WORD_CHARS)}: change ${given.slice(-12)}.\n`;

@@ -68,7 +68,7 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
   }
   const [first] = absent;
   if (first === undefined) return { files, reasons, newFileEol: '\n', absent, beside: [] };
-  const there = (await listWorkspaceFiles(workspace)).files;
+  const there = await listWorkspaceFiles(workspace);
   const newFileEol = await eolForNewFile(workspace, first, there);
   return { files, reasons, newFileEol, absent, beside: [...(await namesAround(workspace, absent)), ...there] };
 };

@@ -152,7 +152,7 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
   if (done.outcome === 'closed') {
     // Another attempt was quicker and its lock has ended: the one that this late attempt took holds nothing.
     if (held.taken && done.closed.lock.token !== held.lock.token) await locks.release(root, stepKey, held.lock.token);
-    return outcomeOf(record, done.closed);
+    return outcomeOf(done.closed);
   }
   // Nothing of this step was written by this call: others may have the workspace, unless it holds earlier files of the step.
   const released = releaseIfIdle(parts, root, held.lock);

@@ -15,13 +15,8 @@ import { orNull } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';
 import type { ApplyOutcome, ApplyRequest, ConflictFile } from '../ports.js';
 
-export const outcomeOf = (
-  record: TransactionRecord,
-  { outcome, files, conflicts, lock }: ClosedRecord,
-): ApplyOutcome =>
-  outcome === 'applied'
-    ? { outcome, record: record.name, files, lock }
-    : { outcome, record: record.name, files, lock, conflicts };
+export const outcomeOf = ({ outcome, files, conflicts, lock }: ClosedRecord): ApplyOutcome =>
+  outcome === 'applied' ? { outcome, files, lock } : { outcome, files, lock, conflicts };
 
 /**
  * A closed record is not applied again. Where a file is not at its result any more (put back, or changed since) a person must say
@@ -29,14 +24,14 @@ export const outcomeOf = (
  */
 export const again = async (sys: Sys, record: TransactionRecord, closed: ClosedRecord): Promise<ApplyOutcome> => {
   const { plan } = await record.load();
-  const recorded = outcomeOf(record, closed);
+  const recorded = outcomeOf(closed);
   if (plan === null) return recorded;
   const changed = await changedSince(sys, plan, closed);
   if (changed.length === 0 || (await committedSince(sys, plan)) !== null) return recorded;
   const gone = new Set(changed.map(({ path }) => path));
   const files = closed.files.filter((path) => !gone.has(path));
   const conflicts = [...closed.conflicts, ...changed];
-  return { outcome: 'conflict', record: record.name, files, conflicts, lock: closed.lock };
+  return { outcome: 'conflict', files, conflicts, lock: closed.lock };
 };
 
 /** The step's commit since the plan's lock was taken, if any. */

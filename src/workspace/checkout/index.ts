@@ -145,7 +145,7 @@ export const createCheckouts = (
           const conflicts = found.filter((file) => !isSame(file)).map((file) => ({ path: file.path, why }));
           if (conflicts.length > 0) return { outcome: 'base_changed', conflicts };
           await engine.putBack(path, wanted, assertCurrent);
-          return { outcome: 'applied', record: '', files, lock: lockOf(holder) };
+          return { outcome: 'applied', files, lock: lockOf(holder) };
         },
         rollback: async ({ proposal, files }, assertCurrent) => {
           const commit = (await onBranch?.()) ?? null;
@@ -184,7 +184,7 @@ export const createCheckouts = (
   ): Promise<CommitOutcome> {
     const { remote } = place;
     const branch = branchOf(remote.stepKey);
-    const committed = { outcome: 'committed', ref: `refs/heads/${branch}`, marks: false } as const;
+    const committed = { outcome: 'committed', marks: false } as const;
     const done = { ...committed, note: `pushed to the branch ${branch} of ${remote.url}` };
     const before =
       held.tip === null ? null : await commitOfStep(held.path, request.lock.head, held.tip, remote.stepKey);

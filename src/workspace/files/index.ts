@@ -25,25 +25,21 @@ interface Rules {
   readonly ignore: Ignore;
 }
 
-async function walk(root: string, maxFiles: number): Promise<{ files: string[]; complete: boolean }> {
+async function walk(root: string, maxFiles: number): Promise<string[]> {
   const files: string[] = [];
-  let complete = true;
   const visit = async (dir: string, above: readonly Rules[], depth: number): Promise<void> => {
     const rules = await withRulesOf(root, dir, above);
     const entries = await readdir(join(root, dir), { withFileTypes: true }).catch(() => []);
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const path = dir + entry.name;
-      if (files.length >= maxFiles || depth > WALK_DEPTH) {
-        complete = false;
-        return;
-      }
+      if (files.length >= maxFiles || depth > WALK_DEPTH) return;
       if (SKIPPED.has(entry.name) || ignoredBy(rules, entry.isDirectory() ? `${path}/` : path)) continue;
       if (entry.isDirectory()) await visit(`${path}/`, rules, depth + 1);
       else if (entry.isFile() || (entry.isSymbolicLink() && (await leadsToFile(join(root, path))))) files.push(path);
     }
   };
   await visit('', [], 0);
-  return { files, complete };
+  return files;
 }
 
 async function withRulesOf(root: string, dir: string, above: readonly Rules[]): Promise<readonly Rules[]> {
@@ -82,27 +78,18 @@ export { dirtyPaths, foreignPaths } from '../git/entries.js';
 export { eolForNewFile } from './line-ends.js';
 export { type TargetFacts, hintedPaths, inspectTarget, namesAround, NEW_FILE_MODE } from './targets.js';
 
-export interface WorkspaceFiles {
-  /** Workspace-relative, `/`-separated, in order of their bytes. */
-  readonly files: readonly string[];
-  /** False: there are more than `maxFiles`. */
-  readonly complete: boolean;
-}
-
 /** Names that are not UTF-8 cannot be said in JSON or to a model. */
 const isNameable = (path: string): boolean => !path.includes('\ufffd') && !path.endsWith('/');
 
 /**
  * Files that exist: in git those tracked and those untracked but not ignored (no submodules), elsewhere a walk that honours
- * .gitignore. Throws ProblemError `git_failed`.
+ * .gitignore; no more than `maxFiles`. Workspace-relative, `/`-separated, in order of their bytes. Throws ProblemError `git_failed`.
  */
-export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Promise<WorkspaceFiles> {
+export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Promise<readonly string[]> {
   const listing = ['ls-files', '-z', '-t', '-s', '-o', '-d', '--exclude-standard'];
   const asked = await git(listing, { cwd: root, reading: true });
-  if (!asked.ok && NO_WORK_TREE.test(asked.problem.message)) {
-    const walked = await walk(root, maxFiles);
-    return { files: walked.files.filter(isNameable).sort(), complete: walked.complete };
-  }
+  if (!asked.ok && NO_WORK_TREE.test(asked.problem.message))
+    return (await walk(root, maxFiles)).filter(isNameable).sort();
   const [there, gone] = [new Set<string>(), new Set<string>()];
   // `? path` is untracked; of the others, as `H mode id stage<tab>path`, those with R are gone, and 160000 is a submodule.
   for (const entry of fieldsOf(valueOf(asked))) {
@@ -111,7 +98,7 @@ export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Prom
       (entry.startsWith('R ') ? gone : there).add(entry.slice(entry.indexOf('\t') + 1));
   }
   const files = [...there].filter((path) => !gone.has(path) && isNameable(path)).sort();
-  return { files: files.slice(0, maxFiles), complete: files.length <= maxFiles };
+  return files.slice(0, maxFiles);
 }
 
 /** What differs from HEAD, or is new and not ignored (a new directory as one, with `/` at its end); none outside git. */

@@ -41,7 +41,7 @@ const around = async (root: string, task: string, paths: readonly string[], fres
     base: fresh.includes(path) ? null : { ref: await blobs.put(readFileSync(join(root, path))), mode: 0o644 },
   });
   const targets = (await Promise.all([...paths, ...fresh].map(target))) as unknown as readonly SnapshotTarget[];
-  const { files } = await listWorkspaceFiles(root);
+  const files = await listWorkspaceFiles(root);
   const found = await findSignatures(ports, { root, files, task }, targets, new AbortController().signal);
   return { around: await getJson<Signatures>(blobs, found.ref, 'signatures'), bytes: found.bytes };
 };

@@ -153,7 +153,7 @@ export async function exam(
       const ports = { edits, records: createRecordStore({ dir: join(scratch, `records-${at}`) }) };
       const look = async (more: readonly string[] = []) => {
         const started = performance.now();
-        const files = (await listWorkspaceFiles(root)).files.filter((path) => !looksSecret(path));
+        const files = (await listWorkspaceFiles(root)).filter((path) => !looksSecret(path));
         const words = withoutNames(task.message, files);
         const { signal } = new AbortController();
         const candidates = await findCandidates(ports, { root, files, task: [...more, words].join('\n') }, signal);

@@ -61,7 +61,7 @@ describe('a plain commit', () => {
       blobs.file('new/b.txt', null, 'b\n'),
     ]);
     const id = committed(outcome);
-    expect(outcome).toEqual({ outcome: 'committed', commit: id, ref: 'refs/heads/main', marks: false });
+    expect(outcome).toEqual({ outcome: 'committed', commit: id, marks: false });
     expect(await repo.line('rev-parse', 'main')).toBe(id);
     expect(await repo.line('rev-parse', `${id}^`)).toBe(parent);
     expect(await repo.git('show', '--format=', '--name-status', '--no-renames', id)).toBe(
