@@ -172,8 +172,7 @@ describe('a worker that restarts', () => {
 test('a full file becomes .1, and only so many are kept', () => {
   const path = join(dir, 'plan.log');
   const file = rotatingFile(path, { max_bytes: 200, files: 3 });
-  for (let n = 0; n < 20; n += 1)
-    file.write(JSON.stringify({ at: BEGIN, kind: 'TEST_FAILURE', fields: { phase: n, error_type: 'unknown' } }));
+  for (let n = 0; n < 20; n += 1) file.write(`[2026-01-02 03:04:05] TEST_FAILURE: phase=${n} error_type=unknown\n`);
   expect(readdirSync(dir).sort()).toEqual(['plan.log', 'plan.log.1', 'plan.log.2']);
   for (const name of readdirSync(dir)) expect(readFileSync(join(dir, name)).length).toBeLessThanOrEqual(200);
   expect(readFileSync(path, 'utf8')).toContain('phase=19');
@@ -182,7 +181,7 @@ test('a full file becomes .1, and only so many are kept', () => {
 
 test('a log that cannot be written stops nothing', () => {
   expect(() => {
-    rotatingFile(join(dir, 'x', '\0')).write(JSON.stringify({ at: BEGIN, kind: 'K', fields: {} }));
+    rotatingFile(join(dir, 'x', '\0')).write('K\n');
   }).not.toThrow();
 });
 

@@ -26,6 +26,7 @@ import {
   sentence,
 } from '../../shared/problems.js';
 import type { ActivityBase, NotYet } from '../../shared/proposal-activities.js';
+import { cut } from '../../shared/text.js';
 import { shownKey } from '../../shared/ids.js';
 import { eventEntries } from '../../stores/ports.js';
 import { isoTime } from '../../system/clock.js';
@@ -102,9 +103,6 @@ export type Activity<N extends ActivityName> = Work<InputOf<N>, ResultOf<N>>;
 const MAY_PASS: readonly ProblemCode[] = ['disk', 'git_failed', 'home_unusable', 'store_unusable'];
 const retried = ({ code }: Problem): boolean => PROBLEMS[code].retryable || MAY_PASS.includes(code);
 
-const cut = (text: string): string =>
-  text.length <= BOUNDS.reason_chars ? text : `${text.slice(0, BOUNDS.reason_chars)}…`;
-
 /** A failure is told also where its activity was cancelled. */
 const UNTIL_DONE = new AbortController().signal;
 
@@ -118,27 +116,19 @@ const messageOf = (error: unknown): string =>
 /** `message`: what it says, as history may hold it. */
 function asFailure(error: unknown, message: string): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
-  if (error instanceof ModelError) {
+  const told = cut(message, BOUNDS.reason_chars);
+  if (error instanceof ModelError || error instanceof ProblemError) {
+    const { retryable, retryAfter_ms } =
+      error instanceof ModelError ? error : { retryable: retried(error.problem), retryAfter_ms: undefined };
     return ApplicationFailure.create({
-      type: error.problem.code,
-      message: cut(message),
-      nonRetryable: !error.retryable,
+      ...{ type: error.problem.code, message: told, nonRetryable: !retryable },
       category: ApplicationFailureCategory.BENIGN,
-      ...(error.retryAfter_ms === undefined ? {} : { nextRetryDelay: error.retryAfter_ms }),
-    });
-  }
-  if (error instanceof ProblemError) {
-    return ApplicationFailure.create({
-      type: error.problem.code,
-      message: cut(message),
-      nonRetryable: !retried(error.problem),
-      category: ApplicationFailureCategory.BENIGN,
+      ...(retryAfter_ms === undefined ? {} : { nextRetryDelay: retryAfter_ms }),
     });
   }
   const isTold = message === messageOf(error);
   return ApplicationFailure.create({
-    type: 'internal',
-    message: cut(message),
+    ...{ type: 'internal', message: told },
     // Its own words are in it again.
     ...(error instanceof Error && isTold ? { cause: error } : {}),
   });
@@ -154,14 +144,11 @@ const summaryOf = (result: unknown): unknown => {
 const fileOf = (input: object): { readonly file?: string } =>
   'file' in input && typeof input.file === 'string' ? { file: input.file } : {};
 
-const notYet = ({ held }: NoTurn): NotYet =>
-  held === null
-    ? { outcome: 'busy' }
-    : {
-        outcome: 'busy',
-        holder: shownKey(held.holder.stepKey),
-        ...(held.advice === undefined ? {} : { advice: held.advice }),
-      };
+const notYet = ({ held }: NoTurn): NotYet => ({
+  outcome: 'busy',
+  ...(held === null ? {} : { holder: shownKey(held.holder.stepKey) }),
+  ...(held?.advice === undefined ? {} : { advice: held.advice }),
+});
 
 function heartbeat_ms(name: ActivityName, timings: Timings): number {
   const { timeouts, heartbeat }: ActivitySpec = ACTIVITIES[name];

@@ -81,30 +81,12 @@ const inThread = <R>(thread: Worker, signal: AbortSignal, timeout_ms: number): P
       settle();
     };
     const onAbort = (): void =>
-      end(() => {
-        reject(signal.reason instanceof Error ? signal.reason : new Error('cancelled'));
-      });
-    const callOff = afterRunning(timeout_ms, () =>
-      end(() => {
-        reject(new TimeLimit());
-      }),
-    );
+      end(() => reject(signal.reason instanceof Error ? signal.reason : new Error('cancelled')));
+    const callOff = afterRunning(timeout_ms, () => end(() => reject(new TimeLimit())));
     signal.addEventListener('abort', onAbort);
-    thread.once('message', (result: R) =>
-      end(() => {
-        resolve(result);
-      }),
-    );
-    thread.once('error', (error: Error) =>
-      end(() => {
-        reject(error);
-      }),
-    );
-    thread.once('exit', (code) =>
-      end(() => {
-        reject(new Error(`its thread exited with code ${code}`));
-      }),
-    );
+    thread.once('message', (result: R) => end(() => resolve(result)));
+    thread.once('error', (error: Error) => end(() => reject(error)));
+    thread.once('exit', (code) => end(() => reject(new Error(`its thread exited with code ${code}`))));
     if (signal.aborted) onAbort();
   });
 

@@ -5,7 +5,6 @@
  */
 import { appendFileSync, closeSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { pino } from 'pino';
 import type { EventOf, EventType, StepEvent } from '../../shared/events.js';
 import type { StepKey } from '../../shared/ids.js';
 import type { Archive, ArchiveEntry } from '../../stores/ports.js';
@@ -76,16 +75,10 @@ export interface LogSize {
 }
 const SIZE: LogSize = { max_bytes: 10_000_000, files: 5 };
 
-interface PinoLine extends LogLine {
-  readonly at: number;
-}
-
-/** A stream for pino: its JSON becomes the line; a file that is full becomes `.1`, and so on. */
-export const rotatingFile = (path: string, { max_bytes, files }: LogSize = SIZE): { write(json: string): void } => ({
-  write: (json) => {
+/** Writes a line of text; a file that is full becomes `.1`, and so on. */
+export const rotatingFile = (path: string, { max_bytes, files }: LogSize = SIZE) => ({
+  write: (text: string): void => {
     try {
-      const { at, kind, fields } = JSON.parse(json) as PinoLine;
-      const text = textOfLine(at, { kind, fields });
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
       if (size > 0 && size + Buffer.byteLength(text) > max_bytes) rotate(path, files);
@@ -151,7 +144,7 @@ export function withPlanLog(archive: Archive, path: string): Archive {
     names.set(stepKey, name);
     return name;
   };
-  const logger = pino({ base: null, timestamp: false, messageKey: 'kind' }, rotatingFile(path));
+  const file = rotatingFile(path);
   const dueOf = async (stepKey: StepKey, entries: readonly ArchiveEntry[]): Promise<readonly Due[]> => {
     const due = entries.flatMap(({ id, kind, data }): readonly Due[] => {
       if (kind !== 'event') return [];
@@ -184,7 +177,7 @@ export function withPlanLog(archive: Archive, path: string): Archive {
         if (seen.has(key)) continue;
         if (seen.size >= REMEMBERED_LOG_LINES) for (const each of [seen, names]) each.clear();
         seen.add(key);
-        if (!before.has(key)) logger.info({ at, fields: line.fields }, line.kind);
+        if (!before.has(key)) file.write(textOfLine(at, line));
       }
     },
   };
