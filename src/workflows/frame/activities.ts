@@ -16,16 +16,13 @@ import {
   type InputOf,
   type ResultOf,
 } from '../../shared/activities.js';
-import type { StepEvent } from '../../shared/events.js';
+import type { ActivityBase } from '../../shared/proposal-activities.js';
 import { ANY_HOST, queueNames } from '../../shared/names.js';
 import type { RunInput } from '../../shared/run.js';
 import { boundsOf } from '../../shared/rules.js';
 
 /** What every input has: who asks, and what the archive has not heard of yet. */
-interface Base {
-  readonly stepKey: RunInput['stepKey'];
-  readonly log: readonly StepEvent[];
-}
+type Base = Pick<ActivityBase, 'stepKey' | 'log'>;
 /** An input without that. */
 export type Asked<N extends ActivityName> = Omit<InputOf<N>, keyof Base>;
 /** What the Temporal UI shows of a call; how many files it is for, where its time-out depends on that, and whether it may take long then. */

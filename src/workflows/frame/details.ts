@@ -98,15 +98,7 @@ export function decisionDetails(decision: DecisionPoint, stepKey: string): strin
 }
 
 /** In UTF-8: the server counts bytes (20,000), and a character of a path may be four of them. */
-const bytesOf = (text: string): number => {
-  let bytes = 0;
-  // A lone surrogate becomes U+FFFD on the wire: three bytes, as counted here.
-  for (const char of text) {
-    const code = char.codePointAt(0) ?? 0;
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x1_0000 ? 3 : 4;
-  }
-  return bytes;
-};
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 /** As many whole lines as fit; what must be read stands first. */
 export const bounded = (lines: readonly string[]): string => {
   const kept: string[] = [];

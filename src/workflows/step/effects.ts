@@ -248,8 +248,6 @@ export function nextEffect(state: StepState, now: number): Effect {
   const question = stage.at === 'propose' || stage.at === 'apply' ? baseQuestion(state) : null;
   if (question !== null) return pause(...question);
   switch (stage.at) {
-    case 'preflight':
-      return { kind: 'preflight' };
     case 'pick':
       return outageEffect(state, now) ?? { kind: 'pick' };
     case 'propose': {
@@ -265,8 +263,6 @@ export function nextEffect(state: StepState, now: number): Effect {
       const isCall = next.kind === 'propose' || next.kind === 'brief';
       return isCall && wantsBase(state) ? { kind: 'try_base', beside: next } : next;
     }
-    case 'build':
-      return { kind: 'build' };
     case 'review':
       return reviewEffect(state);
     case 'apply':
@@ -274,18 +270,18 @@ export function nextEffect(state: StepState, now: number): Effect {
         return { kind: 'wait', ms: busyWait_ms(state.input.timings.lockPoll_ms, stage.busy.tries) };
       if (wantsBase(state)) return { kind: 'try_base', beside: null };
       return { kind: 'apply', files: pathsToApply(state), releaseAfter: !wantsVerify(state) && isLast(state) };
-    case 'rebase':
-      return { kind: 'rebase' };
     case 'verify': {
       const limit = state.base.limits?.testTimeout_s ?? 600;
       return { kind: 'verify', timeout_s: stage.longer ? limit * 2 : limit, releaseOnPass: isLast(state) };
     }
     case 'audit':
       return budgetReached(state, now) ?? outageEffect(state, now) ?? { kind: 'audit', calls: auditCalls(state) };
+    case 'preflight':
+    case 'build':
+    case 'rebase':
     case 'release':
     case 'roll_back':
-      return { kind: stage.at };
     case 'commit':
-      return { kind: 'commit' };
+      return { kind: stage.at };
   }
 }
