@@ -9,7 +9,6 @@ import type {
   ConflictFile,
   WorkspaceLock,
   Result,
-  Signing,
   AssertCurrent,
 } from './ports.js';
 
@@ -46,16 +45,13 @@ export interface PlanCommit {
   readonly reverted: boolean;
 }
 
-export interface MergeRequest {
+export interface MergeRequest extends Pick<CommitRequest, 'message' | 'sign'>, Pick<ApplyRequest, 'holder'> {
   /** 32 hex digits, of this merge alone: who holds the workspace for it, and its commit's trailer. */
   readonly stepKey: string;
   /** The plan's workspace. */
   readonly workspace: string;
   /** Commit of the phase. */
   readonly theirs: string;
-  readonly message: string;
-  readonly holder: ApplyRequest['holder'];
-  readonly sign: Signing;
   /** One parent: what `theirs` changed is committed as a change of its own. */
   readonly plain?: boolean;
 }
@@ -78,8 +74,6 @@ export interface Worktree {
   readonly plan: string;
   /** Its name among the plan's: a phase's id and the number of the attempt, `p2-1`. */
   readonly name: string;
-  /** Top of the working tree that it was made from. */
-  readonly repository: string;
   /** The git directory that all worktrees of the repository share. */
   readonly commonDir: string;
   /** Top of the worktree. In the record: what the names of all attempts begin with. */

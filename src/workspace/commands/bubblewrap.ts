@@ -55,18 +55,8 @@ const tryIt = async (path: string, from: string): Promise<Bubblewrap> => {
     if (!isAtLeast(version, MINIMUM)) return failed(`is version ${version}; at least ${MINIMUM} is needed`);
     const shown = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'];
     const overlay = ['--overlay-src', '/etc', '--tmp-overlay', '/etc'];
-    await tried(path, [
-      ...ALWAYS,
-      '--unshare-net',
-      ...shown,
-      ...overlay,
-      '--tmpfs',
-      '/tmp',
-      '--',
-      '/bin/sh',
-      '-c',
-      ':',
-    ]);
+    const nothing = ['--tmpfs', '/tmp', '--', '/bin/sh', '-c', ':'];
+    await tried(path, [...ALWAYS, '--unshare-net', ...shown, ...overlay, ...nothing]);
     return { works: true, path, version, from };
   } catch (error) {
     const { stderr, code, message } = error as { stderr?: string; code?: unknown; message: string };

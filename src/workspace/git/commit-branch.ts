@@ -84,10 +84,8 @@ const shown = ({ head, headRef }: Head): string =>
 
 /** The commit that the lock's branch names now; for a detached HEAD: that HEAD names. Null: none. */
 async function tipOf(root: string, headRef: string | null): Promise<string | null> {
-  const found = await gitLine(['rev-parse', '--quiet', '--verify', `${headRef ?? 'HEAD'}^{commit}`], {
-    cwd: root,
-    reading: true,
-  });
+  const args = ['rev-parse', '--quiet', '--verify', `${headRef ?? 'HEAD'}^{commit}`];
+  const found = await gitLine(args, { cwd: root, reading: true });
   return found.ok ? found.value : null;
 }
 

@@ -165,7 +165,6 @@ async function runHooks(
     const paths = changed.map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
     return {
       outcome: 'hook_changed',
-      paths,
       why: `the pre-commit hook changed what was to be committed: ${paths.join(', ')}`,
       staged: await stagedFiles(work, now, paths),
     };
@@ -204,7 +203,7 @@ async function finish(work: Work, commit: string, made: TreeChanges | null = nul
   const [mark] = request.marks ?? [];
   const marks =
     mark !== undefined && valueOf(await git(said, { cwd: root, reading: true })).text.includes(markTrailer(mark));
-  const committed = { outcome: 'committed', commit, ref: headRef, marks } as const;
+  const committed = { outcome: 'committed', commit, marks } as const;
   const now = await repositoryOf(request.workspace);
   if (now?.head !== commit || now.headRef !== headRef) return committed;
   // The lock ends after the index followed: without it that was done, and what is staged now is the person's.

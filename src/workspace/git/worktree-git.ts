@@ -21,7 +21,6 @@ export async function planWorktree(path: string, { plan, name, workspace, base }
   return {
     plan,
     name,
-    repository: root,
     commonDir: await realSys.realpath(common),
     path,
     workspace: join(path, prefix),

@@ -64,7 +64,7 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
   // The lock of an attempt that died began where the branch was then.
   const ours = lock.head ?? '';
   const standing = await stateOfHolder(repository, lock);
-  if (standing.at === 'parent' && (await isAncestor(root, request.theirs, ours))) return landedBefore(work, ours);
+  if (standing.at === 'parent' && (await holdsCommit(root, request.theirs, ours))) return landedBefore(work, ours);
   const merged = await mergeTrees(root, ours, request.theirs);
   if (merged.outcome === 'conflict') return { outcome: 'conflict', ours, files: merged.files };
   const changes = await treeChanges(root, ours, merged.tree);
@@ -92,15 +92,8 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
 async function landedBefore({ request, repository }: Work, tip: string): Promise<MergeOutcome> {
   const { root } = repository;
   const call = { cwd: root, reading: true };
-  const args = [
-    'rev-list',
-    '--parents',
-    '--merges',
-    '--fixed-strings',
-    `--grep=Emend-Step: ${request.stepKey}`,
-    tip,
-    '--',
-  ];
+  const ofStep = ['--fixed-strings', `--grep=Emend-Step: ${request.stepKey}`];
+  const args = ['rev-list', '--parents', '--merges', ...ofStep, tip, '--'];
   const [commit, parent, second] =
     valueOf(await gitLine(args, call))
       .split('\n')[0]
@@ -109,10 +102,12 @@ async function landedBefore({ request, repository }: Work, tip: string): Promise
   return { outcome: 'merged', commit, parent };
 }
 
-const isAncestor = async (root: string, one: string, other: string): Promise<boolean> => {
-  const args = ['merge-base', '--is-ancestor', one, other];
-  return valueOf(await git(args, { cwd: root, reading: true, accept: [0, 1] })).code === 0;
-};
+/** Does the branch, or another commit, hold the commit? */
+export async function holdsCommit(root: string, commit: string, tip = 'HEAD'): Promise<boolean> {
+  const args = ['merge-base', '--is-ancestor', commit, tip];
+  // 128: there is no such commit in the repository any more.
+  return valueOf(await git(args, { cwd: root, reading: true, accept: [0, 1, 128] })).code === 0;
+}
 
 const MODES: Readonly<Record<string, number>> = { '100644': 0o644, '100755': 0o755, '120000': 0o120777 };
 

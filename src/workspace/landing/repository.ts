@@ -1,21 +1,15 @@
 /** The port `Repository` for a workspace that is a directory: git in that directory. */
-import type { BlobStore } from '../../stores/ports.js';
-import type { CommandRunner } from '../commands/index.js';
-import { createCommitter } from '../git/commit.js';
+import { type CommitterSettings, createCommitter } from '../git/commit.js';
 import { git, repositoryOf, valueOf } from '../git/git.js';
 import { createWorktreeKeeper } from '../git/worktrees.js';
 import type { ApplyEngine } from '../ports.js';
 import type { Repository } from '../repository.js';
-import { mergeInto } from './merge.js';
-import { broughtByPerson, holdsCommit, planCommits } from './revert-commits.js';
+import { holdsCommit, mergeInto } from './merge.js';
+import { broughtByPerson, planCommits } from './revert-commits.js';
 
-export interface RepositoryOptions {
+export interface RepositoryOptions extends Pick<CommitterSettings, 'blobs' | 'commands' | 'turn_ms'> {
   readonly home: string;
-  readonly blobs: BlobStore;
   readonly engine: ApplyEngine;
-  readonly commands: CommandRunner;
-  /** How long commit hooks wait for their turn. */
-  readonly turn_ms?: number;
 }
 
 const REMEMBERED_TEXTS = 20; // bound: Files of commits (`emend.yaml`, what defines tests) that this process keeps: what a commit holds never changes.

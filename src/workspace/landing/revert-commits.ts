@@ -174,10 +174,3 @@ export async function broughtByPerson(root: string, command: string, paths: read
   const [commit = '', trailer = ''] = valueOf(await git(args, { cwd: root, reading: true })).text.split('\0');
   return commit !== '' && trailer.trim() === '';
 }
-
-/** Does the branch hold the commit? */
-export async function holdsCommit(root: string, commit: string): Promise<boolean> {
-  const args = ['merge-base', '--is-ancestor', commit, 'HEAD'];
-  // 128: there is no such commit in the repository any more.
-  return valueOf(await git(args, { cwd: root, reading: true, accept: [0, 1, 128] })).code === 0;
-}
