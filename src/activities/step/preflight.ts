@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { putJson } from '../../stores/ports.js';
 import * as jobs from '../../documents/job/index.js';
 import { fail, valueOf } from '../../shared/problems.js';
-import type { TestPlan } from '../../shared/plan.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { listWorkspaceFiles, newFilesRefused } from '../../workspace/files/index.js';
