@@ -214,10 +214,15 @@ test('a release by token ends no later lock of the same step', async () => {
 });
 
 describe('commit and rollback exclude each other', () => {
-  const commitRequest = (scene: Scene, applied: ApplyOutcome, mayMove?: () => Promise<boolean>): CommitRequest => {
+  const commitRequest = (
+    scene: Scene,
+    applied: ApplyOutcome,
+    mayMove?: () => Promise<boolean>,
+    decision = scene.request.decision,
+  ): CommitRequest => {
     if (applied.outcome !== 'applied') throw new Error(JSON.stringify(applied));
     const { lock } = applied;
-    const { proposalId, decision } = scene.request;
+    const { proposalId } = scene.request;
     return {
       stepKey: STEP,
       workspace: scene.workspace,
@@ -261,7 +266,7 @@ describe('commit and rollback exclude each other', () => {
     expect(new Set(sidesOf(scene))).toEqual(new Set(['old']));
     // The next application of the step can be committed.
     const next = await scene.engine().apply({ ...scene.request, decision: 2 });
-    expect(await committer(scene)(commitRequest(scene, next))).toMatchObject({ outcome: 'committed' });
+    expect(await committer(scene)(commitRequest(scene, next, undefined, 2))).toMatchObject({ outcome: 'committed' });
   });
 
   test('without the hold nothing is committed', async () => {
