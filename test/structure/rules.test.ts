@@ -231,6 +231,7 @@ describe('sources', () => {
       'src/system/launcher.ts',
       'src/system/process.ts', // ps
       'src/system/ssh-signature.ts',
+      'src/system/wheel.ts', // a package's program
       'src/workspace/git/git.ts',
     ]);
   });
