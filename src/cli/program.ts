@@ -163,7 +163,7 @@ const addDecisions = (program: Command, runs: Runs): void => {
         const send = await decide();
         return async (io: Io, run: string, given: Parameters<typeof send>[3] & { readonly fromPr?: true }) =>
           given.fromPr === true
-            ? (await import('./commands/from-pr.js')).reviseFromPr(io, run, given)
+            ? (await import('./commands/from-pr.js')).reviseEnded(io, run, given)
             : send(io, run, answer, given);
       }),
     );
@@ -184,8 +184,8 @@ const addFromPr = (revise: Command): void => {
       .default([])
       .argParser(collect),
     more('--remote <name>', 'the remote with the branch of the pull request (default: origin)'),
-    more('--wait', 'without a terminal: wait at decisions until the run ends'),
-    more('--yes', 'ask nothing before the model is called, and approve the proposal'),
+    new Option('--wait', 'after a run that has ended: wait at decisions, without a terminal, too'),
+    new Option('--yes', 'after a run that has ended: ask nothing, and approve the proposal'),
   );
 };
 

@@ -44,20 +44,23 @@ export const refuseJobFlags = (flags: object): void => {
 };
 
 /**
- * `said`: what to change; `-`: stdin says it. `files` are its targets. Paths are relative to the working directory. Throws ProblemError
- * `usage`, or ProblemsError as a job file's reader does, with the flags in place of lines.
+ * `said`: what to change; `-`: stdin says it. `files` are its targets. Paths are relative to the working directory, with a
+ * repository to its top. Throws ProblemError `usage`, or ProblemsError as a job file's reader does, with the flags in place of lines.
  */
 export const jobOfSentence = async (
   io: Io,
   said: string,
   files: readonly string[],
-  flags: { readonly workspace?: string },
+  flags: { readonly workspace?: string; readonly repository?: string; readonly base?: string },
 ): Promise<JobFile> => {
   const instructions = said === '-' ? await readStdin(io) : said;
   if (instructions.trim() === '')
     fail('usage', '-m: expected what to change, received nothing.', 'Type: emend run -m "what to change"');
-  const workspace = await localWorkspace(io, flags.workspace);
+  const { repository, base } = flags;
+  const isHere = (repository ?? base) === undefined;
+  const workspace = isHere ? await localWorkspace(io, flags.workspace) : flags.workspace;
   const inside = async (typed: string): Promise<string> => {
+    if (!isHere || workspace === undefined) return typed;
     const path = resolve(io.cwd, typed);
     // A link that is named stays one: only where it lies is looked up.
     const dir = await realpath(dirname(path)).catch(() => dirname(path));
@@ -65,9 +68,11 @@ export const jobOfSentence = async (
       .split(sep)
       .join('/');
   };
-  const config = jobs.parseConfig(await readGivenText(join(workspace, 'emend.yaml'), UNREADABLE), 'emend.yaml');
-  const isSaid = config.ok && config.value.create !== null;
-  const keys: Partial<Record<jobs.JobKey, unknown>> = isSaid ? {} : { ...DEFAULTS };
+  const source = workspace === undefined ? null : await readGivenText(join(workspace, 'emend.yaml'), UNREADABLE);
+  const config = jobs.parseConfig(source, 'emend.yaml');
+  // What the repository's own says is not known here, and counts.
+  const isSaid = !isHere || (config.ok && config.value.create !== null);
+  const keys: Partial<Record<jobs.JobKey, unknown>> = { ...(isSaid ? {} : DEFAULTS), repository, base };
   const texts = given(flags);
   for (const [key, written] of texts) {
     const taken = written.find((each) => each !== 'true' && existsSync(resolve(io.cwd, each)));

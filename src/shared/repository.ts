@@ -4,6 +4,8 @@ export interface RepositoryBase {
   readonly url: string;
   /** The name of a branch, or the whole id of a commit. */
   readonly base: string;
+  /** Of a run that follows another: the base is that one's branch, and the commit goes to it. Absent: to a branch of its own. */
+  readonly pushesToBase?: true;
 }
 
 export const URL_WORDS = 'https://, http://, ssh://, git://, file:/// or USER@HOST:PATH';
@@ -29,5 +31,6 @@ export const isBase = (base: string): boolean =>
   base !== '@';
 
 /** What a run pushes to, and what fences it: whoever takes the run over moves the token first, and each push expects it. */
-export const branchOf = (stepKey: string): string => `emend/${stepKey.slice(0, 16)}`;
+export const branchOf = (stepKey: string, repository?: RepositoryBase): string =>
+  repository?.pushesToBase === true ? repository.base : `emend/${stepKey.slice(0, 16)}`;
 export const tokenRef = (stepKey: string): string => `refs/emend/token/${stepKey}`;

@@ -1,7 +1,10 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { preflight, readPlan, type ActivityPorts } from '../activities/index.js';
 import type { Overrides } from '../shared/limits.js';
 import { ProblemError } from '../shared/problems.js';
+import type { RepositoryBase } from '../shared/repository.js';
 import { sumEstimates, type PhaseEstimate, type StepEstimate } from '../shared/usage.js';
 import { resolveStore } from '../stores/location.js';
 import { withScratch } from '../system/scratch.js';
@@ -10,6 +13,8 @@ import { createPorts, type PortsOptions } from './adapters.js';
 /** A job or a plan. */
 export interface ToEstimate {
   readonly workspace: string;
+  /** Of a job: it is looked at in a checkout, from which nothing is pushed. */
+  readonly repository?: RepositoryBase | undefined;
   /** A job's, or a plan's without its level. */
   readonly path: string;
   /** The job file; absent: it is a plan. */
@@ -32,7 +37,10 @@ export interface Estimated {
  * of their own that are gone afterwards. Nothing is started, and no model is asked. Throws ProblemError as the run would be refused.
  */
 export const estimateOnly = (asked: ToEstimate, env: PortsOptions['env'], logger: Logger): Promise<Estimated> =>
-  withScratch('estimate', async (home) => {
+  withScratch('estimate', async (dir) => {
+    // A checkout is beside it.
+    const home = join(dir, 'home');
+    await mkdir(home);
     const alone = { ...env, EMEND_STORE: '' };
     const ports = await createPorts({ env: alone, home, logger }, await resolveStore(alone, home), NOBODY);
     // Whether commands could run is none of this question.
@@ -46,11 +54,13 @@ const LOOK = { stepKey: '0'.repeat(32), log: [], approval: null } as const;
 
 async function ofJob(
   ports: ActivityPorts,
-  { workspace, path: jobPath, job, overrides, pick }: ToEstimate,
+  { workspace, repository, path: jobPath, job, overrides, pick }: ToEstimate,
 ): Promise<Estimated> {
   const input = { ...LOOK, workspace, jobPath, job: await ports.blobs.put(job ?? new Uint8Array()), overrides };
   const all = { ...input, snapshotNumber: 1, hints: [], picked: null, only: null, ...(pick && { pick }) };
-  const looked = await preflight(ports, all, { signal: new AbortController().signal });
+  const { signal } = new AbortController();
+  const own = repository && (await ports.checkouts.look({ ...LOOK, repository, signal }));
+  const looked = await preflight({ ...ports, ...own }, { ...all, ...(repository && { repository }) }, { signal });
   if (looked.outcome === 'refused') throw new ProblemError(looked.problem);
   return { estimate: looked.estimate, over: looked.outcome === 'ready' ? looked.overEstimate : [] };
 }

@@ -124,3 +124,24 @@ test('doctor says when the prices are older than 90 days, and they hold up nothi
     fix: expect.stringContaining('`models:` in emend.yaml'),
   });
 });
+
+test('of a repository, in a checkout of it: nothing is pushed, and nothing stays', async () => {
+  const text = job('target_files: [a.txt]\nmodel: claude-sonnet-5-5');
+  const origin = repositoryWith({ 'a.txt': TEXT, 'emend.yaml': 'model: claude-haiku-4-5\n' });
+  const cwd = mkdtempSync(join(tmpdir(), 'emend-estimate-test-'));
+  writeFileSync(join(cwd, 'job.md'), text);
+  const head = execFileSync('git', ['-C', origin, 'rev-parse', '--abbrev-ref', 'HEAD'], { encoding: 'utf8' }).trim();
+  const at = ['--repository', `file://${origin}`, '--base', head];
+  const refs = () => execFileSync('git', ['-C', origin, 'for-each-ref'], { encoding: 'utf8' });
+  const before = refs();
+  const named = await emend(cwd, 'run', 'job.md', '--estimate', ...at);
+  expect([named.exit, named.out]).toEqual([0, expect.stringMatching(/^job\.md: about 1 model call, 2,507 tokens in/)]);
+  const found = await emend(cwd, 'run', '-m', 'Make it larger', '--estimate', '--json', ...at);
+  expect(JSON.parse(found.out)).toMatchObject({ estimate: { model: 'claude-haiku-4-5' }, exit: 0 });
+  const gone = await emend(cwd, 'run', '-m', 'Make it larger', 'gone.txt', '--estimate', ...at);
+  expect([gone.exit, gone.err]).toEqual([2, expect.stringContaining('gone.txt')]);
+  const absent = await emend(cwd, 'run', 'job.md', '--estimate', ...at.slice(0, 3), 'absent');
+  expect([absent.exit, absent.err]).toEqual([2, expect.stringContaining('it has no absent')]);
+  expect(refs()).toBe(before);
+  expect(scratch()).toEqual([]);
+});

@@ -119,6 +119,21 @@ describe('the job', () => {
   });
 });
 
+describe('on a repository', () => {
+  const HERE = ['-m', 'Do it', '--repository', 'https://example.org/p.git', '--base', 'main'];
+
+  test('its files are relative to its top, nothing is looked for here, and its own emend.yaml says what may be made', async () => {
+    const found = await jobOf([...HERE, 'lib/gone.js', '--test', 'npm test'], tmpdir());
+    expect(found).toMatchObject({
+      workspace: 'https://example.org/p.git',
+      repository: { url: 'https://example.org/p.git', base: 'main' },
+      job: { targetFiles: ['lib/gone.js'], create: null },
+    });
+    expect((await jobOf([...HERE, '--create'])).job.create).toBe(true);
+    expect((await jobOf(HERE)).text).not.toBe((await jobOf([...HERE, '--base', 'next'])).text);
+  });
+});
+
 describe('what is wrong names the flag and what to type', () => {
   test.each<readonly [readonly string[], string, string]>([
     [['-m', 'Do it', 'gone.js'], 'FILES: expected an existing file, src/gone.js does not exist', '--new-files PATH'],
@@ -130,6 +145,19 @@ describe('what is wrong names the flag and what to type', () => {
     [['-m', 'Do it', '--sandbox', '{netwrk: true}'], '--sandbox.netwrk: unknown key; did you mean `network`?', 'docs'],
     [['-m', 'Do it', '--commit', 'a.js'], '--commit took the file a.js as its value', '--commit=true'],
     [['-m', 'Do it', '--tset', 'x'], "unknown option '--tset'", '--test'],
+    [['-m', 'Do it', '--base', 'main'], 'base: expected a repository with it', '--repository https://'],
+    [['-m', 'Do it', '--repository', 'https://e.org/p'], 'repository: expected base with it', '--base main'],
+    [
+      ['-m', 'Do it', '--repository', '../p', '--base', 'x'],
+      "--repository: expected a repository's URL",
+      'emend help run',
+    ],
+    [['-m', 'Do it', '--repository', 'https://e.org/p', '--base', 'x', '--workspace', '.'], 'received both', ''],
+    [
+      ['-m', 'Do it', '--repository', 'https://e.org/p', '--base', 'x', '--commit', 'false'],
+      'commit: expected',
+      'Omit',
+    ],
     [['-m', ' '], '-m: expected what to change, received nothing', 'emend run -m "what to change"'],
     [['-m', 'Do it', '--workspace', 'none'], 'is not a directory', '--workspace'],
     [['-m', 'Do it', 'a.js', '--pick'], '--pick: no file is picked, as the job names src/a.js', 'Omit --pick'],

@@ -167,3 +167,66 @@ gh(
   },
   120_000,
 );
+
+gh(
+  'by gh, of a run on a repository: there is no clone, and the next commit is on the branch that the run pushed',
+  async () => {
+    const s = (open = await scene({ 'greet.js': 'hello();\n' }, [
+      { name: 'revision', match: { contains: 'Rename it' }, answer: whole({ 'greet.js': 'goodDay();\n' }) },
+      { name: 'edit', match: { contains: 'greet.js' }, answer: whole({ 'greet.js': 'day();\n' }) },
+    ]));
+    const [dir, remote] = [join(s.home, '..'), join(s.home, '..', 'remote.git')];
+    s.git('clone', '-q', '--bare', s.repo, remote);
+    const inRemote = (...args: string[]) => execFileSync('git', args, { cwd: remote, encoding: 'utf8' }).trim();
+    let branch = '';
+    const tips = new Set<string>();
+    const github = await startGithub(dir, (asked) =>
+      graphql(
+        repositoryWith(github.url, (commit) =>
+          tips.has(commit)
+            ? [
+                {
+                  headRefName: branch,
+                  threads: [{ path: 'greet.js', line: 1, comments: [['bob', 'MEMBER', 'Rename it']] }],
+                },
+              ]
+            : [],
+        ),
+        asked,
+      ),
+    );
+    // Git speaks to no GitHub here.
+    const insteadOf = { GIT_CONFIG_KEY_0: `url.file://${remote}.insteadOf`, GIT_CONFIG_VALUE_0: github.url };
+    const config = { GIT_CONFIG_COUNT: '1', ...insteadOf };
+    try {
+      Object.assign(process.env, config);
+      await s.worker(undefined, config);
+      const env = { ...s.env, ...github.env('path' in found ? found.path : ''), ...config };
+      const emend = async (...args: string[]) => {
+        const io = fakeIo({ env, cwd: dir });
+        const exit = await main(args, io);
+        expect(`exit code ${exit}\n${io.printed.out}${io.printed.err}`).toMatch('exit code 0\n');
+        return io.printed;
+      };
+      const at = ['--repository', github.url, '--base', 'main'];
+      const done = await emend('run', '-m', 'Say day', 'greet.js', ...at, '--yes', '--wait');
+      const run = /^([0-9a-f]{8}) {2}/m.exec(done.out)?.[1] ?? '';
+      branch = inRemote('for-each-ref', '--format=%(refname:short)', 'refs/heads/emend');
+      const first = inRemote('rev-parse', branch);
+      tips.add(first);
+      const taken = await emend('revise', run, '--from-pr', '--yes', '--wait');
+      expect(taken.out).toContain(
+        `${github.url}/pull/7 (${branch}): 1 comment taken up.\n  greet.js:1  bob: Rename it\n`,
+      );
+      expect(inRemote('rev-parse', `${branch}^`)).toBe(first);
+      expect(inRemote('show', `${branch}:greet.js`)).toBe('goodDay();');
+      expect(inRemote('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe(
+        `refs/heads/${branch}\nrefs/heads/main`,
+      );
+    } finally {
+      for (const name of Object.keys(config)) Reflect.deleteProperty(process.env, name);
+      github.close();
+    }
+  },
+  180_000,
+);

@@ -34,11 +34,20 @@ afterEach(async () => {
 
 const BEFORE = numbered(20);
 const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
-const RULES = ['a.txt', 'b.txt'].map((path) => ({
-  name: path,
-  match: { contains: `- ${path}` },
-  answer: whole({ [path]: AFTER }),
-}));
+const LATER = BEFORE.replace('line 15\n', 'line XV\n');
+const RULES = [
+  { name: 'review', match: { contains: 'Name it XV' }, answer: whole({ 'a.txt': LATER }) },
+  {
+    name: 'pick',
+    match: { contains: ['Files of the project', 'Raise the first'] },
+    answer: `${JSON.stringify({ files: [{ path: 'a.txt', why: 'it is the first' }] })}\nEMEND-COMPLETE {{nonce}} 0 0\n`,
+  },
+  ...['a.txt', 'b.txt'].map((path) => ({
+    name: path,
+    match: { contains: `- ${path}` },
+    answer: whole({ [path]: AFTER }),
+  })),
+];
 const jobFor = (path: string, more: readonly string[] = []): string =>
   [
     '---',
@@ -88,9 +97,64 @@ test('a job with a URL alone: previewed, approved, tested in a checkout, and pus
   expect(pushed(run)).toBe('Raise a.txt');
   expect(refs()).toEqual([tokenRef(run.stepKey), `refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
   expect(readdirSync(s.repo)).toEqual([]);
-  const revised = await emendCommand(s, 'revise', run.stepKey.slice(0, 8), '--from-pr');
-  expect(revised.err).toContain(`emend run JOB.md --repository ${url} --base ${branchOf(run.stepKey)}`);
-});
+
+  // Its commit is pushed: a note of a person is the next commit of the same branch.
+  const shown = run.stepKey.slice(0, 8);
+  expect(await emendCommand(s, 'revise', shown)).toMatchObject({ code: 2, err: expect.stringContaining('Add --note') });
+  const first = await emendCommand(s, 'revise', shown, '--note', 'Name it XV', '--wait', '--yes');
+  expect(first).toMatchObject({ code: 0 });
+  const tip = inOrigin('rev-parse', branchOf(run.stepKey));
+  expect(inOrigin('rev-parse', `${tip}^`)).toBe(result.commit);
+  expect(inOrigin('show', `${tip}:a.txt`)).toBe(LATER.trim());
+  expect(pushed(run)).toBe('Review of: Raise a.txt\nRaise a.txt');
+  const next = /^([0-9a-f]{8}) {2}/m.exec(first.out)?.[1] ?? '';
+  expect((await emendCommand(s, 'show', next)).out).toContain(`follows    ${shown}: ${branchOf(run.stepKey)}`);
+  expect(refs().filter((ref) => ref.startsWith('refs/heads/'))).toEqual([
+    `refs/heads/${branchOf(run.stepKey)}`,
+    'refs/heads/main',
+  ]);
+}, 120_000);
+
+test('a job in words: the files are found in the checkout, what it would take is said before, and a review is taken up on its branch', async () => {
+  const url = await withOrigin();
+  await s.worker();
+  const at = ['--repository', url, '--base', 'main'];
+  const before = refs();
+  const estimate = await emendCommand(s, 'run', '-m', 'Raise the first', '--estimate', ...at);
+  expect(estimate).toMatchObject({ code: 0, out: expect.stringContaining('raise-the-first: about') });
+  expect(refs()).toEqual(before);
+  const done = await emendCommand(s, 'run', '-m', 'Raise the first', ...at, '--wait', '--yes');
+  expect(done).toMatchObject({ code: 0 });
+  const run = await resolveRun(s.emend, /^([0-9a-f]{8}) {2}/m.exec(done.out)?.[1] ?? '');
+  expect(inOrigin('show', `${branchOf(run.stepKey)}:a.txt`)).toBe(AFTER.trim());
+
+  const dir = dirname(s.repo);
+  const said = { path: 'a.txt', line: 15, author: 'bob', text: 'Name it XV' };
+  const review = (branch: string) =>
+    writeFileSync(
+      join(dir, 'said.json'),
+      JSON.stringify({ v: 1, pull_request: 'the/7', branch, comments: [said, { ...said, resolved: true }] }),
+    );
+  const script = `test "$REVIEW_REPOSITORY $REVIEW_COMMIT" = '${url} ${inOrigin('rev-parse', branchOf(run.stepKey))}' && cat '${join(dir, 'said.json')}'`;
+  mkdirSync(join(dir, 'config', 'emend'), { recursive: true });
+  writeFileSync(
+    join(dir, 'config', 'emend', 'config.yaml'),
+    `review_comments: ${JSON.stringify(['sh', '-c', script])}\n`,
+  );
+  Object.assign(s.env, { XDG_CONFIG_HOME: join(dir, 'config'), GH_TOKEN: undefined, GH_HOST: undefined });
+  review('main');
+  const other = await emendCommand(s, 'revise', run.stepKey, '--from-pr', '--yes');
+  expect(other).toMatchObject({ code: 2, err: expect.stringContaining('the/7 is of the branch main, the run pushed') });
+  review(branchOf(run.stepKey));
+  const taken = await emendCommand(s, 'revise', run.stepKey, '--from-pr', '--wait', '--yes');
+  expect(taken).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(`the/7 (${branchOf(run.stepKey)}): 1 comment taken up. Left out: 1 resolved.`),
+  });
+  expect(pushed(run)).toBe('Review of: Raise the first\nRaise the first');
+  expect(inOrigin('show', `${branchOf(run.stepKey)}:a.txt`)).toBe(LATER.trim());
+  expect(s.rehearsal.requests()).toHaveLength(3);
+}, 180_000);
 
 const hosts = longOnly('several homes on one store, and workers that are killed or stopped');
 /** A home of its own; whose commits are told apart. */
@@ -184,6 +248,38 @@ hosts(
     expect(inOrigin('rev-parse', `${branchOf(a.stepKey)}^`)).toBe(main);
     expect(inOrigin('show', `${branchOf(a.stepKey)}:a.txt`)).toBe(AFTER.replace('line 2\n', 'line two\n').trim());
     expect(s.rehearsal.requests()).toHaveLength(2);
+  },
+  600_000,
+);
+
+hosts(
+  'the branch of a run that follows moves before its commit: the other commit stays, and `rebase` tests and commits on top of it',
+  async () => {
+    const url = await withOrigin();
+    await s.worker();
+    const run = await start('a.md', jobFor('a.txt', AUTO), url);
+    await s.end(run, 240);
+    const branch = branchOf(run.stepKey);
+    const bin = holdingGit(join(dirname(s.repo), 'bin'));
+    await s.workers()[0]?.kill();
+    await s.worker(undefined, { PATH: `${bin}:${process.env.PATH ?? ''}` });
+    const begun = emendCommand(s, 'revise', run.stepKey, '--note', 'Name it XV', '--yes');
+    await s.until(() => existsSync(join(bin, 'held')), 120);
+    const tree = inOrigin('rev-parse', `${branch}^{tree}`);
+    const who = ['-c', 'user.name=Bob', '-c', 'user.email=bob@example.org'];
+    const theirs = inOrigin(...who, 'commit-tree', tree, '-p', branch, '-m', 'Theirs');
+    inOrigin('update-ref', `refs/heads/${branch}`, theirs);
+    writeFileSync(join(bin, 'go'), '');
+    const waits = await begun;
+    expect(waits).toMatchObject({ code: 3 });
+    const next = await resolveRun(s.emend, /^([0-9a-f]{8}) {2}/m.exec(waits.out)?.[1] ?? '');
+    const asked = (await s.settle(next, 120)).status.decision;
+    expect(asked).toMatchObject({ reason: 'conflict', files: [{ path: '(commit)' }] });
+    expect(inOrigin('rev-parse', branch)).toBe(theirs);
+    await s.answer(next, 'rebase');
+    expect(await s.end(next, 240)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    expect(inOrigin('rev-parse', `${branch}^`)).toBe(theirs);
+    expect(inOrigin('show', `${branch}:a.txt`)).toBe(LATER.trim());
   },
   600_000,
 );

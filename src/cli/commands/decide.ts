@@ -9,6 +9,8 @@ import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { diffText, showRun } from '../../client/runs/show.js';
 import { ANSWER_MEANS, type Answer } from '../../shared/decisions.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { urlFault } from '../../shared/repository.js';
+import type { Emend } from '../../client/types.js';
 import { nearestWord } from '../../shared/text.js';
 import type { Io, JsonFlag } from '../io.js';
 import { jsonText } from '../json.js';
@@ -24,13 +26,18 @@ export interface DecideFlags extends JsonFlag {
   readonly note?: string;
   readonly set: readonly string[];
   readonly hunk?: readonly string[];
+  readonly wait?: true;
+  readonly yes?: true;
 }
 
 export const decide = async (io: Io, run: string, written: string, flags: DecideFlags): Promise<ExitCode> => {
   const answer = answerOf(written);
   const set = await decisionSettings(flags.set);
-  return withEmend(io, async (emend) => {
+  const exit = await withEmend(io, async (emend) => {
     const resolved = await resolveRun(emend, run);
+    if (answer === 'revise' && flags.decision === undefined && (await isPushed(emend, resolved))) return null;
+    if ((flags.wait ?? flags.yes) === true)
+      fail('usage', '--wait and --yes are for the run that follows one.', 'Add --from-pr, or omit them.');
     const files = flags.file.map((path) => path.replace(/^\.\//, ''));
     const seen =
       flags.decision ??
@@ -47,6 +54,13 @@ export const decide = async (io: Io, run: string, written: string, flags: Decide
     io.out(flags.json === true ? jsonText('decide', result) : sentence(result, shownKey(resolved.stepKey)));
     return EXIT.done;
   });
+  return exit ?? (await import('./from-pr.js')).reviseEnded(io, run, { ...flags, note: flags.note ?? '' });
+};
+
+/** Its commit is on a branch of a repository: what follows it needs no workspace. */
+const isPushed = async (emend: Emend, run: ResolvedRun): Promise<boolean> => {
+  const { workspace, result } = (await showRun(emend, run, { full: false })).status;
+  return urlFault(workspace) === null && result?.commit != null;
 };
 
 /**

@@ -1,6 +1,7 @@
 /**
  * `emend revise RUN --from-pr`: what reviewers left unresolved in the pull request of a run becomes the words of a run that follows it.
  * A run ends with its commit (docs/decisions/0029), so the next one begins where that ended, and its commit goes to the same branch.
+ * Of a run on a repository that branch is all it needs, and a person's own note may be the words.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,19 +35,25 @@ const COMMENT_CHARS = 1_000; // bound: Of one comment; the rest of a longer one 
 const PLACE_CHARS = 200; // bound: A comment's path, and its author's name.
 const FIRST_WORDS_CHARS = 80; // bound: Of a comment, in the list of what is taken.
 
-export interface FromPrFlags extends Pick<RunFlags, 'json' | 'wait' | 'yes'> {
+export interface FollowFlags extends Pick<RunFlags, 'json' | 'wait' | 'yes'> {
   readonly remote?: string;
   readonly author?: readonly string[];
+  /** Of a run on a repository, in place of a review. */
+  readonly note?: string;
+  readonly file: readonly string[];
+  readonly set: readonly string[];
 }
 
-export const reviseFromPr = async (io: Io, typed: string, flags: FromPrFlags): Promise<ExitCode> => {
+export const reviseEnded = async (io: Io, typed: string, flags: FollowFlags): Promise<ExitCode> => {
   const begun = await withEmend(io, (emend) => begin(io, emend, typed, flags));
   if (begun === null) return EXIT.done;
-  const { branch: push, remote } = begun.follows;
-  const run = { ...flags, set: [], hint: [], push, remote };
+  const { job, follows } = begun;
+  const { branch: push, remote } = follows;
+  const run = { ...flags, hint: [], remote, ...(job.repository === undefined && { push }) };
   // Words of strangers: whatever is configured, a person approves what comes of them.
-  const exit = await runJob(io, begun.job, run, { follows: begun.follows, approval: 'ask' });
-  if (exit === EXIT.waiting) io.err('Once it has committed, this pushes it: emend revise RUN --from-pr, with its id');
+  const exit = await runJob(io, job, run, { follows, ...(flags.note === undefined && { approval: 'ask' }) });
+  if (exit === EXIT.waiting && job.repository === undefined)
+    io.err('Once it has committed, this pushes it: emend revise RUN --from-pr, with its id');
   return exit;
 };
 
@@ -60,7 +67,8 @@ const headOf = async (cwd: string, remote: string, branch: string): Promise<stri
 };
 
 /** Reads the review and shows what is taken of it. Null: a commit was only pushed, or the person does not want to. */
-const begin = async (io: Io, emend: Emend, typed: string, { author = [], json, yes, ...flags }: FromPrFlags) => {
+const begin = async (io: Io, emend: Emend, typed: string, flags: FollowFlags) => {
+  const { author = [], json, yes, note, file: only } = flags;
   let first = await resolveRun(emend, typed);
   const { stepKey } = first;
   const { follows: before } = first.archived.started ?? {};
@@ -68,51 +76,61 @@ const begin = async (io: Io, emend: Emend, typed: string, { author = [], json, y
   const shown = shownKey(stepKey);
   if (result?.commit == null)
     return fail('usage', `Run ${shown} has made no commit, so no pull request has it.`, `See \`emend show ${shown}\`.`);
-  if (urlFault(workspace) === null)
-    fail(
-      'usage',
-      `Run ${shown} worked on the repository ${workspace}: --from-pr takes runs in directories.`,
-      `Start from its branch: emend run JOB.md --repository ${workspace} --base ${branchOf(stepKey)}`,
-    );
-  if (!existsSync(workspace)) fail('usage', `The workspace ${workspace} is not here.`, 'Go to the host that has it.');
+  const url = urlFault(workspace) === null ? workspace : null;
+  const cwd = url === null ? workspace : io.cwd;
+  if (!existsSync(cwd)) fail('usage', `The workspace ${workspace} is not here.`, 'Go to the host that has it.');
   const isUnpushed = async ({ commit, remote, branch }: Follows): Promise<boolean> =>
     (await headOf(workspace, remote, branch)) === commit;
-  if (before && (await isUnpushed(before))) {
+  if (url === null && before && (await isUnpushed(before))) {
     await publish(io, result, { ...before, pullRequest: false }, { workspace, title, run: shown });
     return null;
   }
-  const review = await readReview(io, workspace, result.commit);
+  const own = before?.branch ?? branchOf(stepKey);
+  const review = await (note === undefined ? readReview(io, cwd, result.commit, url) : ownReview(own, note));
   const { branch, comments } = review;
-  const { remote = before?.remote ?? 'origin' } = flags;
-  const changed = new Set(result.files);
-  for (let n = 0; first.archived.started?.follows !== undefined && n < FOLLOWED; n++) {
-    first = await resolveRun(emend, first.archived.started.follows.run);
-    for (const path of first.archived.closed?.result?.files ?? []) changed.add(path);
+  // Elsewhere it would be pushed to what somebody merges it into.
+  if (url !== null && branch !== own)
+    fail('usage', `${plain(review.pull_request)} is of the branch ${plain(branch)}, the run pushed ${own}.`);
+  const remote = url ?? flags.remote ?? before?.remote ?? 'origin';
+  const changed = new Map<string, boolean>();
+  for (let n = 0; n <= FOLLOWED; n++) {
+    const { closed, proposal, started } = first.archived;
+    const gone = new Set(proposal?.files.flatMap(({ path, change }) => (change === 'delete' ? [path] : [])));
+    for (const path of closed?.result?.files ?? []) changed.set(path, changed.get(path) ?? !gone.has(path));
+    if (started?.follows === undefined) break;
+    first = await resolveRun(emend, started.follows.run);
   }
-  const files = [...changed].filter((path) => existsSync(join(workspace, path)));
-  const at = await gitLine(['rev-parse', 'HEAD', '--show-prefix'], { cwd: workspace });
-  const [here = '', prefix = ''] = at.ok ? at.value.split('\n') : ['no commit'];
+  const isThere = ([path, is]: readonly [string, boolean]) => (url === null ? existsSync(join(workspace, path)) : is);
+  const files = [...changed].filter(isThere).map(([path]) => path);
+  const at = url === null ? await gitLine(['rev-parse', 'HEAD', '--show-prefix'], { cwd }) : null;
+  const [here = '', prefix = ''] = at?.ok === true ? at.value.split('\n') : ['no commit'];
   const named = files.map((file) => prefix + file);
   const { notes, leftOut } = await takeNotes(comments, named, author);
   const pullRequest = plain(review.pull_request);
   const rest = leftOut.length === 0 ? '' : ` Left out: ${leftOut.join(', ')}.`;
   if (notes.length === 0) fail('usage', `${pullRequest} has no unresolved comment to take up.${rest}`);
-  const commit = await headOf(workspace, remote, branch);
+  const commit = await headOf(cwd, remote, branch);
   const sync = `Bring both to one commit: git push, or git fetch ${remote} ${shellWord(branch)} && git switch --detach FETCH_HEAD`;
-  if (here !== commit)
+  if (at !== null && here !== commit)
     fail('conflict', `The workspace is at ${here.slice(0, 12)}, the pull request at ${commit.slice(0, 12)}.`, sync);
   const say = (text: string): void => (json === true ? io.err(text) : io.out(text));
-  say(`${pullRequest} (${plain(branch)}): ${count(notes.length, 'comment')} taken up.${rest}`);
-  for (const note of notes) say(`  ${noteLine(note)}`);
-  const ask = async (signal: AbortSignal) => io.key('Ask the model for a revision? [y/N] ', signal);
-  if (io.isTty && json !== true && yes !== true && !/^y/i.test((await interruptible(io, ask)) ?? '')) return null;
+  if (note === undefined) {
+    say(`${pullRequest} (${plain(branch)}): ${count(notes.length, 'comment')} taken up.${rest}`);
+    for (const each of notes) say(`  ${noteLine(each)}`);
+    const ask = async (signal: AbortSignal) => io.key('Ask the model for a revision? [y/N] ', signal);
+    if (io.isTty && json !== true && yes !== true && !/^y/i.test((await interruptible(io, ask)) ?? '')) return null;
+  }
   const { job: kept, title: reviewed = '' } = first.archived.started ?? {};
   if (kept === undefined) return fail('usage', `Run ${shownKey(first.stepKey)} has no job of its own.`);
   const source = new TextDecoder().decode(await emend.blobs.get(kept));
   const isGeneral = notes.some(({ path }) => path === null);
-  const target_files = files.filter((file) => isGeneral || notes.some(({ path }) => path === prefix + file));
-  const job = await jobOfText({ ...followingJob(source, reviewed, notes), target_files, commit: true, workspace });
-  const follows = { run: stepKey, commit, pullRequest, remote, branch, notes: notes.map(noteLine) };
+  const isMeant = (file: string) => isGeneral || notes.some(({ path }) => path === prefix + file);
+  const target_files = only.length > 0 ? [...only] : files.filter(isMeant);
+  const where = url === null ? { workspace } : { repository: url, base: branch };
+  const read = await jobOfText({ ...followingJob(source, reviewed, notes), target_files, commit: true, ...where });
+  const job = url === null ? read : { ...read, repository: { url, base: branch, pushesToBase: true as const } };
+  const said = notes.map((each) => (note === undefined ? noteLine(each) : each.text));
+  const follows = { run: stepKey, commit, pullRequest, remote, branch, notes: said };
   // Named by where it begins: of two at a time the second shows the first.
   return { job: { ...job, text: `follows ${stepKey} at ${commit}` }, follows };
 };
@@ -181,14 +199,26 @@ const READING = {
   next: 'Install and sign in to gh, or set `review_comments` (docs/headless.md).',
 };
 
-/** Throws ProblemError `git_failed` with the tool's words, `config_invalid`, `usage`, `limit_reached`. */
-export const readReview = async (io: Io, workspace: string, commit: string): Promise<Review> => {
+/** A person's own words about a branch. Throws ProblemError `usage`. */
+const ownReview = async (branch: string, note: string): Promise<Review> => {
+  const { loginName } = await import('../../client/runs/decide.js');
+  if (note.trim() === '')
+    fail('usage', 'revise needs a note that says what to change.', 'Add --note "…", or --from-pr.');
+  if (note.length > COMMENT_CHARS)
+    fail('usage', `The note has ${note.length} characters; a note to a commit may have ${COMMENT_CHARS}.`);
+  const comments = [COMMENT.parse({ path: branch, author: loginName(), text: note })];
+  return { v: 1, pull_request: branch, branch, comments };
+};
+
+/** `url` null: `cwd` is in a clone. Throws ProblemError `git_failed` with the tool's words, `config_invalid`, `usage`, `limit_reached`. */
+export const readReview = async (io: Io, cwd: string, commit: string, url: string | null = null): Promise<Review> => {
   const { review_comments: own } = await personalSettings(io);
-  const gh = (args: readonly string[]): Promise<string> => callTool(io, workspace, ['gh', ...args], READING);
-  const asked = gh(['repo', 'view', '--json', 'owner,name,url']);
+  const gh = (args: readonly string[]): Promise<string> => callTool(io, cwd, ['gh', ...args], READING);
+  const asked = gh(['repo', 'view', ...(url === null ? [] : [url]), '--json', 'owner,name,url']);
   const known = own === undefined ? await asked : await asked.catch(() => null);
   if (known !== null) return byGh(checked(REPOSITORY, known, 'gh repo view'), commit, gh);
-  const printed = await callTool(io, workspace, own ?? [], { ...READING, env: { REVIEW_COMMIT: commit } });
+  const env = { REVIEW_COMMIT: commit, ...(url !== null && { REVIEW_REPOSITORY: url }) };
+  const printed = await callTool(io, cwd, own ?? [], { ...READING, env });
   return checked(REVIEW, printed, 'review_comments');
 };
 

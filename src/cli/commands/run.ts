@@ -62,12 +62,6 @@ export const run = async (io: Io, args: readonly string[], flags: RunFlags): Pro
 
 const jobOf = async (io: Io, args: readonly string[], flags: RunFlags): Promise<JobFile> => {
   const { repository, base } = flags;
-  if (flags.message !== undefined && (repository ?? base) !== undefined)
-    return fail(
-      'usage',
-      '--repository and --base need a job file.',
-      'Type: emend run JOB.md --repository URL --base main',
-    );
   if (flags.message !== undefined) return jobOfSentence(io, flags.message, args, flags);
   refuseJobFlags(flags);
   const [jobPath = '', ...others] = args;
@@ -110,8 +104,10 @@ export const runJob = async (io: Io, job: JobFile, flags: RunFlags, more: Partia
   const publishing = await publishingOf(io, flags, job);
   const pick = flags.pick === true && { pick: flags.pick };
   if (pick !== false) refusePick(job.job);
-  if (flags.estimate === true)
-    return tellEstimate(io, { workspace: job.workspace, path: job.jobPath, job: job.bytes, overrides, ...pick }, flags);
+  if (flags.estimate === true) {
+    const { workspace, repository, jobPath: path, bytes } = job;
+    return tellEstimate(io, { workspace, repository, path, job: bytes, overrides, ...pick }, flags);
+  }
   return withRunning(io, flags, async (session, signal) => {
     const { emend } = session;
     const again = flags.again === true;
@@ -159,16 +155,12 @@ export const tellEstimate = async (io: Io, asked: ToEstimate, { json }: JsonFlag
 /** Throws ProblemError `usage`. */
 const publishingOf = async (
   io: Io,
-  { push, remote, draftPr, estimate }: RunFlags,
+  { push, remote, draftPr }: RunFlags,
   { repository }: JobFile,
 ): Promise<Publishing | null> => {
   if (repository !== undefined) {
-    if (estimate === true || push !== undefined)
-      fail(
-        'usage',
-        `${push === undefined ? '--estimate' : '--push'} does not go with a repository.`,
-        'Omit it: the run pushes a branch of its own.',
-      );
+    if (push !== undefined)
+      fail('usage', '--push does not go with a repository.', 'Omit it: the run pushes a branch of its own.');
     return draftPr === true ? { branch: '', remote: repository.url, pullRequest: true, repository } : null;
   }
   if (push === undefined)

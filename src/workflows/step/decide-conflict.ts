@@ -59,6 +59,9 @@ export function resolveConflict(
 ): StepState {
   if (state.stage.at === 'commit') {
     if (request.answer === 'rebase' && open.reason === 'hook_changed') return asLeft(state);
+    // A checkout has no newer HEAD: the branch is looked at again.
+    if (request.answer === 'rebase' && state.input.repository !== undefined)
+      return { ...within(state, 'applied', { decision: open.n }), stage: { at: 'roll_back', then: { do: 'apply' } } };
     if (request.answer === 'rebase') return within(state, 'applied', { onto: open.n });
     const finish = { do: 'finish', outcome: 'skipped', problem: null } as const;
     return {

@@ -113,6 +113,8 @@ function afterRollback(state: StepState, then: AfterRollback, now: number): Step
         : regenerateWith(state, then.note);
     case 'new_base':
       return newBase(state);
+    case 'apply':
+      return { ...state, stage: { at: 'apply', busy: null } };
     case 'finish':
       return close(state, now, then.outcome, then.problem);
   }

@@ -38,7 +38,8 @@ export interface Busy {
 }
 /** What follows a rollback. */
 export type AfterRollback =
-  | { readonly do: 'ask' | 'new_base' }
+  /** `apply`: again, on what its repository's branch holds by then. */
+  | { readonly do: 'ask' | 'new_base' | 'apply' }
   /** `note`: of the person who wants another edit. */
   | { readonly do: 'regenerate'; readonly note?: string | null }
   | { readonly do: 'finish'; readonly outcome: StepOutcome; readonly problem: Problem | null };

@@ -48,6 +48,8 @@ export interface Checkouts {
   readonly host: string;
   /** The commit that its base names now; `known` has been looked at. Throws ProblemError `job_invalid`, `repository_unsupported`, `git_failed`. */
   resolve(run: RunOnRepository, known?: string): Promise<{ readonly commit: string }>;
+  /** Of the commit that its base names now: nothing is pushed, and whoever gave the home removes it. Throws as both others do. */
+  look(run: RunOnRepository): Promise<Checkout>;
   /** Throws ProblemError `busy`: another attempt takes over at this moment; `git_failed`. */
   use(wanted: CheckoutWanted): Promise<Checkout>;
 }
@@ -71,35 +73,44 @@ export const createCheckouts = (
   engine: ApplyEngine,
   repository: Repository,
 ): Checkouts => {
-  const placeOf = async ({ stepKey, repository: { url, base } }: RunOnRepository): Promise<Place> => {
+  const placeOf = async ({ stepKey, repository }: RunOnRepository): Promise<Place> => {
+    const { url, base } = repository;
     const dir = join(`${home}-repositories`, sha256(url).slice(0, DIGITS));
-    const remote = await remotes.openRemote(join(dir, 'mirror.git'), url, stepKey);
+    const remote = await remotes.openRemote(join(dir, 'mirror.git'), url, stepKey, branchOf(stepKey, repository));
     return { remote, dir, branch: base, note: join(dir, `${stepKey}.json`) };
   };
-  const takeOver = async (place: Place, { commit, signal, stepKey, at }: CheckoutWanted): Promise<Held> => {
+  const takeOver = async (place: Place, { commit, signal, at }: CheckoutWanted): Promise<Held> => {
     const { remote, dir, note } = place;
-    const nonce = randomBytes(NONCE_BYTES).toString('hex');
     const seen = await remotes.readRefs(remote, signal);
     checkTurn(await remotes.tokenTime(remote, seen.token, signal), at);
     const token = await remotes.newToken(remote, at);
     await remotes.push(remote, seen, { token });
     await drop(place);
     await dropUnused(dir);
-    const path = join(dir, `${stepKey}-${nonce}`);
+    const held: Held = { token, tip: seen.tip, at, path: await addWorktree(place, commit, signal) };
+    return (await putJsonIfAbsent(sys, note, held)).value;
+  };
+  const addWorktree = async ({ remote, dir }: Place, commit: string, signal: AbortSignal): Promise<string> => {
+    const path = join(dir, `${remote.stepKey}-${randomBytes(NONCE_BYTES).toString('hex')}`);
     const ran = await gitGroup(['worktree', 'add', '--quiet', '--force', '--detach', path, commit], {
       ...remotes.inMirror(remote),
       ...{ timeout_s: STORE_BOUNDS.worktreeAdd_s, maxOutput_bytes: ADD_OUTPUT_BYTES, signal },
     });
     if (ran.aborted) throw new Error('git worktree add was stopped');
     if (ran.exit !== 0) fail('git_failed', `git worktree add ${path}: ${ran.output.trim()}`);
-    const held: Held = { token, tip: seen.tip, at, path };
-    return (await putJsonIfAbsent(sys, note, held)).value;
+    return path;
   };
   return {
     host,
     resolve: async (run, known) => {
       const { remote } = await placeOf(run);
       return { commit: await remotes.resolveBase(remote, run, known) };
+    },
+    look: async (run) => {
+      const place = await placeOf(run);
+      const commit = await remotes.resolveBase(place.remote, run);
+      const path = await addWorktree(place, commit, run.signal);
+      return boundTo(place, { token: '', tip: null, at: 0, path }, commit);
     },
     use: async (wanted) => {
       const place = await placeOf(wanted);
@@ -183,25 +194,25 @@ export const createCheckouts = (
     signal?: AbortSignal,
   ): Promise<CommitOutcome> {
     const { remote } = place;
-    const branch = branchOf(remote.stepKey);
     const committed = { outcome: 'committed', marks: false } as const;
-    const done = { ...committed, note: `pushed to the branch ${branch} of ${remote.url}` };
-    const before =
-      held.tip === null ? null : await commitOfStep(held.path, request.lock.head, held.tip, remote.stepKey);
-    if (held.tip !== null) {
-      // Nobody is at work for this run any more, and the next attempt looks at the remote anew.
+    const done = { ...committed, note: `pushed to the branch ${remote.branch} of ${remote.url}` };
+    const { head } = request.lock;
+    const before = held.tip === null ? null : await commitOfStep(held.path, head, held.tip, remote.stepKey);
+    if (before !== null) {
       await drop(place);
-      if (before === null)
-        return { outcome: 'conflict', why: `the branch ${branch} of ${remote.url} is not this run's: delete it first` };
       return { ...done, commit: before };
     }
     const made = await repository.commit(request, signal);
     if (made.outcome !== 'committed') return made;
     try {
       if ((await request.mayMove?.()) === false) fail('busy', 'This attempt may push no more.');
-      await remotes.push(remote, held, { token: await remotes.newToken(remote, held.at), tip: made.commit });
+      const was = { token: held.token, tip: remote.branch === place.branch ? head : null };
+      await remotes.push(remote, was, { token: await remotes.newToken(remote, held.at), tip: made.commit });
     } catch (error) {
       if (!(error instanceof ProblemError) || error.problem.code === 'busy') throw error;
+      // The next attempt looks at the remote anew.
+      if (error.problem.code === 'conflict') await drop(place);
+      if (error.problem.code === 'conflict') return { outcome: 'conflict', why: error.problem.message };
       return { outcome: 'failed', problem: problem('git_failed', error.problem.message) };
     }
     await drop(place);

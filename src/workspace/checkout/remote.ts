@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
-import { branchOf, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
+import { isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import type { StepKey } from '../../shared/ids.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { ensureDir, orNull } from '../../system/durable.js';
@@ -23,13 +23,15 @@ export interface Remote {
   /** The bare repository that all runs of the home on this URL share. */
   readonly mirror: string;
   readonly stepKey: StepKey;
+  /** The run's own, or the one that it follows. */
+  readonly branch: string;
 }
 
 // An interrupted `git init` is begun again; two at once would stop at each other's lock.
 const making = new Map<string, Promise<unknown>>();
 
 /** Throws ProblemError `job_invalid`: the URL comes through a history. */
-export async function openRemote(mirror: string, url: string, stepKey: StepKey): Promise<Remote> {
+export async function openRemote(mirror: string, url: string, stepKey: StepKey, branch: string): Promise<Remote> {
   const fault = urlFault(url);
   if (fault !== null) fail('job_invalid', `repository: expected ${fault}`);
   const make = async (): Promise<void> => {
@@ -43,7 +45,7 @@ export async function openRemote(mirror: string, url: string, stepKey: StepKey):
     made.catch(() => undefined),
   );
   await made;
-  return { url, mirror, stepKey };
+  return { url, mirror, stepKey, branch };
 }
 
 /** Git takes a directory without a working tree for a repository only where it is told so. */
@@ -126,7 +128,7 @@ export interface RunRefs {
   readonly tip: string | null;
 }
 export async function readRefs(remote: Remote, signal: AbortSignal): Promise<RunRefs> {
-  const [token, branch] = [tokenRef(remote.stepKey), `refs/heads/${branchOf(remote.stepKey)}`];
+  const [token, branch] = [tokenRef(remote.stepKey), `refs/heads/${remote.branch}`];
   const call = { ...inMirror(remote), reading: true, max_bytes: REFS_BYTES };
   const listed = valueOf(await gitLine(['ls-remote', '--quiet', '--', remote.url, token, branch], call));
   const at = new Map(listed.split('\n').map((line) => line.split('\t').reverse() as [string, string]));
@@ -154,14 +156,15 @@ export async function tokenTime(remote: Remote, token: string | null, signal: Ab
 
 /**
  * ◆ All references or none, each only where it is as it was seen (`was`; null: absent), so that whoever was overtaken changes nothing. The
- * token moves with each push: whoever expects it as it was is refused. Throws ProblemError `busy` where it has moved, `git_failed`.
+ * token moves with each push: whoever expects it as it was is refused. Throws ProblemError `busy` where it has moved, `conflict`
+ * where the branch has, `git_failed`.
  */
 export async function push(
   remote: Remote,
   was: RunRefs,
   to: { readonly token: string; readonly tip?: string },
 ): Promise<void> {
-  const branch = { ref: `refs/heads/${branchOf(remote.stepKey)}`, was: was.tip, to: to.tip };
+  const branch = { ref: `refs/heads/${remote.branch}`, was: was.tip, to: to.tip };
   const moved = [
     { ref: tokenRef(remote.stepKey), was: was.token, to: to.token },
     ...(to.tip === undefined ? [] : [branch]),
@@ -178,5 +181,8 @@ export async function push(
     throw new ProblemError(
       problem('busy', 'Another attempt has taken over this run: its token on the remote has moved.'),
     );
+  const at = now.tip === null ? 'is not there' : `is at ${now.tip.slice(0, 12)}`;
+  if (to.tip !== undefined && now.tip !== was.tip)
+    fail('conflict', `the branch ${remote.branch} of ${remote.url} ${at}, expected ${was.tip?.slice(0, 12) ?? 'none'}`);
   throw new ProblemError(pushed.problem);
 }

@@ -87,7 +87,7 @@ export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => 
 
 /** Null: a directory is edited. Throws ProblemError `usage`. */
 const repositoryFor = (
-  { workspace, ...flags }: JobFileRequest,
+  { workspace, ...flags }: Pick<JobFileRequest, 'workspace' | 'repository' | 'base'>,
   job: Pick<Job, 'repository' | 'base' | 'commit'> | null,
 ): RepositoryBase | null => {
   const url = flags.repository ?? job?.repository ?? null;
@@ -112,15 +112,17 @@ const repositoryFor = (
 export type JobText = JobKeys & {
   /** Markdown. Nothing in it is read as a key, whoever wrote it. */
   readonly instructions: string;
-  /** The directory to edit: a path, relative to the working directory of the process. */
-  readonly workspace: string;
+  /** The directory to edit: a path, relative to the working directory of the process. Absent: `repository` and `base` name a repository. */
+  readonly workspace?: string | undefined;
 };
 
 const NAME_words = 5; // bound: Of a job without a file, in its name and workflow id.
 
 /** As `readJobFile`; problems name the job by its first words, and the key. */
 export const jobOfText = async ({ instructions, workspace: named, ...keys }: JobText): Promise<JobFile> => {
-  if (typeof named !== 'string') fail('usage', 'A job without a file needs `workspace`, the directory to edit.');
+  const isHere = (keys.repository ?? keys.base) === undefined;
+  if (typeof named !== 'string' && isHere)
+    fail('usage', 'A job without a file needs `workspace`, the directory to edit.');
   const said = typeof instructions === 'string' ? instructions : '';
   const front = `---\n${stringify(keys, { lineWidth: 0 })}---\n`;
   const text = front + said;
@@ -130,10 +132,11 @@ export const jobOfText = async ({ instructions, workspace: named, ...keys }: Job
   const shown = await withoutSecrets(said);
   const words = shown.split(/\s+/).filter((word) => slug(word) !== '');
   const jobPath = slug(words.slice(0, NAME_words).join(' ')) || 'job';
-  const workspace = await workspaceOf('', named, process.cwd());
-  if (keys.repository !== undefined || keys.base !== undefined)
-    fail('usage', 'A job on a repository needs a job file.', 'Write a job file with `repository` and `base`.');
-  return { job: await checked(parseJob(front + shown, jobPath), jobPath, workspace), bytes, workspace, jobPath, text };
+  const parsed = parseJob(front + shown, jobPath);
+  const repository = repositoryFor({ workspace: named ?? null }, parsed.ok ? parsed.value : null);
+  const workspace = repository?.url ?? (await workspaceOf('', named ?? '.', process.cwd()));
+  const job = await checked(parsed, jobPath, isHere ? workspace : null);
+  return { job, bytes, workspace, jobPath, text, ...(repository && { repository }) };
 };
 
 /** What names a run is in histories and logs. The rules are loaded where a job is read. */

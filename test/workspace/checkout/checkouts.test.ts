@@ -203,6 +203,41 @@ test('a branch of its name that others made is left as it is, until it is gone',
   expect(await commitIn(await use('a'))).toMatchObject({ outcome: 'committed' });
 });
 
+test('a run that follows another commits onto its branch; a branch that has moved is a conflict, and nothing is lost', async () => {
+  const BEFORE = 'refs/heads/emend/before';
+  push(`HEAD:${BEFORE}`);
+  const follow = (home: string, takeOver = false): Promise<Checkout> => {
+    const repository = { url, base: 'emend/before', pushesToBase: true } as const;
+    return checkoutsOf(home).use({ stepKey: STEP, repository, signal, commit: base, takeOver, at: ++at });
+  };
+  const late = await follow('a');
+  const made = await commitIn(await follow('b'));
+  expect(made).toMatchObject({ outcome: 'committed', ref: BEFORE });
+  const { commit } = made as { readonly commit: string };
+  expect(branches()).toEqual({ 'refs/heads/main': base, [BEFORE]: commit });
+  expect(await failure(commitIn(late, { message: 'Other words' }))).toBe('busy');
+  // Its answer was lost: it is found, by a rollback, too.
+  expect(await commitIn(await follow('a', true))).toMatchObject({ outcome: 'committed', commit });
+  expect(await (await follow('b', true)).workspace.rollback(applyRequest())).toMatchObject({ commit });
+  // Somebody's commit, after this run looked at the branch: no push of ours replaces it.
+  push('--force', `${base}:${BEFORE}`);
+  const mine = await follow('a', true);
+  await repo.write('b.txt', 'b\n');
+  const theirs = await repo.commitAll('theirs');
+  push(`${theirs}:${BEFORE}`);
+  const why = expect.stringContaining(`is at ${theirs.slice(0, 12)}, expected ${base.slice(0, 12)}`) as unknown;
+  expect(await commitIn(mine)).toEqual({ outcome: 'conflict', why });
+  expect(branches()).toEqual({ 'refs/heads/main': base, [BEFORE]: theirs });
+});
+
+test('a look: the files of the base, and the remote does not know of it', async () => {
+  const before = refs();
+  const { workspace, repository } = await checkoutsOf('a').look(run());
+  expect((await readdir(await workspace.root(url))).sort()).toEqual(['.git', '.gitignore', 'a.txt']);
+  expect(await repository.head(url)).toMatchObject({ head: base });
+  expect(refs()).toEqual(before);
+});
+
 test('what a remote refuses is said, and is neither a conflict nor a success', async () => {
   const checkout = await use('a');
   const hook = join(root, 'origin.git', 'hooks', 'pre-receive');
