@@ -54,6 +54,20 @@ test('filters open and archived runs alike, all that is given at once, and looks
   expect(await listRuns(emend, { filter: { text: 'the oldest' } })).toMatchObject({ left_off: 0 });
 });
 
+test('the archives that are shown are read at once: in a bucket each is a request or more', async () => {
+  const emend = await fakeEmend(new FakeServer());
+  for (let n = 1; n <= 60; n++) await archived(emend.archive, n, { title: `Job ${n}`, workspace: '/w', done: true });
+  let [open, most] = [0, 0];
+  const read: Emend['archive']['read'] = async (stepKey) => {
+    most = Math.max(most, (open += 1));
+    const found = await emend.archive.read(stepKey);
+    open -= 1;
+    return found;
+  };
+  const { runs } = await listRuns({ ...emend, archive: { ...emend.archive, read } });
+  expect([runs.length, most]).toEqual([50, 50]);
+});
+
 test('on the command line: as lines, as JSON, a repository by any path to it, and what is no state', async () => {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-list-')));
   const [EMEND_HOME, workspace, link] = ['home', 'repo', 'link'].map((name) => join(dir, name));
