@@ -13,6 +13,7 @@ import { markPhase } from './plan/mark-phase.js';
 import { writePhaseJob } from './plan/phase-job.js';
 import { createTurns } from '../system/turns.js';
 import { readPlan } from './plan/read-plan.js';
+import { checkMove } from './step/move.js';
 import { preflight } from './step/preflight.js';
 import { proposeEdit } from './step/propose-edit.js';
 import { inCheckout } from './step/in-checkout.js';
@@ -46,6 +47,7 @@ const WORK: { readonly [N in ActivityName]: Activity<N> } = {
   auditChange,
   rollBack,
   commit,
+  checkMove,
   verifyDecision,
   readPlan,
   writePhaseJob,

@@ -32,6 +32,7 @@ const LETTER: Record<Answer, string> = {
   other: 'o',
   no_tests: 'n',
   wait: 'w',
+  move: 'm',
   expand: 'e',
   continue: 'c',
   force: 'f',

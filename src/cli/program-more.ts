@@ -233,6 +233,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   retry: ['emend retry 3f2a --note "the tests are in test/"'],
   revise: ['emend revise 3f2a --note "keep the old name"', 'emend revise 3f2a --from-pr'],
   abort: ['emend abort 3f2a'],
+  move: ['emend move 3f2a --to ~/greet', 'emend move 3f2a --as-repository https://example.org/greet.git'],
   patch: ['emend patch answer.txt --check', 'git diff | emend patch -'],
   undo: ['emend undo --check', 'emend undo'],
   events: ['emend events 3f2a --follow'],

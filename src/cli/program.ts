@@ -148,6 +148,14 @@ const addDecisions = (program: Command, runs: Runs): void => {
       .description('answer the open decision of a run')
       .option('--hunk <path:n>', 'with `select`: hunks to accept, PATH:1,3 (repeatable)', collect, []),
   ).action(runs(decide));
+  prints(program.command('move'), json())
+    .argument('<run>', RUN)
+    .description('continue a run whose host is gone in a copy of its workspace, or in a checkout of its repository')
+    .option('--to <dir>', 'directory with the files as the run read them (default: the same path)')
+    .option('--host <id>', "at least the first 4 digits of that directory's host (default: this home)")
+    .option('--as-repository <url>', 'any host, in a checkout of the commit that the run is based on')
+    .option('--decision <id>', 'id of the decision to answer (default: a terminal shows the open one and asks)')
+    .action(runs(async () => (await import('./commands/hosts.js')).move));
   const shortForms = [
     ['approve', 'apply the proposed change'],
     ['skip', 'leave the files unchanged'],

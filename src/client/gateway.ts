@@ -163,9 +163,9 @@ const described = (info: WorkflowExecutionDescription | WorkflowExecutionInfo): 
 });
 
 const memoOf = (memo: Record<string, unknown> | undefined): RunMemo | null => {
-  const { stepKey, jobPath, title, workspace, host } = memo ?? {};
+  const { stepKey, jobPath, title, workspace, host, left } = memo ?? {};
   const all = { stepKey, jobPath, title, workspace, host };
-  return Object.values(all).every((value) => typeof value === 'string') ? (all as RunMemo) : null;
+  return Object.values(all).every((value) => typeof value === 'string') ? ({ ...all, left } as RunMemo) : null;
 };
 
 const closedRun = async (client: Client, description: WorkflowExecutionDescription): Promise<ClosedRun> => {

@@ -3,7 +3,7 @@ import { problem, ProblemError, sentence, type Problem } from '../shared/problem
 import { WORKFLOWS, type Queues } from '../shared/names.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
-import type { PlanInput, EditStepInput, StepResult } from '../shared/run.js';
+import type { OpenOnHost, PlanInput, EditStepInput, StepResult } from '../shared/run.js';
 import type { StepKey } from '../shared/ids.js';
 import type { RunRequest } from '../shared/run-options.js';
 import type { Timings } from '../shared/limits.js';
@@ -23,8 +23,10 @@ export interface RunMemo {
   readonly jobPath: string;
   readonly title: string;
   readonly workspace: string;
-  /** Id of the home that started it, whose host has the workspace. */
+  /** Id of the home whose host has the workspace. */
   readonly host: string;
+  /** Where it was before it was moved. */
+  readonly left?: readonly OpenOnHost[];
 }
 
 export interface DescribedRun {

@@ -125,6 +125,7 @@ export const ACTIVITIES = {
   auditChange: { ...model, work: 'the model call that audits the change' },
   rollBack: { ...host, work: 'restoring the files', why: 'a retry continues where the last attempt ended' },
   commit: { ...commits, asksAgain: true, work: 'committing what was applied' },
+  checkMove: { ...host, work: 'comparing files for a move', why: 'it only reads; its failure refuses the move' },
   verifyDecision: { ...host, work: 'checking a signature', why: 'it only reads; its failure is ignored' },
   readPlan: { ...host, work: 'reading the plan', why: 'each reading is recorded once' },
   writePhaseJob: { ...host, work: 'writing the job of a phase', why: 'each job is recorded once' },

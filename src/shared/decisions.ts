@@ -38,7 +38,7 @@ export const ANSWERS_BY_REASON = {
   prompt_cut: ['retry', 'manual', 'skip', 'approve'],
   model_unavailable: ['retry', 'manual', 'skip', 'approve'],
   engine_failed: ['retry', 'manual', 'skip', 'approve'],
-  workspace_unreachable: ['wait'],
+  workspace_unreachable: ['wait', 'move'],
   blob_lost: ['regenerate'],
   expansion: ['expand', 'continue'],
   replan_limit: ['force', 'revise', 'continue', 'skip'],
@@ -80,6 +80,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   other: 'run another command: --set command="…"',
   no_tests: 'run no tests',
   wait: 'keep waiting for the host, or for a newer worker',
+  move: 'continue in a copy of the workspace, or in a checkout of its repository',
   expand: 'move the text of the phase into its own file, then continue',
   continue: 'continue with the plan unchanged',
   force: 'replan anyway and reset the counter of the phase',
@@ -149,6 +150,9 @@ export const SIGNATURES = 'emend-decision';
 /** They approve nothing; and where the host is gone nobody can check a signature. */
 export const UNSIGNED_ANSWERS: readonly Answer[] = ['abort', 'wait'];
 
+/** With `move`: the id of a host and a real path there (absent: the same), or the URL of a repository. */
+type TextSetting = 'model' | 'command' | 'host' | 'workspace' | 'repository';
+
 /** What our faces send, by update `decide` or by the signal of the same name. */
 export interface DecisionRequest {
   readonly decision: string;
@@ -156,8 +160,8 @@ export interface DecisionRequest {
   /** Absent: all files of the decision that have no answer yet. */
   readonly files?: readonly string[];
   readonly note?: string;
-  /** Limits by name, `model` or `command`; with `start`, parts by name. */
-  readonly set?: Readonly<Partial<Record<LimitName | StartPart['name'] | 'model' | 'command', number | string>>>;
+  /** Limits by name, or texts; with `start`, parts by name. */
+  readonly set?: Readonly<Partial<Record<LimitName | StartPart['name'] | TextSetting, number | string>>>;
   /** With `select`, and only with it: the changes to take, by file; numbered from 1 as the proposal's diff has them (see ProposalFileSummary.changes). */
   readonly select?: Selection;
   /** Names this request through update, fall-back signal and retries: it counts once. */

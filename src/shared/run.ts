@@ -145,6 +145,8 @@ export interface StepResult {
   readonly withoutSandbox?: true;
   /** Its host took no work: what is (or may be) applied there is put back by `emend recover` on that host. Absent: nothing is open. */
   readonly openOnHost?: OpenOnHost;
+  /** Where it was before it was moved, oldest first; what it had applied there is put back there. Absent: it was not moved. */
+  readonly left?: readonly OpenOnHost[];
 }
 export interface OpenOnHost {
   /** The id of the host's home. */
@@ -211,6 +213,7 @@ export interface StepStatus {
   /** All of them; absent: `ignored` has them all. */
   readonly ignoredCount?: number;
   readonly lastSeq: number;
+  readonly left?: readonly OpenOnHost[];
   readonly result: StepResult | null;
   /** Of a plan: its phases. */
   readonly plan?: PlanProgress;

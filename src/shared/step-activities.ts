@@ -76,6 +76,8 @@ export type PreflightResult =
       readonly audit?: 'after_tests' | 'before_approval';
       /** Commit message without trailer; null: no commit asked. */
       readonly commitMessage: string | null;
+      /** What HEAD named, where one is asked; absent: it was not noted. */
+      readonly head?: string;
       readonly estimate: StepEstimate;
       /** A proposal is built without a command, of few bytes. */
       readonly quickBuild?: true;
@@ -286,6 +288,13 @@ export interface VerifyDecisionInput extends ActivityBase {
 }
 export type VerifyDecisionResult = { readonly signer: string } | { readonly why: string };
 
+/** May a run go on in another place, or why not? Null: no file was read, nothing is proposed (its bases count before the snapshot's), no base commit is known. */
+export interface MoveInput extends ActivityBase, Readonly<Record<'snapshot' | 'proposal', BlobRef | null>> {
+  /** A real path, or the URL of a repository. */
+  readonly workspace: string;
+  readonly commit: string | null;
+}
+
 /** The activities as workflows see them. `createActivities` in src/activities is checked against this. */
 export interface StepActivities extends ProposalActivities {
   preflight(input: PreflightInput): Promise<PreflightResult>;
@@ -295,5 +304,6 @@ export interface StepActivities extends ProposalActivities {
   countUsage(input: CountUsageInput): Promise<CountUsageResult>;
   tryTests(input: TryInput): Promise<TryResult | NotYet>;
   auditChange(input: AuditInput): Promise<AuditResult>;
+  checkMove(input: MoveInput): Promise<{ readonly why: string | null }>;
   verifyDecision(input: VerifyDecisionInput): Promise<VerifyDecisionResult>;
 }

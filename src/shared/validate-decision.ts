@@ -41,7 +41,7 @@ const shown = (ruled: Ruled, value: unknown): string => short(asText(value), bou
 function validateSettings(state: DecisionContext, request: DecisionRequest): string | null {
   const { limits } = rulesOf(state);
   for (const [name, value] of Object.entries(request.set ?? {})) {
-    if (name === 'model' || name === 'command') {
+    if (['model', 'command', 'host', 'workspace', 'repository'].includes(name)) {
       if (typeof value !== 'string' || value.trim() === '')
         return `set.${name} must be a text, got ${shown(state, value)}`;
       continue;
@@ -141,6 +141,9 @@ export function validateDecision(state: DecisionContext, request: DecisionReques
   if (request.answer === 'revise' && (request.note ?? '').trim() === '')
     return no('revise needs a note that says what to change');
   if (request.answer === 'other' && typeof request.set?.command !== 'string') return no('other needs set.command');
+  const { host, repository } = request.set ?? {};
+  if (request.answer === 'move' && (host === undefined) === (repository === undefined))
+    return no('move needs a place, set.host (and set.workspace) or set.repository; type: emend move RUN --to DIR');
   if (request.requestId.length > note_bytes) return no('the request id is too long');
   const wrong = validateSettings(state, request) ?? validateSelection(state, request);
   if (wrong !== null) return no(wrong);

@@ -24,7 +24,7 @@ export interface WorkspaceLock extends HeldLock {
  */
 export type HolderState =
   | { readonly state: 'open' }
-  /** `undo`: it was aborted while its host was unreachable; what it applied is to be put back. */
+  /** `undo`: it was aborted or moved while its host was unreachable; what it applied is to be put back. */
   | {
       readonly state: 'ended';
       readonly how: string;

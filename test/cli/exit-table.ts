@@ -114,6 +114,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('home', 'review', end(unavailable, 'cannot tell what is waiting', 'No Temporal server')),
   same('home', 'watch', end(unavailable, 'reports the problem', 'No Temporal server')),
   ...ANSWERS.map((answer) => same('home', answered(answer), end(unavailable, 'sends nothing', 'No Temporal server'))),
+  same('home', 'move RUN --to .', end(unavailable, 'sends nothing', 'No Temporal server')),
   same('home', 'recover', end(done, 'recovers what needs no server', 'No interrupted change found')),
   same('home', 'gc', end(unavailable, 'removes nothing', 'No Temporal server')),
   same('home', 'doctor', end(unavailable, 'names what is missing', 'missing')),
@@ -230,6 +231,8 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('stale', 'approve RUN --decision 9-0', end(usage, 'prints the reply of the run', 'Another decision is open'), {
     e2e: ['test/e2e/cli.test.ts', 'the run pauses with 3 and prints what to type; typing that ends it'],
   }),
+  same('waits', 'move RUN --to .', end(usage, 'names the answers', 'received move')),
+  same('waits', 'move RUN', end(usage, 'names the places', '--as-repository URL')),
   same('waits', 'decide RUN keep', end(usage, 'names the answers', 'keep')),
 
   differs(

@@ -152,6 +152,7 @@ export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   retry: 'the result of the answer',
   revise: 'the result of the answer',
   abort: 'the result of the answer',
+  move: 'the result of the answer',
   undo: 'what was restored, or why not',
   events: 'the events',
   recover: 'what was found, and the commands to resolve it',

@@ -85,6 +85,7 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   retry: ['retry', run],
   revise: ['revise', run, '--note', 'other'],
   abort: ['abort', run],
+  move: ['move', run, '--to', '.'],
   recover: ['recover'],
   gc: ['gc'],
   dev: ['dev'],

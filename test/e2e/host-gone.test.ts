@@ -77,7 +77,9 @@ test('applied: the abort ends the run without its host, and `emend recover` ther
   const said = await emendCommand(s, 'recover');
   expect({ code: said.code, out: said.out }).toEqual({
     code: 5,
-    out: expect.stringMatching(/aborted while this host was unreachable.*\n {2}1 file restored\n {2}skipped: b\.txt/),
+    out: expect.stringMatching(
+      /aborted or moved while this host was unreachable.*\n {2}1 file restored\n {2}skipped: b\.txt/,
+    ),
   });
   expect([files(s), await lockOf(s)]).toEqual([[BEFORE, `${AFTER}more\n`], null]);
 }, 240_000);

@@ -193,6 +193,20 @@ describe('hosts and blobs that are gone', () => {
       effects: `${GO} > verify > ask workspace_unreachable > say abort > aborted`,
     },
     {
+      name: 'workspace_unreachable at verify: move applies and tests in the new place what was approved',
+      ready: TESTED,
+      words: { verify: ['fails:workspace_unreachable'] },
+      decisions: ['approve', ['move', { set: { host: 'b'.repeat(32), workspace: '/there' } }]],
+      effects: `${GO} > verify > ask workspace_unreachable > say move > apply a.ts > verify > applied`,
+    },
+    {
+      name: 'workspace_unreachable at roll_back: move has nothing to put back in the new place',
+      ready: TESTED,
+      words: { verify: ['fails'], roll_back: ['fails:workspace_unreachable'] },
+      decisions: ['approve', 'abort', ['move', { set: { host: 'b'.repeat(32) } }]],
+      effects: `${GO} > verify > ask engine_failed > say abort > roll_back > ask workspace_unreachable > say move > aborted`,
+    },
+    {
       name: 'workspace_unreachable at roll_back: a second abort ends without the host',
       ready: TESTED,
       words: { verify: ['fails'], roll_back: ['fails:workspace_unreachable'] },

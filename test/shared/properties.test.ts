@@ -136,7 +136,13 @@ function answerOf(driver: StepDriver, n: number): DecisionRequest {
   const files = n % 29 === 0 ? ['stranger.ts'] : some;
   const named = files.length > 0 && n % 3 === 0 && !WHOLE_ANSWERS.includes(answer) ? { files } : {};
   const set =
-    answer === 'other' ? { set: { command: 'make check' } } : n % 7 === 0 ? { set: { budget_tokens: n % 5000 } } : {};
+    answer === 'other'
+      ? { set: { command: 'make check' } }
+      : answer === 'move'
+        ? { set: { host: 'b'.repeat(32), workspace: `/there/${n}` } }
+        : n % 7 === 0
+          ? { set: { budget_tokens: n % 5000 } }
+          : {};
   if (answer === 'select') {
     const one = named.files ?? [open.files[n % open.files.length]?.path ?? 'a.ts'];
     return { ...request, select: Object.fromEntries(one.map((path) => [path, n % 2 === 0 ? [1] : [1 + (n % 4), 2]])) };
@@ -263,7 +269,9 @@ describe('any fakes, any answers', () => {
         for (let turn = 0; driver.run() === 'waits'; turn += 1) {
           expect(turn).toBeLessThan(20);
           // These need more than the word.
-          const given = driver.state.decision?.accepts.filter((each) => !['other', 'revise', 'select'].includes(each));
+          const given = driver.state.decision?.accepts.filter(
+            (each) => !['other', 'revise', 'select', 'move'].includes(each),
+          );
           expect(driver.say(given?.[turn === 0 ? n % given.length : 0] ?? 'abort')).toBeNull();
         }
       }),

@@ -63,7 +63,8 @@ export async function runGuards(
 
 export const buildProposal: Activity<'buildProposal'> = async (ports, input, scope) => {
   const { blobs } = ports;
-  const snapshot = await getSnapshot(blobs, input.snapshot);
+  // Where the run is by now, which may have been moved.
+  const snapshot = { ...(await getSnapshot(blobs, input.snapshot)), workspace: input.workspace };
   const latest = latestByPath(await acceptedResults(blobs, input.accepted));
   const out = new Set([...input.exclude, ...input.manual]);
   const root = await ports.workspace.root(snapshot.workspace);

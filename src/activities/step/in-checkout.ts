@@ -4,6 +4,7 @@
  */
 import { Context } from '@temporalio/activity';
 import type { ActivityName } from '../../shared/activities.js';
+import { ProblemError, sentence } from '../../shared/problems.js';
 import type { ActivityBase } from '../../shared/proposal-activities.js';
 import type { RunOnRepository } from '../../workspace/checkout/index.js';
 import type { Work } from '../frame/activity.js';
@@ -12,7 +13,7 @@ import { asRefused } from '../frame/recorded.js';
 import { appliedFiles } from './commit.js';
 
 /** They begin at the branch's newest commit: the proposal is carried over to it, or is found not to fit. Nothing may be applied then. */
-const ANEW: readonly ActivityName[] = ['preflight', 'rebaseProposal', 'applyProposal'];
+const ANEW: readonly ActivityName[] = ['preflight', 'rebaseProposal', 'applyProposal', 'checkMove'];
 
 export const inCheckout =
   <I extends ActivityBase, O extends object>(name: ActivityName, work: Work<I, O>): Work<I, O> =>
@@ -29,9 +30,11 @@ export const inCheckout =
     };
     const own = await checkOut().catch((error: unknown) => {
       if (name === 'preflight') return asRefused(error);
+      // A person named the URL, and hears at once what git says to it.
+      if (name === 'checkMove' && error instanceof ProblemError) return { why: sentence(error.problem) };
       throw error;
     });
-    if ('outcome' in own) return own as O;
+    if (!('workspace' in own)) return own as O;
     const applications = name === 'rollBack' ? [] : (held?.applications ?? []);
     const { files } = await appliedFiles(ports, { stepKey, applications });
     scope.assertCurrent();

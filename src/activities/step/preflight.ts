@@ -51,7 +51,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const asked = jobs.resolveLimits(config, job, input.overrides);
   const { mode } = jobs.jobFormatPolicy(job);
   const commitMessage = messageOf(job, config, input);
-  if (commitMessage !== null && (await ports.repository.head(workspace)) === null)
+  const at = commitMessage === null ? null : await ports.repository.head(workspace);
+  if (commitMessage !== null && at === null)
     fail('not_a_repository', `${input.jobPath}: commit is set, but ${workspace} is not in a git repository`);
 
   const approvers = await approversOf(ports, workspace, config);
@@ -234,6 +235,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     test: tests,
     ...(audit === false ? {} : { audit: audit.when }),
     commitMessage,
+    ...(at?.head == null ? {} : { head: at.head }),
     estimate,
     overEstimate: overEstimate(estimate, limits, { files: called, split: split.shouldSplit }),
     warnings: [

@@ -57,11 +57,11 @@ async function merge(ports: ActivityPorts, input: RebaseInput, signal: AbortSign
 /** A clean merge of lines may still make what a guard looks for: the same function added on both sides, brackets that no longer match. */
 async function guard(
   ports: ActivityPorts,
-  { snapshot: ref }: RebaseInput,
+  { snapshot: ref, workspace }: RebaseInput,
   { files, renames }: Pick<Proposal, 'files' | 'renames'>,
   signal: AbortSignal,
 ): Promise<Pick<ProposalParts, 'findings' | 'protected' | 'made'>> {
-  const snapshot = await getSnapshot(ports.blobs, ref);
+  const snapshot = { ...(await getSnapshot(ports.blobs, ref)), workspace };
   const changes = files.filter(({ by }) => by === 'model');
   const findings = await runGuards(ports, { snapshot, changes, renames }, signal);
   return { findings, protected: snapshot.config.protected, made: chosenNew(snapshot, changes) };

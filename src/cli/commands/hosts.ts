@@ -1,19 +1,21 @@
-/** `emend hosts`: the hosts that share a store, and a home that takes the place of a lost one. */
+/** `emend hosts`, `emend move`: the hosts that share a store, a home that takes the place of a lost one, and a run that leaves it. */
+import { resolve } from 'node:path';
 import { groupProblems, listHosts, openOnServer, shownHost, type HostView } from '../../client/runs/hosts.js';
-import { needRuns, noServerNote } from '../../client/types.js';
-import { hostQueueOf } from '../../shared/names.js';
+import { needRuns, noServerNote, type Emend } from '../../client/types.js';
+import { hostOfQueue, hostQueueOf } from '../../shared/names.js';
 import { shownKey } from '../../shared/ids.js';
 import { BOUNDS } from '../../shared/limits.js';
-import { fail, sentence } from '../../shared/problems.js';
+import { fail, ProblemError, sentence } from '../../shared/problems.js';
 import { homePaths, takeHostId } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
-import { HOST_SILENT_MS, pollingOf } from '../../temporal/live-workers.js';
+import { HOST_SILENT_MS, noWorker, pollingOf } from '../../temporal/live-workers.js';
 import { reading } from '../../client/open.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
+import { decide } from './decide.js';
 
 export const hosts = (io: Io, flags: JsonFlag): Promise<void> =>
   withEmend(io, async (opened) => {
@@ -36,20 +38,43 @@ const rowOf = ({ id, name, here, roles, versions, seen, runs }: HostView): reado
 ];
 const HOST_RUNS = 3; // bound: Runs of a host that are named in the table.
 
+const hostNamed = (hosts: readonly HostView[], text: string, store: string): HostView => {
+  const [host, ...others] = hosts.filter(({ id }) => id.startsWith(text.toLowerCase()));
+  if (host !== undefined && others.length === 0 && text.length >= BOUNDS.runPrefix_chars) return host;
+  return fail(
+    'usage',
+    `${host === undefined ? 'No' : `Not one, but ${others.length + 1}`} other host of the store at ${store} has an id that begins with "${text.slice(0, 40)}".`,
+    'See `emend hosts`. A home sees and replaces those of its own store: set EMEND_STORE.',
+  );
+};
+
+type MoveFlags = JsonFlag & Readonly<Partial<Record<'decision' | 'to' | 'host' | 'asRepository', string>>>;
+
+/** A run whose host is gone leaves it; a host of the new place looks first whether the files are there. */
+export const move = async (io: Io, run: string, { to, host, asRepository: url, ...flags }: MoveFlags) => {
+  if ((url === undefined) === (to === undefined && host === undefined))
+    fail('usage', 'move needs one place.', 'Type --to DIR, --host ID, --to DIR --host ID, or --as-repository URL.');
+  const directory = async (emend: Emend): Promise<readonly string[]> => {
+    const own = hostOfQueue(emend.queues.host);
+    const id = host === undefined ? own : hostNamed(await listHosts(emend), host, emend.store).id;
+    const queue = hostQueueOf(emend.queues, id);
+    if (!(await needRuns(emend).polled(queue))) throw new ProblemError(noWorker(emend, [queue]));
+    if (to === undefined) return [`host=${id}`];
+    const real = id === own ? await orNull(realSys.realpath(resolve(io.cwd, to))) : null;
+    return [`host=${id}`, `workspace=${real ?? to}`];
+  };
+  const set = url === undefined ? await withEmend(io, directory) : [`repository=${url}`];
+  return decide(io, run, 'move', { ...flags, file: [], set });
+};
+
 /** Refuses while the host that is to be replaced may still work, or this home has work of its own. */
 export const adopt = (io: Io, text: string): Promise<void> =>
   withEmend(io, async (emend) => {
     const { home, queues, store } = emend;
     const runs = needRuns(emend);
     const known = await listHosts(emend);
-    const fitting = known.filter(({ id, here }) => !here && id.startsWith(text.toLowerCase()));
-    const [host] = fitting;
-    if (host === undefined || fitting.length > 1 || text.length < BOUNDS.runPrefix_chars)
-      return fail(
-        'usage',
-        `${fitting.length} other hosts of the store at ${store} have an id that begins with "${text.slice(0, 40)}"; expected one.`,
-        'See `emend hosts`. A home that replaces another needs its store: set EMEND_STORE.',
-      );
+    const others = known.filter(({ here }) => !here);
+    const host = hostNamed(others, text, store);
     const transactions = (await orNull(realSys.readdir(homePaths(home).transactions))) ?? [];
     if (transactions.length > 0 || known.some(({ here, runs: own, roles }) => here && own.length + roles.length > 0))
       fail(

@@ -14,12 +14,13 @@ const DECISION_FILES = 15; // bound: Files listed with a decision.
 
 /** Their message names what failed; the output says why. */
 const ABOUT_TESTS: readonly PauseReason[] = ['tests_failed', 'baseline', 'sandbox_blocks_tests', 'tests_changed_files'];
-const SHORT_FORMS: readonly Answer[] = ['approve', 'skip', 'retry', 'revise', 'abort'];
+const SHORT_FORMS: readonly Answer[] = ['approve', 'skip', 'retry', 'revise', 'move', 'abort'];
 /** What an answer needs beside its name. */
 const NEEDS: Partial<Record<Answer, string>> = {
   revise: ' --note "…"',
   select: ' --hunk PATH:1,3',
   other: ' --set command="…"',
+  move: ' --to DIR',
 };
 
 /** What to type for an answer. The decision is named: an answer to a proposal that was not looked at must not count. */

@@ -68,6 +68,12 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
       ['  workspace', plain(`${status.workspace}${view.host?.name == null ? '' : ` on ${view.host.name}`}`)],
       ['  workflow', view.workflowId ?? 'unknown'],
       ...(view.link === null ? [] : [['  Temporal UI', view.link]]),
+      ...(status.left ?? []).map(({ host, workspace, files }) => [
+        ...[
+          '  moved from',
+          line(`${workspace} on host ${shownKey(host)}; applied: ${files.join(', ') || 'nothing'}`, width),
+        ],
+      ]),
       ...(view.follows ? [['  follows', plain(`${shownKey(view.follows.run)}: ${view.follows.pullRequest}`)]] : []),
       ['  so far', soFarText(status)],
     ]),
@@ -191,7 +197,7 @@ const BECAUSE: Record<ReleasedLock['because'], string> = {
   nothing_applied: 'nothing of it was applied',
   committed: 'its commit exists',
   finished: 'it ended normally',
-  put_back: 'it was aborted while this host was unreachable',
+  put_back: 'it was aborted or moved while this host was unreachable',
 };
 
 export const releasedLines = ({ stepKey, workspace, ended, because, undone }: ReleasedLock): readonly string[] => [

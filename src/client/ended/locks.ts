@@ -21,13 +21,13 @@ import type { Proposal } from '../../workspace/proposal.js';
 import { archivedRun, proposalRef, type RecoveryData } from '../archive/run.js';
 import { foundApplied, noteClosed } from '../runs/close.js';
 import { withLive, type ResolvedRun } from '../runs/resolve.js';
-import { noServerNote, type Emend, type ClosedRun } from '../types.js';
+import { noServerNote, type DescribedRun, type Emend, type ClosedRun } from '../types.js';
 import { hostOfQueue } from '../../shared/names.js';
 
 // Whether the run that holds a workspace is still open, as far as the server (or, where it forgot, the archive) can say.
 
 /** Never throws for an absent or slow server: that is `unknown`. */
-export const stateOfRun = async (emend: Emend, holder: WorkspaceLock): Promise<HolderState> => {
+export const stateOfRun = async (emend: Emend, holder: WorkspaceLock, workspace: string): Promise<HolderState> => {
   const local = await stateOfLocal(holder, hostOfQueue(emend.queues.host));
   if (local !== null) return local;
   const { runs } = emend;
@@ -38,6 +38,8 @@ export const stateOfRun = async (emend: Emend, holder: WorkspaceLock): Promise<H
     const newest = await runs.describe({ workflowId: holder.workflowId, runId: null });
     // A plan marks its phases itself, each mark under a key of its own.
     const held = newest?.memo?.stepKey;
+    const moved = held === holder.stepKey ? movedFrom(emend, workspace, newest) : null;
+    if (moved !== null) return moved;
     if (newest !== null && (held === holder.stepKey || (held !== undefined && held === planOf(holder.stepKey))))
       return newest.open ? { state: 'open' } : await endedAs(emend, holder, await runs.closed(newest));
     const { closed } = archivedRun(holder.stepKey, await emend.archive.read(holder.stepKey));
@@ -50,6 +52,17 @@ export const stateOfRun = async (emend: Emend, holder: WorkspaceLock): Promise<H
     if (error instanceof ProblemError) return { state: 'unknown', why: 'no_answer' };
     throw error;
   }
+};
+
+/** A moved run has left this workspace, and whoever was its host there puts back what it applied. Null: it has not. */
+const movedFrom = ({ queues }: Emend, workspace: string, run: DescribedRun | null): HolderState | null => {
+  const left = run?.memo?.left?.filter((place) => place.workspace === workspace) ?? [];
+  const own = hostOfQueue(queues.host);
+  // Two hosts may share what is at one path: then not before its end.
+  const isThere = run?.memo?.workspace === workspace && (run.open || run.memo.host === own);
+  if (left.length === 0 || isThere) return null;
+  const elsewhere = left.every(({ host }) => host !== own);
+  return { state: 'ended', how: 'moved to another place', finished: false, undo: true, elsewhere };
 };
 
 const endedAs = async (
@@ -107,7 +120,7 @@ export interface EndedLock {
 
 /**
  * Asks the server about the holder of each workspace that the newest archives name. The lock of a closed run is released where it
- * applied nothing, or its commit exists; of one that was aborted while this host took no work the files are put back first. `kept`: the archives, where they were listed already. Without a server nothing can be said of any of them. Never throws for an absent server.
+ * applied nothing, or its commit exists; of one that was aborted or moved while this host took no work the files are put back first. `kept`: the archives, where they were listed already. Without a server nothing can be said of any of them. Never throws for an absent server.
  */
 export const releaseStaleLocks = async (
   emend: Emend,
@@ -125,13 +138,13 @@ export const releaseStaleLocks = async (
     const holder = there === null ? null : await engine.readLock(workspace).catch(nullOn());
     // Commands hold for a moment and by themselves; apply/lock-owners.ts deals with those that died.
     if (holder === null || isLocal(holder)) continue;
-    const standing = await stateOfRun(emend, holder);
+    const standing = await stateOfRun(emend, holder, workspace);
     if (standing.state === 'open') continue;
     if (standing.state === 'unknown' && standing.why === 'no_answer')
       return { held, released, note: 'The Temporal server stopped responding.' };
     if (standing.state === 'unknown' && standing.why === 'other_namespace') continue;
     const { stepKey } = holder;
-    const elsewhere = await isElsewhere(emend, stepKey);
+    const elsewhere = standing.state === 'ended' ? standing.elsewhere : await isElsewhere(emend, stepKey);
     if (standing.state === 'unknown' || elsewhere) {
       const ended = standing.state === 'unknown' ? 'not known to the server' : standing.how;
       held.push({ stepKey, workspace, holder, ended, elsewhere, files: await filesUnder(emend, workspace, holder) });

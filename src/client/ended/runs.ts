@@ -74,7 +74,7 @@ const hasEnded = async (emend: Emend, stepKey: StepKey): Promise<boolean> => {
 };
 
 export interface EndedRuns {
-  stateOfHolder(holder: WorkspaceLock): Promise<HolderState>;
+  stateOfHolder(holder: WorkspaceLock, workspace: string): Promise<HolderState>;
   /** Keeps in the archive how cut-off runs ended, releases or names the workspaces that ended runs hold, removes what worktrees ended plans left. Null: it was closed. */
   sweep(): Promise<(LocksOfEnded & { readonly worktrees: readonly EndedWorktree[] }) | null>;
   /** Waits at most `wait_ms` for the end of the newest run of a workflow id; `open` too where no server answers. */
@@ -87,7 +87,7 @@ export const askEndedRuns = (options: OpenOptions): EndedRuns => {
   // The worker has its home already: where it went away, none is made in its place.
   const { source: open, close } = reopening({ ...options, existing: true });
   return {
-    stateOfHolder: async (holder) => stateOfRun(await open(), holder),
+    stateOfHolder: async (holder, workspace) => stateOfRun(await open(), holder, workspace),
     sweep: async () => {
       try {
         const emend = await open();

@@ -124,7 +124,7 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
         return fail(
           'answer_not_accepted',
           `The answer was ignored: ${sent.outcome.message}.`,
-          howToSign(shown, request),
+          request.answer === 'move' ? undefined : howToSign(shown, request),
         );
       return { ...sent.outcome, via: 'update' };
     case 'refused':

@@ -55,7 +55,8 @@ export const silentNote = (
 export const aboutHost = (status: StepStatus, host: RunHost | null): StepStatus => {
   const { decision } = status;
   if (decision?.reason !== 'workspace_unreachable' || host?.name == null) return status;
-  return { ...status, decision: { ...decision, subject: `host ${host.name}; ${ifLost(host.id)}` } };
+  const copied = decision.accepts.includes('move') ? '; with a copy of its files: emend move' : '';
+  return { ...status, decision: { ...decision, subject: `host ${host.name}; ${ifLost(host.id)}${copied}` } };
 };
 
 export interface HostView {

@@ -29,7 +29,7 @@ export type Setting =
   /** What else a decision's answer may set. */
   | { readonly kind: 'text'; readonly name: (typeof TEXT_SETTINGS)[number]; readonly value: string };
 
-const TEXT_SETTINGS = ['model', 'command', ...PART_NAMES] as const;
+const TEXT_SETTINGS = ['model', 'command', 'host', 'workspace', 'repository', ...PART_NAMES] as const;
 
 /** One `--set NAME=VALUE`. Numbers may have `_` between digits, as in the docs (`16_384`). Problems have the code `usage`. */
 export function parseLimitSetting(written: string): Checked<Setting> {

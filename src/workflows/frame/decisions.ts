@@ -3,15 +3,16 @@
  * first await, take `unknown`, never throw (the validator apart) and never wait.
  */
 import { VERSION } from '../../shared/problems.js';
-import { setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
+import { CancellationScope, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import { validateDecision, outcomeOf } from '../../shared/validate-decision.js';
 import { UNSIGNED_ANSWERS, type DecideOutcome, type DecisionRequest } from '../../shared/decisions.js';
-import type { BlobRef } from '../../shared/ids.js';
-import type { VerifyDecisionResult } from '../../shared/step-activities.js';
+import type { ResultOf } from '../../shared/activities.js';
+import type { BlobRef, StepKey } from '../../shared/ids.js';
+import { callsOf, type Asked, type Calls, type Words } from './activities.js';
 import { eventsOf } from './details.js';
 import type { FrameFact, Machine, RunState } from './machine.js';
 import { readRequest, readShortSignal, type SignalReading } from './read-signal.js';
-import { refuseUpdate } from './failures.js';
+import { failureOf, refuseUpdate } from './failures.js';
 import type { LongRun } from './long-run.js';
 import { boundsOf } from '../../shared/rules.js';
 import { short } from '../../shared/text.js';
@@ -19,15 +20,29 @@ import * as names from './names.js';
 
 /** Whose handlers they are: a run. */
 interface DecisionTarget<S extends RunState, F> {
-  readonly machine: Pick<Machine<S, F, never, never>, 'views' | 'signals'>;
+  readonly machine: Pick<Machine<S, F, never, never>, 'views' | 'signals' | 'move'>;
   /** As it is now. */
   readonly state: S;
   readonly long: Pick<LongRun, 'heard'>;
   /** Takes up a request that counts; null, or why it does not count after all. */
   take(request: DecisionRequest): string | null;
-  /** Who of the approvers signed it, by the recorded verdict of a host. */
-  verify(request: DecisionRequest, approvers: BlobRef): Promise<VerifyDecisionResult>;
+  readonly calls: Calls;
   dispatch(fact: F | FrameFact): void;
+}
+
+/** A host's word, which is recorded. */
+async function ask<N extends 'verifyDecision' | 'checkMove'>(
+  activity: N,
+  words: string,
+  about: Asked<N>,
+  { calls, stepKey }: { readonly calls: Calls; readonly stepKey: StepKey },
+): Promise<ResultOf<N> | { readonly why: string }> {
+  const call = calls(activity, words as Words<N>);
+  try {
+    return await CancellationScope.nonCancellable(() => call({ stepKey, log: [], ...about }));
+  } catch (error) {
+    return { why: `it could not be checked: ${failureOf(error, activity).message}` };
+  }
 }
 
 export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): void => {
@@ -43,25 +58,34 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
     const validation = validateDecision(target.state, request);
     return validation.counts ? target.take(request) : validation.message;
   };
-  /** Of an answer that an approver must sign; null: this one need not be signed, or does not count anyway. ◆ Awaited only by runs that have approvers. */
-  const signed = (request: DecisionRequest): Promise<DecideOutcome> | null => {
+  /** Of an answer that a host looks at first; null: none does, or it does not count anyway. ◆ Awaited only by runs that have approvers, and for a move. */
+  const checked = (request: DecisionRequest): Promise<DecideOutcome> | null => {
     const { approvers, decision } = target.state;
-    if (approvers === undefined || request.decision !== decision?.id || UNSIGNED_ANSWERS.includes(request.answer))
-      return null;
-    return validateDecision(target.state, request).counts ? countSigned(request, approvers) : null;
+    const signers = UNSIGNED_ANSWERS.includes(request.answer) ? undefined : approvers;
+    if (request.decision !== decision?.id || (signers === undefined && request.answer !== 'move')) return null;
+    return validateDecision(target.state, request).counts ? countChecked(request, signers) : null;
   };
-  const countSigned = async (request: DecisionRequest, approvers: BlobRef): Promise<DecideOutcome> => {
+  const countChecked = async (request: DecisionRequest, approvers?: BlobRef): Promise<DecideOutcome> => {
     const { decision } = request;
-    const verdict =
-      request.signed === undefined ? { why: 'it is not signed' } : await target.verify(request, approvers);
-    if ('why' in verdict) {
-      const message = `one of the approvers must sign it, but ${verdict.why}`;
+    const ignored = (message: string): DecideOutcome => {
       ignore(`${request.answer} ${decision}`, message);
       return { outcome: 'ignored', decision, message };
+    };
+    const move = request.answer === 'move' ? (target.machine.move?.(target.state, request) ?? 'it stays') : null;
+    if (typeof move === 'string') return ignored(move);
+    // The host that it leaves checks nothing any more.
+    const there = { calls: move === null ? target.calls : callsOf(move.input), stepKey: target.state.input.stepKey };
+    let known = request;
+    if (approvers !== undefined) {
+      const about = { approvers, proposal: target.state.decision?.proposalId ?? null, request };
+      const check = () => ask('verifyDecision', `check who signed ${request.answer}`, about, there);
+      const verdict = request.signed === undefined ? { why: 'it is not signed' } : await check();
+      if ('why' in verdict) return ignored(`one of the approvers must sign it, but ${verdict.why}`);
+      known = { ...request, by: { ...request.by, name: verdict.signer, signer: verdict.signer } };
     }
-    const { signer } = verdict;
+    const fits = move === null ? null : await ask('checkMove', `look at ${move.asked.workspace}`, move.asked, there);
+    if (fits?.why != null) return ignored(fits.why);
     const before = target.state;
-    const known = { ...request, by: { ...request.by, name: signer, signer } };
     const message = count(known);
     return message === null
       ? outcomeOf(before, target.state, known)
@@ -71,8 +95,8 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
     const reading = readRequest(target.state, body);
     if (reading.kind === 'ignored') return { outcome: 'already_resolved', decision: '', message: reading.why };
     const { request } = reading;
-    const signing = signed(request);
-    if (signing !== null) return signing;
+    const checking = checked(request);
+    if (checking !== null) return checking;
     const before = target.state;
     const message = count(request);
     if (message !== null) return { outcome: 'already_resolved', decision: request.decision, message };
@@ -92,8 +116,8 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
       return;
     }
     const { request } = reading;
-    const signing = signed(request);
-    if (signing !== null) return signing.then(() => undefined);
+    const checking = checked(request);
+    if (checking !== null) return checking.then(() => undefined);
     const message = count(request);
     if (message !== null) ignore(`${request.answer} ${request.decision}`.trim(), message);
   };

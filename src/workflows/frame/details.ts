@@ -28,10 +28,10 @@ export const refusedResult = (stepKey: unknown, problem: Problem): StepResult =>
 });
 
 /** What every result says; of a run that has not ended: failed. */
-export function resultBase({ input, stage, usage, openOnHost, pausedFor_ms }: RunState) {
+export function resultBase({ input, stage, usage, openOnHost, left, pausedFor_ms }: RunState) {
   const { outcome, problem } = 'outcome' in stage ? stage : ({ outcome: 'failed', problem: null } as const);
   const result = { v: VERSION, stepKey: input.stepKey, outcome, problem, usage, pausedFor_ms } as const;
-  return openOnHost === null ? result : { ...result, openOnHost };
+  return { ...result, ...(openOnHost === null ? {} : { openOnHost }), ...(left && { left }) };
 }
 
 function stateOf({ stage }: RunState, waits: boolean): StepStatus['state'] {
@@ -42,10 +42,11 @@ function stateOf({ stage }: RunState, waits: boolean): StepStatus['state'] {
 
 /** What every status says. `waits`: for a person. */
 export function statusBase(run: RunState, waits = run.decision !== null) {
-  const { input, stage, decision, usage, ignored, ignoredCount, nextSeq } = run;
+  const { input, stage, decision, usage, ignored, ignoredCount, nextSeq, left } = run;
   const { stepKey, workspace, title } = input;
   return {
     ...({ v: VERSION, stepKey, workspace, title, state: stateOf(run, waits), stage: stage.at } as const),
+    ...(left && { left }),
     ...{ decision, usage, ignored, ...(ignoredCount === 0 ? {} : { ignoredCount }), lastSeq: nextSeq - 1 },
   };
 }

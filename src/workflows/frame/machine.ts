@@ -32,6 +32,8 @@ export interface RunState<I = RunInput> extends DecisionState, EventLog {
   readonly abortedBy: string | null;
   /** Aborted without its host, which cleans up once it is there again; null: nothing is open there. */
   readonly openOnHost: OpenOnHost | null;
+  /** Where it was before it was moved; absent: it was not. */
+  readonly left?: readonly OpenOnHost[];
 }
 /** What every run begins with. */
 export const begin = <I extends RunInput>(input: I, now: number): Omit<RunState<I>, 'stage'> => ({
@@ -88,6 +90,9 @@ export interface ActivityFailed {
   readonly message: string;
 }
 
+/** `input`: what it goes on with there. */
+export type Move<I> = { readonly input: I; readonly asked: Asked<'checkMove'> };
+
 /** `F`: its facts; `M`: its own moves; `A`: what a call of an activity may be about. */
 export interface Machine<S extends RunState, F, M extends { readonly kind: string }, A> {
   initial(input: S['input'], now: number): S;
@@ -97,6 +102,8 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
   perform(move: M, run: RunIo<S, F, A>): Promise<void> | void;
   /** What a host's work is told beside what each call says. */
   onHost?(state: S): Pick<ActivityBase, 'repository' | 'held'>;
+  /** Where a decision moves it, and what must be there; a text: why it cannot go there. Absent: it stays. */
+  move?(state: S, request: DecisionRequest): Move<S['input']> | string;
   failed(fact: ActivityFailed & { readonly type: 'activity_failed' }, about: A | undefined): F;
   /** No move is left: after an abort or a cancel, too, and not to be cut short. */
   end(run: RunIo<S, F, A>): Promise<void> | void;

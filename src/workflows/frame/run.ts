@@ -9,17 +9,16 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  upsertMemo,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import { ACTIVITIES, type ActivityName } from '../../shared/activities.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
-import { SEARCH_ATTRIBUTES } from '../../shared/names.js';
+import { hostOfQueue, SEARCH_ATTRIBUTES } from '../../shared/names.js';
 import type { ModelDown } from '../../shared/outage.js';
 import { isKnown, unknownVersion, VERSION } from '../../shared/problems.js';
-import type { BlobRef } from '../../shared/ids.js';
 import type { StepResult } from '../../shared/run.js';
-import type { VerifyDecisionResult } from '../../shared/step-activities.js';
 import type { StepUsage } from '../../shared/usage.js';
 import { callsOf, isLocal, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
@@ -48,7 +47,7 @@ export async function runMachine<S extends RunState, F, M extends { readonly kin
  */
 class Run<S extends RunState, F, M extends { readonly kind: string }, A> implements RunIo<S, F, A> {
   state: S;
-  readonly calls: Calls;
+  calls: Calls;
   readonly long: LongRun;
   readonly machine: Machine<S, F, M, A>;
   private readonly archive: ArchiveFeed;
@@ -75,6 +74,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     this.markedWaiting = reportedSeq !== null && state.decision !== null;
     if (carried !== undefined) this.show();
     this.calls = callsOf(input);
+    if (state.left !== undefined) this.tellPlace();
     this.idle = new IdleEffects({ input });
   }
 
@@ -246,8 +246,19 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   }
 
   dispatch(fact: F | FrameFact): void {
+    const { input } = this.state;
     this.state = this.machine.reduce(this.state, fact, Date.now());
+    if (this.state.input !== input) this.tellPlace();
     this.show();
+  }
+
+  /** It was moved: what comes next is asked of another host, and who looks from outside reads of it. */
+  private tellPlace(): void {
+    const { input, left = [] } = this.state;
+    const { queues, workspace, searchAttributes } = input;
+    this.calls = callsOf(input);
+    upsertMemo({ host: hostOfQueue(queues.host), workspace, left });
+    if (searchAttributes) upsertSearchAttributes({ [SEARCH_ATTRIBUTES.workspace]: [workspace] });
   }
 
   private show(): void {
@@ -279,17 +290,6 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     this.abortRequest = request;
     this.interruptible?.cancel();
     return null;
-  }
-
-  async verify(request: DecisionRequest, approvers: BlobRef): Promise<VerifyDecisionResult> {
-    const { input, decision } = this.state;
-    const about = { approvers, proposal: decision?.proposalId ?? null, request };
-    const ask = this.calls('verifyDecision', `check who signed ${request.answer}`);
-    try {
-      return await CancellationScope.nonCancellable(() => ask({ stepKey: input.stepKey, log: [], ...about }));
-    } catch (error) {
-      return { why: `its signature could not be checked: ${failureOf(error, 'verifyDecision').message}` };
-    }
   }
 
   private takeUpAbort(): void {

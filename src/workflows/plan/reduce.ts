@@ -78,7 +78,7 @@ const answersOf = (state: PlanState, { reason, subject }: Pause): readonly Answe
   if (reason === 'test_command' && subject === null) return ['other', 'no_tests'];
   const isDue = asked !== null && (!isDone(phaseOf(state, asked)) || stage.at === 'marking' || stage.at === 'merging');
   return answersTo(state, reason).filter(
-    (answer) => answer !== 'approve' && (isDue || (answer !== 'manual' && answer !== 'skip')),
+    (answer) => answer !== 'approve' && answer !== 'move' && (isDue || (answer !== 'manual' && answer !== 'skip')),
   );
 };
 

@@ -38,6 +38,7 @@ import {
   withMakers,
 } from './transitions.js';
 import { decidedBy, emit, tryNow } from '../frame/log.js';
+import { moved } from './move.js';
 import { auditAnew, resolveAudit } from './reduce-verify.js';
 import { asLeft, asManual, resolveConflict, resolveTestsFailed, resolveCombined } from './decide-conflict.js';
 
@@ -270,7 +271,7 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
     case 'estimate':
       return resolveCombined({ ...state, answered: { ...state.answered, estimate: true } }, request, now);
     case 'workspace_unreachable':
-      return state;
+      return request.answer === 'move' ? moved(state, request, now) : state;
     case 'blob_lost': {
       // What was picked is kept; an answer that was lost while picking is asked for anew.
       const anew = within(state, 'base', { pickRegeneration: state.base.pickRegeneration + 1 });

@@ -20,6 +20,7 @@ import { askOf, close, lookAgain, lookFor, progressOf, resolveReview, takePicked
 import { emit, recordIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
 import { within, type ActivityFailed, type FactOf, type Folds, type FrameFacts } from '../frame/machine.js';
 import { answersTo, cut, knows } from '../../shared/rules.js';
+import { planOf } from '../../shared/ids.js';
 import { count } from '../../shared/text.js';
 
 /** By their type. */
@@ -56,6 +57,7 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
     // Before the proposal is built, where a formatter may take it up.
     run_once: state.stage.at !== 'propose',
     select: inPart,
+    move: planOf(state.input.stepKey) === state.input.stepKey && state.input.repository === undefined,
     take: wanted.files.length > 0,
     approve: wanted.reason === 'approval' || (isPart(state) && wanted.files.length > 0),
   };

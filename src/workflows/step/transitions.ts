@@ -6,7 +6,7 @@ import type { MadeFiles, PickedFile } from '../../shared/pick.js';
 import { appliedPaths, pathsToApply, wantsAudit, wantsCommit, wantsVerify } from './effects.js';
 import type { Problem } from '../../shared/problems.js';
 import { hostOfQueue } from '../../shared/names.js';
-import type { StepOutcome } from '../../shared/run.js';
+import type { OpenOnHost, StepOutcome } from '../../shared/run.js';
 import { isUnfinished, undecidedPaths, type CallProgress, type FileEntry, type StepState } from './state.js';
 import { cut, knows } from '../../shared/rules.js';
 import { asking } from '../frame/decision-state.js';
@@ -108,17 +108,24 @@ export const endAfterRollback = (
   return { ...within(state, 'applied', { all }), stage, ask: null };
 };
 
+/** What is applied on the step's host and not committed, or was being applied when that went. */
+export const openThere = (state: StepState): OpenOnHost => {
+  const { input, applied, stage } = state;
+  const begun = [...(applied.uncertain?.files ?? []), ...(stage.at === 'apply' ? pathsToApply(state) : [])];
+  const files = [...new Set([...appliedPaths(state), ...begun])];
+  return { host: hostOfQueue(input.queues.host), workspace: input.workspace, files };
+};
+
 /**
  * Ends the step though its host takes no work: that may be gone for ever. What is applied there, or was being applied when it went, is
  * named for whoever looks on that host once it is back.
  */
 export const endWithoutHost = (state: StepState, now: number): StepState => {
-  const { input, applied, stage, commit } = state;
-  const begun = [...(applied.uncertain?.files ?? []), ...(stage.at === 'apply' ? pathsToApply(state) : [])];
-  const files = [...new Set([...appliedPaths(state), ...begun])];
+  const { input, commit } = state;
+  const openOnHost = openThere(state);
   // A checkout is disposable, and whoever may still work there is fenced by the token.
-  if (files.length === 0 || commit !== null || input.repository !== undefined) return close(state, now, 'aborted');
-  const openOnHost = { host: hostOfQueue(input.queues.host), workspace: input.workspace, files };
+  if (openOnHost.files.length === 0 || commit !== null || input.repository !== undefined)
+    return close(state, now, 'aborted');
   const left = { ...within(state, 'applied', { all: [], uncertain: null, lock: null }), openOnHost };
   return close(left, now, 'aborted', leftOnHost(openOnHost));
 };

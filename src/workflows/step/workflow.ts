@@ -10,6 +10,7 @@ import { owner } from '../frame/activities.js';
 import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
 import { runMachine } from '../frame/run.js';
 import { appliedPaths, leftOut, nextEffect, repairable, selectedFiles, type Chunk, type Effect } from './effects.js';
+import { moveOf } from './move.js';
 import { reduce, type Fact } from './reduce.js';
 import { baseChoice, baseQuestion, trialOf } from './reduce-tests.js';
 import { formatterChoice, heldToken, limitsOf, onHost, proposalOf, sandboxChoice, snapshotOf } from './inputs.js';
@@ -30,6 +31,7 @@ const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
   reduce,
   perform,
   onHost,
+  move: moveOf,
   failed: (fact, chunk) => ({ ...fact, chunk: chunk ?? null }),
   end,
   views: {

@@ -96,7 +96,7 @@ const TAKE_OVERS = 3;
 
 /** What is known of other runs, and who is told of a lock that was taken over. */
 export interface OtherRuns {
-  readonly stateOfHolder: (holder: WorkspaceLock) => Promise<HolderState>;
+  readonly stateOfHolder: (holder: WorkspaceLock, workspace: string) => Promise<HolderState>;
   readonly tookOver: (workspace: string, holder: WorkspaceLock, because: string) => void;
 }
 
@@ -119,7 +119,7 @@ const heldBy = (advice: string): Hold => ({ free: false, advice });
 const holdOf = async (parts: EngineParts, runs: OtherRuns, workspace: string, holder: WorkspaceLock): Promise<Hold> => {
   const run = shownKey(holder.stepKey);
   const recover = `\`emend recover --undo ${run}\` restores the files, \`emend recover --keep ${run}\` keeps them`;
-  const standing = await runs.stateOfHolder(holder);
+  const standing = await runs.stateOfHolder(holder, workspace);
   if (standing.state === 'open') return { free: false };
   if (standing.state === 'unknown')
     return standing.why === 'not_known'

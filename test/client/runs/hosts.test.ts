@@ -88,14 +88,20 @@ test('roles and builds of the live, the last sign of the silent, and the runs of
 test('a run of another host: list, show and its decision name it, and both say that nobody serves it', async () => {
   const { server, emend } = await scene([[OTHER, start('build-2')]]);
   const memo = { stepKey: KEY, jobPath: 'job.md', title: 'A job', workspace: '/w', host: OTHER };
-  const decision = { reason: 'workspace_unreachable', subject: null, message: 'gone' } as DecisionPoint;
+  const decision = {
+    reason: 'workspace_unreachable',
+    subject: null,
+    message: 'gone',
+    accepts: ['wait', 'move'],
+  } as unknown as DecisionPoint;
   server.add(KEY, 'w', { memo }, { state: 'waiting', decision });
   const silent = emend.queues.host.replace(OWN, OTHER);
   server.polled = async (queue?: string) => queue !== silent;
   const host = { id: OTHER, name: 'build-2 (3f2a90c1)' };
   const note = `No worker serves the task queue ${silent} (host build-2 (3f2a90c1)). Start one: \`emend worker\` on build-2 (3f2a90c1); if it is lost, in a new home: emend hosts adopt 3f2a90c1.`;
   expect(await listRuns(emend)).toMatchObject({ runs: [{ stepKey: KEY, state: 'waiting', host }], note });
-  const subject = 'host build-2 (3f2a90c1); if it is lost, in a new home: emend hosts adopt 3f2a90c1';
+  const subject =
+    'host build-2 (3f2a90c1); if it is lost, in a new home: emend hosts adopt 3f2a90c1; with a copy of its files: emend move';
   expect(await showRun(emend, await resolveRun(emend, KEY))).toMatchObject({
     ...{ host, note, source: 'run', status: { decision: { message: 'gone', subject } } },
   });

@@ -38,8 +38,8 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
   const [files, setFiles] = useState<ReadonlySet<string>>(new Set(open));
   const [said, setSaid] = useState<{ readonly good: boolean; readonly text: string } | null>(null);
   const [busy, setBusy] = useState(false);
-  // Part of a file is chosen in the terminal (`emend review`): a form cannot say which changes.
-  const choices = decision.accepts.filter((each) => each !== 'abort' && each !== 'select');
+  // Part of a file is chosen in the terminal (`emend review`), and a place there (`emend move`): a form cannot say which.
+  const choices = decision.accepts.filter((each) => !['abort', 'select', 'move'].includes(each));
   const whole = answer === null || WHOLE_ANSWERS.includes(answer) || isOfTheRest(decision, answer);
   const perFile = !whole && decision.files.length > 1;
   const submit = async (event: SubmitEvent): Promise<void> => {
