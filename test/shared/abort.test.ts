@@ -197,7 +197,14 @@ describe('hosts and blobs that are gone', () => {
       ready: TESTED,
       words: { verify: ['fails:workspace_unreachable'] },
       decisions: ['approve', ['move', { set: { host: 'b'.repeat(32), workspace: '/there' } }]],
-      effects: `${GO} > verify > ask workspace_unreachable > say move > apply a.ts > verify > applied`,
+      effects: `${GO} > verify > ask workspace_unreachable > say move > apply a.ts > verify > commit > committed`,
+    },
+    {
+      name: 'workspace_unreachable at commit: move to a repository applies and tests in the checkout, then commits',
+      ready: { ...TESTED, commitMessage: 'Change', head: 'c'.repeat(40) },
+      words: { commit: ['fails:workspace_unreachable'] },
+      decisions: ['approve', 'move', ['move', { set: { repository: 'https://example.org/x.git' } }]],
+      effects: `${GO} > verify > commit > ask workspace_unreachable > say move > no: move needs a place, set.host (and set.workspace) or set.repository; type: emend move RUN --to DIR > say move > apply a.ts > verify > commit > committed`,
     },
     {
       name: 'workspace_unreachable at roll_back: move has nothing to put back in the new place',

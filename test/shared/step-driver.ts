@@ -374,6 +374,7 @@ export function play(it: Omit<Case, 'effects' | 'name'>): StepDriver {
     driver.trace.push([`say ${answer}`, ...(more.files ?? []), ...chosen].join(' '));
     const refused = driver.say(saying);
     if (refused !== null) driver.trace.push(`no: ${refused}`);
+    else if (answer === 'move') driver.world.elsewhere();
   }
   if (decisions.length > 0) throw new Error(`decisions left over: ${JSON.stringify(decisions)}`);
   driver.trace.push(driver.outcome ?? 'no outcome');

@@ -89,6 +89,11 @@ export class World {
   constructor(wanted: Wanted) {
     this.wanted = wanted;
     this.paths = wanted.files ?? ['a.ts'];
+    this.elsewhere();
+  }
+
+  /** A copy of the directory, as it was when the run began. */
+  elsewhere(): void {
     for (const path of this.paths) this.disk.set(path, `${path} base`);
   }
 

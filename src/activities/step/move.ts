@@ -28,9 +28,9 @@ export const checkMove: Activity<'checkMove'> = async ({ blobs, ...ports }, inpu
   const found = differing.filter(({ result, now }) => result?.ref !== now?.ref);
   if (found.length === 0) return { why: null };
   const named = found.slice(0, NAMED).map(({ path }) => path);
-  const [where, next] = isDirectory
-    ? [workspace, ` Restore them first: ${toBase} -- ${named.map(shellWord).join(' ')}`]
-    : [`commit ${commit ?? ''}`, ''];
+  const back = found.flatMap(({ path, result }) => (result === null ? [] : shellWord(path))).slice(0, NAMED);
+  const type = commit === null || back.length === 0 ? '' : `: ${toBase} -- ${back.join(' ')}`;
+  const [where, next] = isDirectory ? [workspace, ` Restore them first${type}`] : [`commit ${commit ?? ''}`, ''];
   const what = `${found.length} of ${files.length} files in ${where}`;
   return { why: `${what} are not as the run read them: ${named.join(', ')}.${next}` };
 };
