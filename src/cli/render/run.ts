@@ -68,7 +68,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
       ['  workspace', plain(`${status.workspace}${view.host?.name == null ? '' : ` on ${view.host.name}`}`)],
       ['  workflow', view.workflowId ?? 'unknown'],
       ...(view.link === null ? [] : [['  Temporal UI', view.link]]),
-      ...(status.left ?? []).map(({ host, workspace, files }) => [
+      ...(status.left ?? status.result?.left ?? []).map(({ host, workspace, files }) => [
         ...[
           '  moved from',
           line(`${workspace} on host ${shownKey(host)}; applied: ${files.join(', ') || 'nothing'}`, width),
