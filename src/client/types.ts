@@ -25,7 +25,6 @@ export interface RunMemo {
   readonly workspace: string;
   /** Id of the home whose host has the workspace. */
   readonly host: string;
-  /** Where it was before it was moved. */
   readonly left?: readonly OpenOnHost[];
 }
 

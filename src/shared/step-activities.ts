@@ -3,7 +3,7 @@
  * ◆ Every input carries `v`. File contents and answers travel as blob references only.
  */
 import type { StepEstimate, StepUsage } from './usage.js';
-import type { DecisionRequest, PauseReason } from './decisions.js';
+import type { DecisionRequest, MoveInput, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
 import type { AuditReport } from './audit.js';
 import type { Bucket, Format } from './formats.js';
@@ -74,9 +74,8 @@ export type PreflightResult =
       readonly test: TestPlan;
       /** When a model audits the change; absent: none does. */
       readonly audit?: 'after_tests' | 'before_approval';
-      /** Commit message without trailer; null: no commit asked. */
+      /** Commit message without trailer; null: no commit asked. `head`: what HEAD named then; absent: it was not noted. */
       readonly commitMessage: string | null;
-      /** What HEAD named, where one is asked; absent: it was not noted. */
       readonly head?: string;
       readonly estimate: StepEstimate;
       /** A proposal is built without a command, of few bytes. */
@@ -286,14 +285,6 @@ export interface VerifyDecisionInput extends ActivityBase {
   readonly proposal: string | null;
   readonly request: DecisionRequest;
 }
-export type VerifyDecisionResult = { readonly signer: string } | { readonly why: string };
-
-/** May a run go on in another place, or why not? Null: no file was read, nothing is proposed (its bases count before the snapshot's), no base commit is known. */
-export interface MoveInput extends ActivityBase, Readonly<Record<'snapshot' | 'proposal', BlobRef | null>> {
-  /** A real path, or the URL of a repository. */
-  readonly workspace: string;
-  readonly commit: string | null;
-}
 
 /** The activities as workflows see them. `createActivities` in src/activities is checked against this. */
 export interface StepActivities extends ProposalActivities {
@@ -305,5 +296,5 @@ export interface StepActivities extends ProposalActivities {
   tryTests(input: TryInput): Promise<TryResult | NotYet>;
   auditChange(input: AuditInput): Promise<AuditResult>;
   checkMove(input: MoveInput): Promise<{ readonly why: string | null }>;
-  verifyDecision(input: VerifyDecisionInput): Promise<VerifyDecisionResult>;
+  verifyDecision(input: VerifyDecisionInput): Promise<{ readonly signer: string } | { readonly why: string }>;
 }

@@ -50,7 +50,6 @@ const hostNamed = (hosts: readonly HostView[], text: string, store: string): Hos
 
 type MoveFlags = JsonFlag & Readonly<Partial<Record<'decision' | 'to' | 'host' | 'asRepository', string>>>;
 
-/** A run whose host is gone leaves it; a host of the new place looks first whether the files are there. */
 export const move = async (io: Io, run: string, { to, host, asRepository: url, ...flags }: MoveFlags) => {
   if ((url === undefined) === (to === undefined && host === undefined))
     fail('usage', 'move needs one place.', 'Type --to DIR, --host ID, --to DIR --host ID, or --as-repository URL.');

@@ -90,7 +90,6 @@ export interface ActivityFailed {
   readonly message: string;
 }
 
-/** `input`: what it goes on with there. */
 export type Move<I> = { readonly input: I; readonly asked: Asked<'checkMove'> };
 
 /** `F`: its facts; `M`: its own moves; `A`: what a call of an activity may be about. */

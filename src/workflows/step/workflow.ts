@@ -93,10 +93,9 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
       return propose(move.chunks, run);
     case 'build': {
       const selected = selectedFiles(state);
-      const isLong = base.ready?.quickBuild !== true;
       return run.call(
         'buildProposal',
-        { summary: 'check and build the proposal', files: edits.files.length, isLong },
+        { summary: 'check and build the proposal', files: edits.files.length, isLong: base.ready?.quickBuild !== true },
         {
           workspace,
           snapshot: snapshotOf(state),
@@ -180,7 +179,6 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
       );
     }
     case 'release':
-      // No command: all that is left is to end the lock.
       return run.call(
         'verify',
         'unlock the workspace',
