@@ -31,7 +31,7 @@ beforeEach(async () => {
     { path: 'b.txt', base: await base('b\n') },
     { path: 'new.txt', base: null },
   ];
-  const ports = { blobs, ...workspacePorts(home, blobs) } as unknown as ActivityPorts;
+  const ports = workspacePorts(home, blobs) as unknown as ActivityPorts;
   const snapshot = await putJson(blobs, { targets });
   const whole = { stepKey: 'a'.repeat(32), log: [], workspace: repo.dir, snapshot, proposal: null, commit };
   ask = async (more = {}) => (await checkMove(ports, { ...whole, ...more }, {} as never)).why;
