@@ -24,6 +24,8 @@ export const quiet = (): Option => new Option('--quiet', 'print only the result 
 export const prints = (command: Command, ...options: readonly Option[]): Command =>
   options.reduce((made, option) => made.addOption(option), command);
 
+const onRepository = (): Option =>
+  new Option('--repository <url>', 'the plan lies in this repository; its run pushes a branch, from any host');
 const PLAN = "a plan's Markdown file, or the folder of the same name";
 
 export const addPlan = (program: Command, runs: Runs): void => {
@@ -56,9 +58,10 @@ export const addPlan = (program: Command, runs: Runs): void => {
 };
 
 const addPlanRuns = (plan: Command, runs: Runs): void => {
-  prints(plan.command('run'), quiet(), json())
+  prints(plan.command('run'), quiet(), json(), onRepository())
     .argument('<plan>', PLAN)
     .description('run a plan phase by phase, or follow its open run')
+    .option('--base <branch>', 'with --repository: the branch or commit to begin at')
     .option('--estimate', 'print the expected model calls, tokens and US dollars; start nothing')
     .option('--phase <n>', 'start with this phase; treat earlier ones as done')
     .addOption(
@@ -81,19 +84,19 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
     .option('--hint <text>', 'a hint for the prompts of this run (repeatable)', collect, [])
     .action(runs(async () => (await import('./commands/plan-run.js')).runPlan));
   const control = (name: 'pause' | 'resume', description: string): void => {
-    prints(plan.command(name), quiet(), json())
+    prints(plan.command(name), quiet(), json(), onRepository())
       .argument('<plan>', PLAN)
       .description(description)
       .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
   };
   control('pause', 'wait before the next phase');
   control('resume', 'continue after a pause, or start the plan where it left off');
-  prints(plan.command('status'), json())
+  prints(plan.command('status'), json(), onRepository())
     .argument('<plan>', PLAN)
     .description('show the progress of a plan run, phase by phase')
     .action(runs(async () => (await import('./commands/plan-run.js')).status));
   const report = (name: 'drift' | 'revise', text: string, description: string): void => {
-    prints(plan.command(name), json())
+    prints(plan.command(name), json(), onRepository())
       .argument('<plan>', PLAN)
       .argument('<text>', text)
       .description(`${description}; handled before the next phase`)
@@ -106,7 +109,7 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
     .argument('<n>', 'the phase')
     .description('revert the commits of a phase in one new commit and reopen the phase')
     .action(runs(async () => (await import('./commands/plan-rollback.js')).rollback));
-  prints(plan.command('stop'), quiet(), json())
+  prints(plan.command('stop'), quiet(), json(), onRepository())
     .argument('<plan>', PLAN)
     .description('end the plan run when the current phase is done')
     .requiredOption('--after-phase', 'required; to end it now, use `emend abort RUN`')

@@ -12,9 +12,10 @@ export interface ActivityBase {
   readonly log: readonly StepEvent[];
   /** Its workflow asks again where the worker stops in the middle (`HANDED_BACK`); absent: Temporal does, which counts the attempt. */
   readonly handsBack?: true;
-  /** Its work is done in a checkout of this host's own, which holds what was applied on a commit; absent: in a directory; nothing. */
+  /** Its work is done in a checkout of this host's own, with what was applied on a commit, or a plan's marks over its branch's tip. */
   readonly repository?: RepositoryBase;
   readonly held?: { readonly commit: string; readonly applications: readonly Application[] };
+  readonly marked?: readonly BlobRef[];
 }
 /** What decisions said of the sandbox of a step's commands; absent: nothing, it is as configured. */
 export interface SandboxChoice {

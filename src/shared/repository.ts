@@ -4,8 +4,8 @@ export interface RepositoryBase {
   readonly url: string;
   /** The name of a branch, or the whole id of a commit. */
   readonly base: string;
-  /** Of a run that follows another: the base is that one's branch, and the commit goes to it. Absent: to a branch of its own. */
-  readonly pushesToBase?: true;
+  /** What it pushes to with others: a plan's, where its phases begin at its tip, or that of the run which this one follows. Absent: its own, which its one commit makes. */
+  readonly branch?: string;
 }
 
 export const URL_WORDS = 'https://, http://, ssh://, git://, file:/// or USER@HOST:PATH';
@@ -31,6 +31,7 @@ export const isBase = (base: string): boolean =>
   base !== '@';
 
 /** What a run pushes to, and what fences it: whoever takes the run over moves the token first, and each push expects it. */
-export const branchOf = (stepKey: string, repository?: RepositoryBase): string =>
-  repository?.pushesToBase === true ? repository.base : `emend/${stepKey.slice(0, 16)}`;
+export const branchOf = (stepKey: string): string => `emend/${stepKey.slice(0, 16)}`;
+/** Of a plan's phase that runs beside others, by the name of its worktree: `p2-1`. */
+export const phaseBranchOf = (plan: string, name: string): string => `${branchOf(plan)}-${name}`;
 export const tokenRef = (stepKey: string): string => `refs/emend/token/${stepKey}`;

@@ -72,7 +72,7 @@ export async function createPorts(
     model,
     workspace: engine,
     repository,
-    checkouts: createCheckouts({ home, host: await hostId(home) }, engine, repository),
+    checkouts: createCheckouts({ home, host: await hostId(home), blobs }, engine, repository),
     commands,
     edits: createEditRunner({ turn_ms: timings.commandTurn_ms }),
     clock,

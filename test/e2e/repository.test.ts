@@ -1,17 +1,5 @@
 /** Runs on a repository, which is nobody's working tree: any host makes the checkout that it needs, and a branch is what they leave. */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -19,18 +7,12 @@ import { readJobFile, resolveRun, startStep, type ResolvedRun } from '../../src/
 import { branchOf, tokenRef } from '../../src/shared/repository.js';
 import { longOnly } from '../support/skipped.js';
 import { emendCommand } from './ends.js';
-import { numbered, scene, whole, type Scene } from './support.js';
+import { bury, holdingGit, homeOf, originScene, type Origin } from './origin.js';
+import { numbered, whole, type Scene } from './support.js';
 
+let o: Origin;
 let s: Scene;
-let daemon: ChildProcess | null = null;
-let group = '';
-afterEach(async () => {
-  daemon?.kill();
-  daemon = null;
-  await s.close();
-  if (group !== '') rmSync(group, { recursive: true });
-  group = '';
-});
+afterEach(() => o.close());
 
 const BEFORE = numbered(20);
 const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
@@ -61,17 +43,10 @@ const jobFor = (path: string, more: readonly string[] = []): string =>
     '',
   ].join('\n');
 
-let origin: string;
-/** A scene with a bare repository, `origin.git`, and no working tree of it: what is edited is not the scene's own. */
-const withOrigin = async (env: Record<string, string> = {}): Promise<string> => {
-  s = await scene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env });
-  const root = dirname(s.repo);
-  origin = join(root, 'origin.git');
-  s.git('clone', '-q', '--bare', s.repo, origin);
-  rmSync(s.repo, { recursive: true });
-  mkdirSync(join(root, 'jobs'), { recursive: true });
-  mkdirSync(s.repo);
-  return `file://${origin}`;
+const withOrigin = async (isGroup = false): Promise<string> => {
+  o = await originScene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, isGroup);
+  s = o.s;
+  return o.url;
 };
 const start = async (name: string, text: string, repository: string): Promise<ResolvedRun> => {
   const jobPath = join(dirname(s.repo), 'jobs', name);
@@ -79,8 +54,7 @@ const start = async (name: string, text: string, repository: string): Promise<Re
   const job = await readJobFile({ jobPath, workspace: null, cwd: s.repo, repository, base: 'main' });
   return resolveRun(s.emend, (await startStep(s.emend, { job })).stepKey);
 };
-const inOrigin = (...args: string[]): string => execFileSync('git', args, { cwd: origin, encoding: 'utf8' }).trim();
-const refs = (): readonly string[] => inOrigin('for-each-ref', '--format=%(refname)').split('\n').sort();
+const inOrigin = (...args: string[]): string => o.git(...args);
 const pushed = (run: ResolvedRun): string => inOrigin('log', '--format=%s', `main..${branchOf(run.stepKey)}`);
 
 test('a job with a URL alone: previewed, approved, tested in a checkout, and pushed as a branch; nothing else is changed', async () => {
@@ -95,7 +69,7 @@ test('a job with a URL alone: previewed, approved, tested in a checkout, and pus
   expect(inOrigin('rev-parse', branchOf(run.stepKey))).toBe(result.commit);
   expect(inOrigin('show', `${branchOf(run.stepKey)}:a.txt`)).toBe(AFTER.trim());
   expect(pushed(run)).toBe('Raise a.txt');
-  expect(refs()).toEqual([tokenRef(run.stepKey), `refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
+  expect(o.refs()).toEqual([tokenRef(run.stepKey), `refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
   expect(readdirSync(s.repo)).toEqual([]);
 
   // Its commit is pushed: a note of a person is the next commit of the same branch.
@@ -109,7 +83,7 @@ test('a job with a URL alone: previewed, approved, tested in a checkout, and pus
   expect(pushed(run)).toBe('Review of: Raise a.txt\nRaise a.txt');
   const next = /^([0-9a-f]{8}) {2}/m.exec(first.out)?.[1] ?? '';
   expect((await emendCommand(s, 'show', next)).out).toContain(`follows    ${shown}: ${branchOf(run.stepKey)}`);
-  expect(refs().filter((ref) => ref.startsWith('refs/heads/'))).toEqual([
+  expect(o.refs().filter((ref) => ref.startsWith('refs/heads/'))).toEqual([
     `refs/heads/${branchOf(run.stepKey)}`,
     'refs/heads/main',
   ]);
@@ -119,10 +93,10 @@ test('a job in words: the files are found in the checkout, what it would take is
   const url = await withOrigin();
   await s.worker();
   const at = ['--repository', url, '--base', 'main'];
-  const before = refs();
+  const before = o.refs();
   const estimate = await emendCommand(s, 'run', '-m', 'Raise the first', '--estimate', ...at);
   expect(estimate).toMatchObject({ code: 0, out: expect.stringContaining('raise-the-first: about') });
-  expect(refs()).toEqual(before);
+  expect(o.refs()).toEqual(before);
   const done = await emendCommand(s, 'run', '-m', 'Raise the first', ...at, '--wait', '--yes');
   expect(done).toMatchObject({ code: 0 });
   const run = await resolveRun(s.emend, /^([0-9a-f]{8}) {2}/m.exec(done.out)?.[1] ?? '');
@@ -157,29 +131,13 @@ test('a job in words: the files are found in the checkout, what it would take is
 }, 180_000);
 
 const hosts = longOnly('several homes on one store, and workers that are killed or stopped');
-/** A home of its own; whose commits are told apart. */
-const home = (name: string): Record<string, string> => ({
-  EMEND_HOME: join(dirname(s.repo), name),
-  ...{ GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'user.name', GIT_CONFIG_VALUE_0: name },
-});
-const bury = (name: string): void => {
-  for (const each of ['', '-repositories', '-worktrees'])
-    rmSync(join(dirname(s.repo), name + each), { recursive: true, force: true });
-};
-const withGroup = (): Promise<string> => {
-  group = realpathSync(mkdtempSync(join(tmpdir(), 'emend-group-')));
-  return withOrigin({ EMEND_STORE: group });
-};
 const AUTO = ['approval: auto'];
 
 hosts(
   'a host that is killed, with all that it had on its disk: another ends the run with one commit, and nothing is asked twice',
   async () => {
-    await withGroup();
-    const port = await freePort();
-    const of = ['--export-all', '--enable=receive-pack', '--listen=127.0.0.1', `--base-path=${dirname(origin)}`];
-    daemon = spawn('git', ['daemon', ...of, `--port=${port}`], { stdio: 'ignore' });
-    const url = `git://127.0.0.1:${port}/origin.git`;
+    await withOrigin(true);
+    const url = await o.serve();
     const points = [
       'buildProposal:before:1',
       'applyProposal:after:1',
@@ -188,12 +146,12 @@ hosts(
       'commit:after:1',
     ];
     for (const [index, point] of points.entries()) {
-      const first = await s.worker(point, home(`first-${index}`));
+      const first = await s.worker(point, homeOf(s, `first-${index}`));
       const run = await start(`${index}.md`, jobFor('a.txt', AUTO), url);
       await s.until(first.fired, 120);
       await first.exited;
-      bury(`first-${index}`);
-      const second = await s.worker(undefined, home('second'));
+      bury(s, `first-${index}`);
+      const second = await s.worker(undefined, homeOf(s, 'second'));
       expect([point, await s.end(run, 240)]).toMatchObject([point, { outcome: 'committed', verification: 'pass' }]);
       expect([point, pushed(run), s.rehearsal.requests().length]).toEqual([point, 'Raise a.txt', index + 1]);
       await second.kill();
@@ -229,7 +187,7 @@ hosts(
     const runs = [await start('a.md', jobFor('a.txt'), url), await start('b.md', jobFor('b.txt'), url)];
     for (const run of runs) expect((await s.settle(run, 120)).status.decision?.reason).toBe('approval');
     const clone = join(dirname(s.repo), 'clone');
-    s.git('clone', '-q', origin, clone);
+    s.git('clone', '-q', url, clone);
     writeFileSync(join(clone, 'a.txt'), BEFORE.replace('line 2\n', 'line two\n'));
     const mine = ['-C', clone, 'commit', '-q', '-am', 'Mine'];
     s.git(...mine);
@@ -284,31 +242,16 @@ hosts(
   600_000,
 );
 
-/** A `git` that holds the first push of a branch until the file `go` is there, and says then how it ended. */
-const holdingGit = (dir: string): string => {
-  const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-  const lines = [
-    '#!/bin/sh',
-    `case "$*" in *" push "*:refs/heads/emend/*) [ -e '${dir}/held' ] || {`,
-    `: > '${dir}/held'; while [ ! -e '${dir}/go' ]; do sleep 0.1; done`,
-    `'${real}' "$@"; echo $? > '${dir}/code'; mv '${dir}/code' '${dir}/ended'; exit 1; };; esac`,
-    `exec '${real}' "$@"`,
-  ];
-  mkdirSync(dir);
-  writeFileSync(join(dir, 'git'), `${lines.join('\n')}\n`, { mode: 0o755 });
-  return dir;
-};
-
 hosts(
   'a worker that is stopped past its time-outs, before its push, wakes up and can neither push nor record',
   async () => {
-    const url = await withGroup();
+    const url = await withOrigin(true);
     const bin = holdingGit(join(dirname(s.repo), 'bin'));
-    const first = await s.worker(undefined, { ...home('first'), PATH: `${bin}:${process.env.PATH ?? ''}` });
+    const first = await s.worker(undefined, { ...homeOf(s, 'first'), PATH: `${bin}:${process.env.PATH ?? ''}` });
     const run = await start('a.md', jobFor('a.txt', AUTO), url);
     await s.until(() => existsSync(join(bin, 'held')), 120);
     first.child.kill('SIGSTOP');
-    await s.worker(undefined, home('second'));
+    await s.worker(undefined, homeOf(s, 'second'));
     const result = await s.end(run, 240);
     expect(result).toMatchObject({ outcome: 'committed' });
     expect(inOrigin('log', '-1', '--format=%an', branchOf(run.stepKey))).toBe('second');
@@ -324,13 +267,3 @@ hosts(
   },
   600_000,
 );
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => {
-        resolve(port);
-      });
-    });
-  });

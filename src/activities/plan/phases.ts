@@ -40,7 +40,14 @@ export async function readyWorktree(
 }
 
 export const prepareWorktree: Activity<'prepareWorktree'> = async (ports, input, scope) => {
-  const config = await projectConfig(ports, input.workspace, input.settings);
+  const { repository, workspace } = input;
+  // Each host makes the checkouts that it needs.
+  if (repository !== undefined) {
+    const base =
+      input.base ?? (await ports.repository.head(workspace))?.head ?? fail('internal', 'a checkout of nothing');
+    return { outcome: 'ready', workspace, base };
+  }
+  const config = await projectConfig(ports, workspace, input.settings);
   return readyWorktree(ports, { ...input, again: input.base !== undefined }, config, scope);
 };
 

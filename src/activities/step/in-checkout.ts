@@ -6,39 +6,48 @@ import { Context } from '@temporalio/activity';
 import type { ActivityName } from '../../shared/activities.js';
 import { ProblemError, sentence } from '../../shared/problems.js';
 import type { ActivityBase } from '../../shared/proposal-activities.js';
+import { planOf } from '../../shared/ids.js';
+import { isCommitId } from '../../shared/repository.js';
 import type { RunOnRepository } from '../../workspace/checkout/index.js';
 import type { Work } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused } from '../frame/recorded.js';
-import { appliedFiles } from './commit.js';
+import { appliedFiles, marksIn } from './commit.js';
 
 /** They begin at the branch's newest commit: the proposal is carried over to it, or is found not to fit. Nothing may be applied then. */
 const ANEW: readonly ActivityName[] = ['preflight', 'rebaseProposal', 'applyProposal', 'checkMove'];
+/** What is wrong with the repository is a refusal of the run. */
+const FIRST: readonly ActivityName[] = ['preflight', 'readPlan'];
+/** They look at no file. */
+const ANYWHERE: readonly ActivityName[] = ['evaluateTriggers', 'saveCheckpoint'];
 
 export const inCheckout =
   <I extends ActivityBase, O extends object>(name: ActivityName, work: Work<I, O>): Work<I, O> =>
   async (ports, input, scope) => {
-    const { repository, stepKey, held } = input;
-    if (repository === undefined) return work(ports, input, scope);
+    const { repository, stepKey, held, marked } = input;
+    if (repository === undefined || ANYWHERE.includes(name)) return work(ports, input, scope);
     const { checkouts } = ports;
     const run = { stepKey, repository, signal: scope.signal };
     const checkOut = async () => {
       const commit = held?.commit ?? (await baseOf(ports, run, isAnew(name, input)));
       // A rollback must not be followed by a late commit.
       const { attempt, currentAttemptScheduledTimestampMs: at } = Context.current().info;
-      return checkouts.use({ ...run, commit, at, takeOver: attempt > 1 || name === 'rollBack' });
+      const takeOver = attempt > 1 || name === 'rollBack';
+      return checkouts.use({ ...run, commit, at, takeOver, atTip: marked !== undefined });
     };
     const own = await checkOut().catch((error: unknown) => {
-      if (name === 'preflight') return asRefused(error);
+      if (FIRST.includes(name)) return asRefused(error);
       // A person named the URL, and hears at once what git says to it.
       if (name === 'checkMove' && error instanceof ProblemError) return { why: sentence(error.problem) };
       throw error;
     });
     if (!('workspace' in own)) return own as O;
     const applications = name === 'rollBack' ? [] : (held?.applications ?? []);
+    const marks = (await marksIn(ports, marked)).flatMap(({ files }) => files);
     const { files } = await appliedFiles(ports, { stepKey, applications });
+    const wanted = [...new Map([...marks, ...files].map((file) => [file.path, file])).values()];
     scope.assertCurrent();
-    await own.workspace.putBack('', await own.workspace.differing('', files), scope.assertCurrent);
+    await own.workspace.putBack('', await own.workspace.differing('', wanted), scope.assertCurrent);
     return { ...(await work({ ...ports, ...own }, input, scope)), host: checkouts.host };
   };
 
@@ -47,13 +56,19 @@ const isAnew = (name: ActivityName, input: object): boolean =>
   ANEW.includes(name) && !('snapshotNumber' in input && input.snapshotNumber === 1);
 
 /** ◆ The commit that the run is based on, by all hosts alike: the newest of its records. */
-async function baseOf({ records, checkouts }: ActivityPorts, run: RunOnRepository, anew: boolean): Promise<string> {
+async function baseOf({ records, checkouts }: ActivityPorts, given: RunOnRepository, anew: boolean): Promise<string> {
   type Base = { readonly commit: string } | null;
-  const key = (number: number): string => `steps/${run.stepKey}/base-${number}`;
+  const { stepKey, repository } = given;
+  const key = (number: number, of = stepKey): string => `steps/${of}/base-${number}`;
   let number = 1;
   let last: Base = null;
   for (let next: Base; (next = (await records.get(key(number))) as Base) !== null; number += 1) last = next;
   if (last !== null && !anew) return last.commit;
+  // A phase begins where its plan did, until that has a branch.
+  const plans =
+    planOf(stepKey) === stepKey || isCommitId(repository.base) ? null : await records.get(key(1, planOf(stepKey)));
+  const run =
+    plans === null ? given : { ...given, repository: { ...repository, base: (plans as NonNullable<Base>).commit } };
   const now = await checkouts.resolve(run, last?.commit);
   return now.commit === last?.commit
     ? now.commit

@@ -128,7 +128,7 @@ const begin = async (io: Io, emend: Emend, typed: string, flags: FollowFlags) =>
   const target_files = only.length > 0 ? [...only] : files.filter(isMeant);
   const where = url === null ? { workspace } : { repository: url, base: branch };
   const read = await jobOfText({ ...followingJob(source, reviewed, notes), target_files, commit: true, ...where });
-  const job = url === null ? read : { ...read, repository: { url, base: branch, pushesToBase: true as const } };
+  const job = url === null ? read : { ...read, repository: { url, base: branch, branch } };
   const said = notes.map((each) => (note === undefined ? noteLine(each) : each.text));
   const follows = { run: stepKey, commit, pullRequest, remote, branch, notes: said };
   // Named by where it begins: of two at a time the second shows the first.

@@ -19,8 +19,9 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   const number = phaseNumber(written, 'rollback');
   // What a killed command left half done comes first: it may be this very plan.
   const local = await openLocal(io, { existing: false, recover: true });
-  const plan = await planOfPath(io.cwd, path);
-  await refuseOpen(io, plan);
+  // A clone with the plan's branch checked out is a directory, whatever its document says.
+  const plan = await planOfPath(io.cwd, path, null);
+  for (const each of [plan, await planOfPath(io.cwd, path)]) await refuseOpen(io, each);
   const read = await readPlan(io.cwd, path);
   const phase = phaseOf(read, number, path);
   const commits = await commitsOf(plan, phase);

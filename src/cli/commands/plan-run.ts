@@ -24,7 +24,8 @@ import { loginName } from '../../client/runs/decide.js';
 import { showWithPhases } from '../../client/runs/show.js';
 import { reading } from '../../client/open.js';
 
-export interface PlanRunFlags extends BeginFlags {
+export interface PlanRunFlags extends BeginFlags, At {
+  readonly base?: string;
   readonly phase?: string;
   readonly sequential?: true;
   readonly waves?: true;
@@ -41,7 +42,9 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
   const overrides = await runOverrides(flags.set);
   const phase = flags.phase === undefined ? null : phaseNumber(flags.phase, '--phase');
   await refuseHalfDone(io, path);
-  const plan = await planOfPath(io.cwd, path);
+  const plan = await planOfPath(io.cwd, path, flags);
+  if (flags.estimate === true && plan.repository !== undefined)
+    fail('usage', '--estimate does not go with a repository.', 'Omit it: the run asks before its first phase.');
   if (flags.estimate === true)
     return tellEstimate(io, { workspace: plan.workspace, path: plan.planPath, overrides }, flags);
   return withRunning(io, flags, async (session, signal) => {
@@ -82,7 +85,13 @@ export const phaseNumber = (written: string, where: string): number =>
 
 // `emend plan pause|resume|stop|status`: a person's wishes to the open run of a plan, and what it does.
 
-type Flags = QuietFlag & JsonFlag;
+interface At {
+  readonly repository?: string;
+}
+type Flags = QuietFlag & JsonFlag & At;
+/** An open run knows what it began at. */
+const findPlan = (io: Io, path: string, { repository }: At): Promise<PlanFile> =>
+  planOfPath(io.cwd, path, { repository, base: repository && 'HEAD' });
 
 type Control = 'pause' | 'resume' | 'stop' | 'drift' | 'revise';
 interface Said {
@@ -95,7 +104,7 @@ const control =
   (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
     withEmend(io, async (emend) => {
       await refuseHalfDone(io, path);
-      const plan = await planOfPath(io.cwd, path);
+      const plan = await findPlan(io, path, flags);
       if (!(await signalPlan(emend, plan, name, { by: loginName(), ...(text === undefined ? {} : { text }) })))
         return noneOpen(plan, text);
       return tell({ io, flags }, plan, name, said);
@@ -125,7 +134,7 @@ export const pause = control('pause', {
 /** Where no run is open the plan is started where the last one left it. */
 export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
   await refuseHalfDone(io, path);
-  const plan = await planOfPath(io.cwd, path);
+  const plan = await findPlan(io, path, flags);
   const isLeft = await withEmend(io, async (emend) =>
     (await signalPlan(emend, plan, 'resume', { by: loginName() }))
       ? null
@@ -157,7 +166,7 @@ export const revise = report('revise', 'what to change in the plan');
 export const status = (io: Io, path: string, flags: Flags): Promise<void> =>
   withEmend(io, async (opened) => {
     await refuseHalfDone(io, path);
-    const plan = await planOfPath(io.cwd, path);
+    const plan = await findPlan(io, path, flags);
     const view = await reading(opened, async (emend) => showWithPhases(emend, await runOfPlan(emend, plan)));
     printFound({ io, flags }, 'plan status', view, viewLines(view, shownKey(view.stepKey), io.columns));
   });

@@ -1,14 +1,18 @@
 /** Starts a plan's run, finds it again by the plan's path, and tells it a person's wishes. */
+import { realpath } from 'node:fs/promises';
+import { posix } from 'node:path';
 import type { PlanCheckpoint } from '../../shared/plan.js';
-import { fail } from '../../shared/problems.js';
-import { hostOfQueue, PLAN_SIGNALS } from '../../shared/names.js';
-import { planOf, type StepKey } from '../../shared/ids.js';
+import { fail, ProblemError } from '../../shared/problems.js';
+import { hostOfQueue, PLAN_SIGNALS, queuesOfAny, type Queues } from '../../shared/names.js';
+import { branchOf, type RepositoryBase } from '../../shared/repository.js';
+import { planOf } from '../../shared/ids.js';
 import { archivedRun } from '../archive/run.js';
 import { hereId, workflowIdOf, freeId, runInput, startPlanRun, type StartedStep, type WantedOfRun } from './start.js';
 import { withLive, type ResolvedRun } from './resolve.js';
 import { type DescribedRun, type Emend, needRuns } from '../types.js';
-import { inWorkspace, readPlan, refuseFaults } from '../../workspace/documents/index.js';
+import { inWorkspace, readPlan, refuseFaults, repositoryFor } from '../../workspace/documents/index.js';
 import { reportOf } from '../../documents/plan/index.js';
+import { checkFilePath } from '../../documents/source/schemas.js';
 import type { PlanInput, PlanOptions } from '../../shared/run.js';
 import { repositoryOf } from '../../workspace/git/index.js';
 
@@ -17,20 +21,26 @@ const CHECKPOINT_ARCHIVES = 1_000; // bound: and archives, newest first, that ar
 // The runs of a plan: the one that is open or was the newest, and what the newest checkpoint was saved by.
 
 export interface PlanFile {
-  /** Real path of the top of the repository. */
+  /** Real path of the top of the repository; of one that is nobody's working tree its URL. */
   readonly workspace: string;
+  readonly repository?: RepositoryBase;
   /** Relative to it, without its level: `plans/010_demo`. */
   readonly planPath: string;
   readonly title: string;
   readonly workflowId: string;
 }
 
+/** Of a plan on a repository it is any host that has its runs. */
+const queuesOf = ({ queues }: Pick<Emend, 'queues'>, { repository }: PlanFile): Queues =>
+  repository === undefined ? queues : queuesOfAny(queues);
+
 /**
  * This host's open run of the plan, else its newest: two hosts on one namespace may have the plan at the same path, and then the run of
  * one of them has a name of its own. Throws ProblemError `run_unknown`, `no_server` where only a server could tell.
  */
-export const runOfPlan = async (emend: Emend, { workflowId, planPath }: PlanFile): Promise<ResolvedRun> => {
-  const host = hostOfQueue(emend.queues.host);
+export const runOfPlan = async (emend: Emend, plan: PlanFile): Promise<ResolvedRun> => {
+  const { workflowId, planPath } = plan;
+  const host = hostOfQueue(queuesOf(emend, plan).host);
   const ids = [workflowId, hereId(workflowId, host)];
   const found = await Promise.all(
     ids.map(async (id) => (await emend.runs?.describe({ workflowId: id, runId: null })) ?? null),
@@ -58,40 +68,61 @@ export const runOfPlan = async (emend: Emend, { workflowId, planPath }: PlanFile
 
 const rankOf = ({ open, startedAt }: DescribedRun): number => (open ? Infinity : startedAt.getTime());
 
-/** The run of this plan on this host that saved the newest checkpoint; null: none did. */
+/** The newest checkpoint of this plan on this host, and whose it is; null: there is none. */
 export const lastCheckpointed = async (
-  { archive, queues }: Emend,
-  { workspace, planPath }: PlanFile,
-): Promise<StepKey | null> => {
+  { archive, ...emend }: Emend,
+  plan: PlanFile,
+): Promise<PlanCheckpoint | null> => {
+  const { workspace, planPath } = plan;
+  const host = hostOfQueue(queuesOf(emend, plan).host);
   const plans = (await archive.list()).filter((stepKey) => planOf(stepKey) === stepKey);
   for (const stepKey of plans.slice(0, CHECKPOINT_ARCHIVES)) {
     const last = (await archive.lastFile(stepKey, 'checkpoint-')) as PlanCheckpoint | null;
     if (last?.plan_path !== planPath) continue;
     const { started } = archivedRun(stepKey, await archive.read(stepKey));
-    if (started?.workspace === workspace && hostOfQueue(started.queues.host) === hostOfQueue(queues.host))
-      return stepKey;
+    if (started?.workspace === workspace && hostOfQueue(started.queues.host) === host) return last;
   }
   return null;
 };
 
-/** Which plan a path means; its document must be there. Throws ProblemError `plan_not_found`, `plan_invalid`, `not_a_repository`. */
-export const planOfPath = async (cwd: string, typed: string): Promise<PlanFile> => {
-  const plan = await readPlan(cwd, typed);
-  refuseFaults(reportOf(plan.tree, plan.thresholds, plan.show).faults);
-  const repository = await repositoryOf(plan.base);
-  if (repository === null)
-    return fail(
+/** Over what the document says; null: it is that of a directory, whatever it says. */
+export type OnRepository = Partial<Record<'repository' | 'base', string | undefined>> | null;
+
+/**
+ * Which plan a path means; its document must be there, or in the repository. Throws ProblemError `plan_not_found`, `plan_invalid`,
+ * `not_a_repository`, `usage`.
+ */
+export const planOfPath = async (cwd: string, typed: string, where: OnRepository = {}): Promise<PlanFile> => {
+  const plan = await readPlan(cwd, typed).catch((error: unknown) => {
+    const isAway = where?.repository !== undefined && error instanceof ProblemError;
+    if (isAway && error.problem.code === 'plan_not_found') return null;
+    throw error;
+  });
+  if (plan !== null) refuseFaults(reportOf(plan.tree, plan.thresholds, plan.show).faults);
+  const repository = where && repositoryFor({ workspace: null, ...where }, plan?.tree.main.settings ?? null);
+  const top = plan && (await repositoryOf(plan.base))?.root;
+  const workspace =
+    repository?.url ??
+    top ??
+    fail(
       'not_a_repository',
       `${typed} is not in a git repository, but each phase of a plan is committed.`,
       'Run `git init`, add the plan and commit once.',
     );
-  const planPath = inWorkspace(plan, repository.root, plan.place.stem);
-  return {
-    workspace: repository.root,
-    planPath,
-    title: plan.tree.main.title ?? plan.place.stem,
-    workflowId: workflowIdOf('plan', repository.root, planPath),
-  };
+  const planPath = plan === null ? pathIn(typed) : inWorkspace(plan, top ?? (await realpath(cwd)), plan.place.stem);
+  const checked = checkFilePath(planPath);
+  if (!checked.ok)
+    return fail('usage', `${typed}: expected ${checked.expected} in the repository.`, 'Example: plans/010_greet.md');
+  const title = plan?.tree.main.title ?? posix.basename(planPath);
+  const workflowId = workflowIdOf('plan', workspace, planPath);
+  return { workspace, planPath, title, workflowId, ...(repository && { repository }) };
+};
+
+/** Of a plan that lies in a repository alone: `x.md`, `x/` and `x/x.md` are one. */
+const pathIn = (typed: string): string => {
+  const path = posix.normalize(typed).replace(/\.md$|\/$/i, '');
+  const folder = posix.dirname(path);
+  return posix.basename(folder) === posix.basename(path) ? folder : path;
 };
 
 /** A plan, and how its run is started. */
@@ -106,19 +137,20 @@ export const startPlan = async (emend: Emend, options: StartPlanOptions): Promis
 
 export const planInput = async (emend: Emend, { plan, ...more }: StartPlanOptions): Promise<PlanInput> => {
   const left = await lastCheckpointed(emend, plan);
+  const options: PlanOptions = {
+    ...{ phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'ask', restart: false },
+    ...more.options,
+  };
+  const input = await runInput(emend, plan.workspace, plan.title, more);
+  // What an earlier run left is on its branch.
+  const goesOn = options.phase === null && !options.restart;
+  const branch = (goesOn ? left?.branch : undefined) ?? branchOf(input.stepKey);
   return {
-    ...(await runInput(emend, plan.workspace, plan.title, more)),
+    ...input,
+    ...(plan.repository && { repository: { ...plan.repository, branch }, queues: queuesOf(emend, plan) }),
     planPath: plan.planPath,
-    options: {
-      phase: null,
-      mode: 'auto',
-      forceReplan: false,
-      drift: null,
-      estimate: 'ask',
-      restart: false,
-      ...more.options,
-    },
-    ...(left === null ? {} : { resumeFrom: left }),
+    options,
+    ...(left === null ? {} : { resumeFrom: left.step_key }),
   };
 };
 
@@ -130,6 +162,6 @@ export const signalPlan = async (
   said: { readonly by: string; readonly text?: string },
 ): Promise<boolean> => {
   const runs = needRuns(emend);
-  const workflowId = await freeId(emend, runs, plan.workflowId);
+  const workflowId = await freeId({ queues: queuesOf(emend, plan) }, runs, plan.workflowId);
   return runs.signal({ workflowId, runId: null }, PLAN_SIGNALS[control], said);
 };

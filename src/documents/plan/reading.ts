@@ -1,7 +1,7 @@
 /** Reads the words of headings, fields and front matter. */
 import { isRecord } from '../../shared/text.js';
 import { checkKeys, described } from '../source/check.js';
-import { SHARED } from '../source/schemas.js';
+import { base, repository, SHARED } from '../source/schemas.js';
 import { readYaml, splitFrontMatter } from '../source/yaml.js';
 import { readMarkdown, type Outline } from './markdown.js';
 import {
@@ -150,13 +150,12 @@ export function settingsOf({ file, source, faults }: Reading, frontMatter: Span 
     faults.push(...yaml.faults.map(({ line, message }) => ({ file, line, message: `bad YAML: ${message}` })));
     return {};
   }
-  const said = Object.entries(isRecord(yaml.value) ? yaml.value : {}).filter(([key]) => Object.hasOwn(SHARED, key));
+  const known = { ...SHARED, repository, base };
+  const said = Object.entries(isRecord(yaml.value) ? yaml.value : {}).filter(([key]) => Object.hasOwn(known, key));
   const say = (path: readonly PropertyKey[], sentence: string): void => {
     faults.push({ file, line: yaml.lineOf(path), message: `${path.map(String).join('.')}: ${sentence}` });
   };
-  if (isRecord(yaml.value) && Object.hasOwn(yaml.value, 'repository'))
-    say(['repository'], 'expected a plan without it, as a plan is carried out in a directory; a job may have it');
-  return checkKeys(Object.fromEntries(said), SHARED, {
+  return checkKeys(Object.fromEntries(said), known, {
     problems: [],
     say,
     add: (path, expected, received) => say(path, `expected ${expected}, received ${described(received)}`),

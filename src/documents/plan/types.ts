@@ -86,7 +86,7 @@ export interface Part extends PartText {
 }
 
 /** What the front matter sets, for the jobs of all phases and the plan's own calls and commands. */
-export type PlanFront = Partial<RunSettings>;
+export type PlanFront = Partial<RunSettings & Record<'repository' | 'base', string>>;
 
 /** A document as it was read: its text, what stands where in it, and what is wrong. */
 export interface DocumentText {

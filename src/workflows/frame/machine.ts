@@ -100,7 +100,7 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
   reduce(state: S, fact: F | FrameFact, now: number): S;
   perform(move: M, run: RunIo<S, F, A>): Promise<void> | void;
   /** What a host's work is told beside what each call says. */
-  onHost?(state: S): Pick<ActivityBase, 'repository' | 'held'>;
+  onHost?(state: S): Pick<ActivityBase, 'repository' | 'held' | 'marked'>;
   /** Where a decision moves it, and what must be there; a text: why it cannot go there. Absent: it stays. */
   move?(state: S, request: DecisionRequest): Move<S['input']> | string;
   failed(fact: ActivityFailed & { readonly type: 'activity_failed' }, about: A | undefined): F;

@@ -25,6 +25,7 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     plan_number: planNumber(state.input.planPath),
     plan_hash: state.reading.plan?.hash ?? '',
     step_key: state.input.stepKey,
+    ...(state.input.repository?.branch === undefined ? {} : { branch: state.input.repository.branch }),
     current_phase: open[0]?.number ?? null,
     total_phases: state.phases.length,
     completed_phases: state.phases.filter(({ status }) => status === 'completed').map(({ number }) => number),

@@ -135,9 +135,9 @@ export const abortPlan = (
   const told = emit({ ...state, abortedBy: by }, now, { type: 'abort_requested', by });
   // A phase that ended without the host knows it before its plan does.
   const phases = state.phases.flatMap(({ result }) => result?.openOnHost ?? []);
-  const { queues, workspace } = state.input;
+  const { queues, workspace, repository } = state.input;
   const openOnHost = { host: hostOfQueue(queues.host), workspace, files: phases.flatMap(({ files }) => files) };
-  const open = withoutHost || phases.length > 0;
+  const open = (withoutHost && repository === undefined) || phases.length > 0;
   return closePlan(open ? { ...told, openOnHost } : told, 'aborted', now, open ? leftOnHost(openOnHost) : null);
 };
 

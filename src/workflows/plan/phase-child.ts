@@ -19,6 +19,7 @@ import type { PlanInput, EditStepInput, StepResult } from '../../shared/run.js';
 import { hostOfQueue, WORKFLOWS } from '../../shared/names.js';
 import { childOptions } from '../../shared/run-options.js';
 import { phaseKey, shownKey } from '../../shared/ids.js';
+import { phaseBranchOf } from '../../shared/repository.js';
 import { isKnown } from '../../shared/problems.js';
 import type { Calls } from '../frame/activities.js';
 import { failureOf } from '../frame/failures.js';
@@ -31,9 +32,12 @@ function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
   const { queues, timings, hints, searchAttributes, rules } = input;
   const overrides = { ...input.overrides, ...budgetsLeft(state, Date.now()) };
   if (phase.job === null) throw new Error(`Phase ${phase.number} has no job`);
+  // One that runs beside others begins where they do, and has a branch of its own.
+  const own = phase.tree && { base: phase.tree.base, branch: phaseBranchOf(input.stepKey, phase.tree.name) };
   return {
     stepKey: phaseKey(input.stepKey, phase.id, phase.runs),
     workspace: phase.worktree?.workspace ?? input.workspace,
+    ...(input.repository === undefined ? {} : { repository: { ...input.repository, ...own } }),
     job: phase.job.ref,
     jobPath: phase.job.path,
     title: phase.job.title,

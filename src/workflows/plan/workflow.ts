@@ -30,6 +30,7 @@ const machine: Machine<PlanState, PlanFact, PlanMove, PhaseId | null> = {
   next: nextPlanEffect,
   reduce: reducePlan,
   perform: (move, run) => perform(move, run),
+  onHost: ({ input: { repository }, marks: marked = [] }) => (repository === undefined ? {} : { repository, marked }),
   failed: (fact, phase = null) => ({ ...fact, phase }),
   end: cleanUp,
   views: {

@@ -6,16 +6,18 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fail, problem, ProblemError } from '../../shared/problems.js';
-import { branchOf, type RepositoryBase } from '../../shared/repository.js';
-import type { StepKey } from '../../shared/ids.js';
+import { fail, problem, ProblemError, type Problem } from '../../shared/problems.js';
+import { phaseBranchOf, type RepositoryBase } from '../../shared/repository.js';
+import { planOf, type StepKey } from '../../shared/ids.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
+import type { BlobStore } from '../../stores/ports.js';
 import { orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
 import { sha256 } from '../../system/hash.js';
 import { realSys as sys } from '../../system/sys.js';
 import { checkRequest } from '../apply/engine.js';
-import { commitOfStep } from '../git/commit-hooks.js';
+import { commitOfStep, markTrailer } from '../git/commit-hooks.js';
 import { git, gitGroup, valueOf } from '../git/git.js';
+import { mergeInto } from '../landing/merge.js';
 import type { ApplyEngine, ApplyRequest, CommitOutcome, CommitRequest, Workspace, WorkspaceLock } from '../ports.js';
 import type { Repository } from '../repository.js';
 import * as remotes from './remote.js';
@@ -37,6 +39,8 @@ export interface CheckoutWanted extends RunOnRepository {
   readonly at: number;
   /** Another attempt may still be at work: the run is taken over, and that one can push nothing any more. */
   readonly takeOver: boolean;
+  /** Of a plan: its files are those of its branch's tip, once it has one. */
+  readonly atTip?: boolean;
 }
 /** A run's own checkout, its files as its base commit has them. Whatever the ports are asked of is it, whatever its name. */
 export interface Checkout {
@@ -63,21 +67,23 @@ interface Place {
   readonly remote: remotes.Remote;
   /** What the run is based on, as it was named. */
   readonly branch: string;
+  /** Others push to its branch, too. */
+  readonly isShared: boolean;
   readonly dir: string;
   readonly note: string;
 }
 
 /** `repository`: the adapter for directories, which a checkout is one of. */
 export const createCheckouts = (
-  { home, host }: { readonly home: string; readonly host: string },
+  { home, host, blobs }: { readonly home: string; readonly host: string; readonly blobs: BlobStore },
   engine: ApplyEngine,
   repository: Repository,
 ): Checkouts => {
   const placeOf = async ({ stepKey, repository }: RunOnRepository): Promise<Place> => {
-    const { url, base } = repository;
+    const { url, base, branch } = repository;
     const dir = join(`${home}-repositories`, sha256(url).slice(0, DIGITS));
-    const remote = await remotes.openRemote(join(dir, 'mirror.git'), url, stepKey, branchOf(stepKey, repository));
-    return { remote, dir, branch: base, note: join(dir, `${stepKey}.json`) };
+    const remote = await remotes.openRemote(join(dir, 'mirror.git'), stepKey, repository);
+    return { remote, dir, branch: branch ?? base, isShared: branch !== undefined, note: join(dir, `${stepKey}.json`) };
   };
   const takeOver = async (place: Place, { commit, signal, at }: CheckoutWanted): Promise<Held> => {
     const { remote, dir, note } = place;
@@ -91,7 +97,7 @@ export const createCheckouts = (
     return (await putJsonIfAbsent(sys, note, held)).value;
   };
   const addWorktree = async ({ remote, dir }: Place, commit: string, signal: AbortSignal): Promise<string> => {
-    const path = join(dir, `${remote.stepKey}-${randomBytes(NONCE_BYTES).toString('hex')}`);
+    const path = join(dir, `${remote.stepKey}.${randomBytes(NONCE_BYTES).toString('hex')}`);
     const ran = await gitGroup(['worktree', 'add', '--quiet', '--force', '--detach', path, commit], {
       ...remotes.inMirror(remote),
       ...{ timeout_s: STORE_BOUNDS.worktreeAdd_s, maxOutput_bytes: ADD_OUTPUT_BYTES, signal },
@@ -103,14 +109,17 @@ export const createCheckouts = (
   return {
     host,
     resolve: async (run, known) => {
-      const { remote } = await placeOf(run);
-      return { commit: await remotes.resolveBase(remote, run, known) };
+      const { remote, isShared } = await placeOf(run);
+      // Where its plan has come to.
+      const tip =
+        isShared && planOf(run.stepKey) !== run.stepKey ? (await remotes.readRefs(remote, run.signal)).tip : null;
+      return { commit: tip ?? (await remotes.resolveBase(remote, run, known)) };
     },
     look: async (run) => {
       const place = await placeOf(run);
       const commit = await remotes.resolveBase(place.remote, run);
       const path = await addWorktree(place, commit, run.signal);
-      return boundTo(place, { token: '', tip: null, at: 0, path }, commit);
+      return boundTo(place, { token: '', tip: null, at: 0, path }, { commit, since: commit, signal: run.signal });
     },
     use: async (wanted) => {
       const place = await placeOf(wanted);
@@ -118,69 +127,96 @@ export const createCheckouts = (
       const noted = wanted.takeOver ? null : await readJson<Held>(sys, place.note);
       const isThere = noted && (await orNull(sys.lstat(join(noted.path, '.git')), ['ENOENT', 'ENOTDIR'])) !== null;
       if (isThere === true) checkTurn(noted.at, wanted.at);
-      const held = isThere === true ? noted : await takeOver(place, wanted);
+      // What others pushed meanwhile it sees as long as nobody has taken it over.
+      const seen = isThere === true && place.isShared ? await remotes.readRefs(place.remote, wanted.signal) : noted;
+      const isOurs = isThere === true && seen?.token === noted.token;
+      const held = isOurs ? { ...noted, tip: seen.tip } : await takeOver(place, wanted);
+      const commit = wanted.atTip === true ? (held.tip ?? wanted.commit) : wanted.commit;
       await utimes(place.note, new Date(), new Date());
       // What is ignored stays: dependencies that were installed, and caches.
-      valueOf(await git(['reset', '--quiet', '--hard', wanted.commit], { cwd: held.path }));
+      valueOf(await git(['reset', '--quiet', '--hard', commit], { cwd: held.path }));
       valueOf(await git(['clean', '-ffdq'], { cwd: held.path }));
-      return boundTo(place, held, wanted.commit);
+      return boundTo(place, held, { ...wanted, commit, since: wanted.commit });
     },
   };
 
-  function boundTo(place: Place, held: Held, base: string): Checkout {
-    const { path, tip } = held;
-    const { stepKey } = place.remote;
-    const lockOf = ({ workflowId, namespace }: ApplyRequest['holder']): WorkspaceLock => ({
+  function boundTo(place: Place, held: Held, begun: Begun): Checkout {
+    const { path } = held;
+    const { commit: base, signal } = begun;
+    const { remote } = place;
+    const lockOf = (stepKey: StepKey, { workflowId, namespace }: ApplyRequest['holder']): WorkspaceLock => ({
       ...{ stepKey, workflowId, namespace, takenAt: new Date().toISOString() },
       // Nobody else has the directory; the token on the remote is what counts.
       ...{ token: 1, head: base, headRef: null },
     });
     const own = { workflowId: '', namespace: '' };
-    const onBranch = tip === null ? null : () => commitOfStep(path, base, tip, stepKey);
-    return {
-      workspace: {
-        ...engine,
-        root: () => Promise.resolve(path),
-        apply: async (request, assertCurrent) => {
-          checkRequest(request);
-          const { files, proposal, holder } = request;
-          const wanted = proposal.files.filter((file) => files.includes(file.path));
-          // Of a file's mode two hosts may differ in what others may do.
-          const isSame = ({ result, now }: (typeof found)[number]): boolean =>
-            result?.ref === now?.ref && (((result?.mode ?? 0) ^ (now?.mode ?? 0)) & 0o111) === 0;
-          const found = await engine.differing(
-            path,
-            wanted.map((file) => ({ path: file.path, result: file.base })),
-          );
-          const why = `changed on ${place.branch} (${base.slice(0, 12)}) since the proposal was made`;
-          const conflicts = found.filter((file) => !isSame(file)).map((file) => ({ path: file.path, why }));
-          if (conflicts.length > 0) return { outcome: 'base_changed', conflicts };
-          await engine.putBack(path, wanted, assertCurrent);
-          return { outcome: 'applied', files, lock: lockOf(holder) };
-        },
-        rollback: async ({ proposal, files }, assertCurrent) => {
-          const commit = (await onBranch?.()) ?? null;
-          if (commit !== null) return { outcome: 'committed', commit };
-          const taken = proposal.files.filter((file) => files.includes(file.path));
-          const bases = taken.map((file) => ({ path: file.path, result: file.base }));
-          await engine.putBack(path, await engine.differing(path, bases), assertCurrent);
-          return { outcome: 'rolled_back', files, leftAlone: [] };
-        },
-        differing: (_, files) => engine.differing(path, files),
-        putBack: (_, files, assertCurrent) => engine.putBack(path, files, assertCurrent),
-        releaseLock: () => Promise.resolve(),
-        acquireLock: (_, __, holder) => Promise.resolve({ outcome: 'held', lock: lockOf(holder), taken: false }),
-        readLock: () => Promise.resolve(lockOf(own)),
+    const workspace: Workspace = {
+      root: () => Promise.resolve(path),
+      apply: async (request, assertCurrent) => {
+        checkRequest(request);
+        const { files, proposal, holder, stepKey } = request;
+        const applied = { outcome: 'applied', files, lock: lockOf(stepKey, holder) } as const;
+        // An attempt before this one may have pushed it: its commit is found.
+        if ((await pushedBefore(held, begun, stepKey)) !== null) return applied;
+        const wanted = proposal.files.filter((file) => files.includes(file.path));
+        // Of a file's mode two hosts may differ in what others may do.
+        const isSame = ({ result, now }: (typeof found)[number]): boolean =>
+          result?.ref === now?.ref && (((result?.mode ?? 0) ^ (now?.mode ?? 0)) & 0o111) === 0;
+        const found = await engine.differing(
+          path,
+          wanted.map((file) => ({ path: file.path, result: file.base })),
+        );
+        const why = `changed on ${place.branch} (${base.slice(0, 12)}) since the proposal was made`;
+        const conflicts = found.filter((file) => !isSame(file)).map((file) => ({ path: file.path, why }));
+        if (conflicts.length > 0) return { outcome: 'base_changed', conflicts };
+        await engine.putBack(path, wanted, assertCurrent);
+        return applied;
       },
+      rollback: async ({ proposal, files, stepKey }, assertCurrent) => {
+        const commit = await pushedBefore(held, begun, stepKey);
+        if (commit !== null) return { outcome: 'committed', commit };
+        const taken = proposal.files.filter((file) => files.includes(file.path));
+        const bases = taken.map((file) => ({ path: file.path, result: file.base }));
+        await engine.putBack(path, await engine.differing(path, bases), assertCurrent);
+        return { outcome: 'rolled_back', files, leftAlone: [] };
+      },
+      differing: (_, files) => engine.differing(path, files),
+      putBack: (_, files, assertCurrent) => engine.putBack(path, files, assertCurrent),
+      releaseLock: () => Promise.resolve(),
+      acquireLock: (_, stepKey, holder) =>
+        Promise.resolve({ outcome: 'held', lock: lockOf(stepKey, holder), taken: false }),
+      readLock: () => Promise.resolve(lockOf(remote.stepKey, own)),
+    };
+    return {
+      workspace,
       repository: {
         ...repository,
         head: () => repository.head(path),
         committed: (_, file) => repository.committed(path, file),
         isPersons: (_, command, paths) => repository.isPersons(path, command, paths),
-        commit: (request, signal) => commitAndPush(place, held, { ...request, workspace: path }, signal),
+        message: (_, commit) => repository.message(path, commit),
+        holds: (_, commit) => repository.holds(path, commit),
+        planCommits: (_, planPath) => repository.planCommits(path, planPath),
+        commit: (request, aborted) => commitAndPush(place, held, begun, { ...request, workspace: path }, aborted),
+        merge: async (request, assertCurrent) => {
+          await remotes.fetchCommit(remote, request.theirs, signal);
+          const parts = { engine: { ...engine, ...workspace }, blobs };
+          const merged = await mergeInto(parts, { ...request, workspace: path }, assertCurrent);
+          // One that was made before is pushed.
+          if (merged.outcome !== 'merged' || merged.parent !== base) return merged;
+          assertCurrent();
+          const failed = await pushed(place, held, merged.commit);
+          return failed === null ? merged : { outcome: 'failed', problem: problem('git_failed', failed.message) };
+        },
         worktrees: {
           ...repository.worktrees,
           make: (wanted, attempt) => repository.worktrees.make({ ...wanted, workspace: path }, attempt),
+          // Of a plan, which has none on a disk.
+          remove: async (plan, name) => {
+            if (!place.isShared || plan !== remote.stepKey) return repository.worktrees.remove(plan, name);
+            const branch = phaseBranchOf(plan, name);
+            return { name, branch, ...(await remotes.dropBranch(remote, branch, base, signal)) };
+          },
         },
       },
     };
@@ -188,37 +224,58 @@ export const createCheckouts = (
 
   /** The same commit as another attempt's is found on the branch; whatever else is there is not ours to replace. */
   async function commitAndPush(
-    place: Place,
-    held: Held,
-    request: CommitRequest,
-    signal?: AbortSignal,
+    ...[place, held, begun, request, signal]: [Place, Held, Begun, CommitRequest, AbortSignal?]
   ): Promise<CommitOutcome> {
-    const { remote } = place;
-    const committed = { outcome: 'committed', marks: false } as const;
-    const done = { ...committed, note: `pushed to the branch ${remote.branch} of ${remote.url}` };
-    const { head } = request.lock;
-    const before = held.tip === null ? null : await commitOfStep(held.path, head, held.tip, remote.stepKey);
+    const { remote, isShared } = place;
+    const where = `the branch ${remote.branch} of ${remote.url}`;
+    const done = { outcome: 'committed', note: `pushed to ${where}` } as const;
+    const before = await pushedBefore(held, begun, request.stepKey);
     if (before !== null) {
+      const [mark] = request.marks ?? [];
+      const said = await repository.message(held.path, before);
       await drop(place);
-      return { ...done, commit: before };
+      return { ...done, commit: before, marks: mark !== undefined && said.includes(markTrailer(mark)) };
+    }
+    if (held.tip !== null && !(isShared && held.tip === request.lock.head)) {
+      // Nobody is at work for this run any more, and the next attempt looks at the remote anew.
+      await drop(place);
+      const why = isShared
+        ? `${where} has moved to ${held.tip.slice(0, 12)} since the files were changed`
+        : `${where} is not this run's: delete it first`;
+      return { outcome: 'conflict', why };
     }
     const made = await repository.commit(request, signal);
     if (made.outcome !== 'committed') return made;
+    if ((await request.mayMove?.()) === false) fail('busy', 'This attempt may push no more.');
+    const failed = await pushed(place, held, made.commit);
+    if (failed?.code === 'conflict') return { outcome: 'conflict', why: failed.message };
+    return failed === null
+      ? { ...done, commit: made.commit, marks: made.marks }
+      : { outcome: 'failed', problem: failed };
+  }
+
+  /** Null: it is at the tip of the branch now; `conflict`: that has moved, and the next attempt looks anew. Throws ProblemError `busy`. */
+  async function pushed(place: Place, held: Held, tip: string): Promise<Problem | null> {
+    const { remote } = place;
     try {
-      if ((await request.mayMove?.()) === false) fail('busy', 'This attempt may push no more.');
-      const was = { token: held.token, tip: remote.branch === place.branch ? head : null };
-      await remotes.push(remote, was, { token: await remotes.newToken(remote, held.at), tip: made.commit });
+      await remotes.push(remote, held, { token: await remotes.newToken(remote, held.at), tip });
     } catch (error) {
       if (!(error instanceof ProblemError) || error.problem.code === 'busy') throw error;
-      // The next attempt looks at the remote anew.
-      if (error.problem.code === 'conflict') await drop(place);
-      if (error.problem.code === 'conflict') return { outcome: 'conflict', why: error.problem.message };
-      return { outcome: 'failed', problem: problem('git_failed', error.problem.message) };
+      if (error.problem.code !== 'conflict') return problem('git_failed', error.problem.message);
+      await drop(place);
+      return error.problem;
     }
     await drop(place);
-    return { ...done, commit: made.commit };
+    return null;
   }
 };
+
+/** A checkout's commit, and the one that the run began at. */
+interface Begun extends Pick<CheckoutWanted, 'commit' | 'signal'> {
+  readonly since: string;
+}
+const pushedBefore = async ({ path, tip }: Held, { since }: Begun, stepKey: StepKey): Promise<string | null> =>
+  tip === null ? null : commitOfStep(path, since, tip, stepKey);
 
 const checkTurn = (newest: number, at: number): void => {
   if (newest > at)
@@ -229,7 +286,7 @@ const checkTurn = (newest: number, at: number): void => {
 async function drop({ dir, note, remote }: Place): Promise<void> {
   await unlinkIfThere(sys, note);
   for (const name of await readdir(dir))
-    if (name.startsWith(`${remote.stepKey}-`)) await rm(join(dir, name), { recursive: true, force: true });
+    if (name.startsWith(`${remote.stepKey}.`)) await rm(join(dir, name), { recursive: true, force: true });
   await git(['worktree', 'prune', '--expire=now'], remotes.inMirror(remote));
 }
 
@@ -241,6 +298,6 @@ async function dropUnused(dir: string): Promise<void> {
     if (Date.now() - mtimeMs < UNUSED_DAYS * 86_400_000) continue;
     const stepKey = name.slice(0, -'.json'.length);
     for (const each of await readdir(dir))
-      if (each.startsWith(stepKey)) await rm(join(dir, each), { recursive: true, force: true });
+      if (each.startsWith(`${stepKey}.`)) await rm(join(dir, each), { recursive: true, force: true });
   }
 }

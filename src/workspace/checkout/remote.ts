@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
-import { isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
+import { branchOf, isBase, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import type { StepKey } from '../../shared/ids.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { ensureDir, orNull } from '../../system/durable.js';
@@ -23,7 +23,7 @@ export interface Remote {
   /** The bare repository that all runs of the home on this URL share. */
   readonly mirror: string;
   readonly stepKey: StepKey;
-  /** The run's own, or the one that it follows. */
+  /** What the run pushes to. */
   readonly branch: string;
 }
 
@@ -31,8 +31,12 @@ export interface Remote {
 const making = new Map<string, Promise<unknown>>();
 
 /** Throws ProblemError `job_invalid`: the URL comes through a history. */
-export async function openRemote(mirror: string, url: string, stepKey: StepKey, branch: string): Promise<Remote> {
-  const fault = urlFault(url);
+export async function openRemote(
+  mirror: string,
+  stepKey: StepKey,
+  { url, branch = branchOf(stepKey) }: RepositoryBase,
+): Promise<Remote> {
+  const fault = urlFault(url) ?? (isBase(branch) ? null : 'the name of a branch');
   if (fault !== null) fail('job_invalid', `repository: expected ${fault}`);
   const make = async (): Promise<void> => {
     if ((await orNull(realSys.lstat(join(mirror, 'HEAD')), ['ENOENT', 'ENOTDIR'])) !== null) return;
@@ -185,4 +189,18 @@ export async function push(
   if (to.tip !== undefined && now.tip !== was.tip)
     fail('conflict', `the branch ${remote.branch} of ${remote.url} ${at}, expected ${was.tip?.slice(0, 12) ?? 'none'}`);
   throw new ProblemError(pushed.problem);
+}
+
+/** A phase's branch goes where `into` holds all of it, and stays for whoever wants it where not: then its tip is `kept`. */
+export async function dropBranch(remote: Remote, name: string, into: string, signal: AbortSignal) {
+  const other = { ...remote, branch: name };
+  const { tip } = await readRefs(other, signal);
+  const call = { ...inMirror(remote), reading: true, accept: [0, 1] };
+  if (tip === null) return { dropped: null, kept: null };
+  if (valueOf(await git(['merge-base', '--is-ancestor', tip, into], call)).code !== 0)
+    return { dropped: tip, kept: `refs/heads/${name}` };
+  const args = ['push', '--quiet', '--no-verify', `--force-with-lease=refs/heads/${name}:${tip}`, '--', remote.url];
+  const gone = await git([...args, `:refs/heads/${name}`], inMirror(remote));
+  if (!gone.ok && (await readRefs(other, signal)).tip !== null) throw new ProblemError(gone.problem);
+  return { dropped: null, kept: null };
 }

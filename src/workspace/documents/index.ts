@@ -1,5 +1,5 @@
 /** The door of src/workspace/documents: what others may use. */
-export { type JobFile, type JobText, jobOfText, readJobFile, workspaceOf } from './read-job.js';
+export { type JobFile, type JobText, jobOfText, readJobFile, repositoryFor, workspaceOf } from './read-job.js';
 export {
   type PlanTest,
   type ReadPlan,

@@ -85,13 +85,13 @@ export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => 
   return repository === null ? read : { ...read, workspace: repository.url, repository };
 };
 
-/** Null: a directory is edited. Throws ProblemError `usage`. */
-const repositoryFor = (
+/** Null: a directory is edited. `said`: by the document; flags are over it. Throws ProblemError `usage`. */
+export const repositoryFor = (
   { workspace, ...flags }: Pick<JobFileRequest, 'workspace' | 'repository' | 'base'>,
-  job: Pick<Job, 'repository' | 'base' | 'commit'> | null,
+  said: Partial<Pick<Job, 'repository' | 'base' | 'commit'>> | null,
 ): RepositoryBase | null => {
-  const url = flags.repository ?? job?.repository ?? null;
-  const base = flags.base ?? job?.base ?? null;
+  const url = flags.repository ?? said?.repository ?? null;
+  const base = flags.base ?? said?.base ?? null;
   const next = 'Example: --repository https://example.org/group/project.git --base main';
   if (url === null) return base === null ? null : fail('usage', 'base: expected a repository with it.', next);
   if (base === null) return fail('usage', 'repository: expected base with it, a branch or a commit.', next);
@@ -99,7 +99,7 @@ const repositoryFor = (
   if (fault !== null) return fail('usage', `--repository: expected ${fault}.`, next);
   if (!isBase(base)) return fail('usage', '--base: expected a branch, or the whole id of a commit.', next);
   if (workspace !== null) return fail('usage', 'Expected --workspace or a repository, received both.');
-  if (job?.commit === false)
+  if (said?.commit === false)
     return fail(
       'usage',
       'commit: expected a commit, which is all that a run on a repository leaves.',

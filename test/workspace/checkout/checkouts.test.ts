@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { problem, ProblemError } from '../../../src/shared/problems.js';
-import { branchOf, tokenRef } from '../../../src/shared/repository.js';
+import { branchOf, phaseBranchOf, tokenRef } from '../../../src/shared/repository.js';
 import { createApplyEngine } from '../../../src/workspace/apply/index.js';
 import { createCheckouts, type Checkout, type Checkouts } from '../../../src/workspace/checkout/index.js';
 import { createLocalRunner } from '../../../src/workspace/commands/index.js';
@@ -29,7 +29,7 @@ const checkoutsOf = (home: string): Checkouts => {
   const commands = createLocalRunner(process.env);
   const engine = createApplyEngine({ home: join(root, home), blobs });
   return createCheckouts(
-    { home: join(root, home), host: home },
+    { home: join(root, home), host: home, blobs },
     engine,
     createRepository({ home: join(root, home), blobs, engine, commands }),
   );
@@ -47,7 +47,9 @@ const refs = (): Record<string, string> =>
   ) as Record<string, string>;
 /** The token stays, so that whoever wakes up late knows of it. */
 const branches = (): Record<string, string> =>
-  Object.fromEntries(Object.entries(refs()).filter(([name]) => name !== 'HEAD' && name !== TOKEN));
+  Object.fromEntries(
+    Object.entries(refs()).filter(([name]) => name !== 'HEAD' && !name.startsWith('refs/emend/token/')),
+  );
 const push = (...args: string[]): string =>
   execFileSync('git', ['push', '-q', url, ...args], { cwd: repo.dir, encoding: 'utf8' });
 
@@ -207,7 +209,7 @@ test('a run that follows another commits onto its branch; a branch that has move
   const BEFORE = 'refs/heads/emend/before';
   push(`HEAD:${BEFORE}`);
   const follow = (home: string, takeOver = false): Promise<Checkout> => {
-    const repository = { url, base: 'emend/before', pushesToBase: true } as const;
+    const repository = { url, base: 'emend/before', branch: 'emend/before' };
     return checkoutsOf(home).use({ stepKey: STEP, repository, signal, commit: base, takeOver, at: ++at });
   };
   const late = await follow('a');
@@ -298,4 +300,107 @@ test('a URL that comes through a history runs nothing', async () => {
       await failure(checkoutsOf('a').resolve({ ...run(), repository: { url: hostile, base: 'main' } })),
     ]).toEqual([hostile, 'job_invalid']);
   expect(existsSync(mark)).toBe(false);
+});
+
+const onPlan = (more: { readonly base?: string; readonly branch?: string } = {}) => ({
+  repository: { url, base: 'main', branch: branchOf(STEP), ...more },
+});
+/** In the checkout of a plan, or of a phase of it. */
+const usePlan = (home: string, more: object = {}): Promise<Checkout> =>
+  checkoutsOf(home).use({ ...run(), ...onPlan(), commit: base, takeOver: false, at: ++at, atTip: true, ...more });
+const phase = (name: string, more: object = {}) => ({ stepKey: `${STEP}-${name}`, atTip: false, ...more });
+/** Applies and commits, on the commit that the checkout is at. */
+const write = async (checkout: Checkout, stepKey: string, [path, before, after]: [string, string | null, string]) => {
+  const files = [blobs.file(path, before, after)];
+  const written = { stepKey, files, renames: [] };
+  const applied = await checkout.workspace.apply({
+    ...{ stepKey, workspace: url, decision: 1, files: [path], holder, proposal: written },
+    proposalId: proposalIdOf(written),
+  });
+  if (applied.outcome !== 'applied') return applied;
+  return checkout.repository.commit(await requestFor(repo, files, { stepKey, workspace: url, lock: applied.lock }));
+};
+const commitOf = (outcome: object): string => (outcome as { readonly commit: string }).commit;
+
+test('a plan and its phases push to one branch, from its tip; what was pushed is found again, and whoever was overtaken pushes no mark', async () => {
+  const first = await usePlan('a');
+  expect(await first.repository.head(url)).toMatchObject({ head: base });
+  const p1 = `${STEP}-p1-1`;
+  expect(await checkoutsOf('b').resolve({ ...run(p1), ...onPlan() })).toEqual({ commit: base });
+  const one = await write(await usePlan('b', phase('p1-1')), p1, ['a.txt', 'one\n', 'two\n']);
+  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: commitOf(one) });
+  // The plan sees it on the host that had it before, and marks it.
+  const waiting = await usePlan('a', phase('p9-1'));
+  const marking = await usePlan('a');
+  expect(await marking.repository.head(url)).toMatchObject({ head: commitOf(one) });
+  expect(await marking.repository.message(url, commitOf(one))).toContain(p1);
+  const stopped = await usePlan('a');
+  const mark = await write(marking, `${STEP}-p1-m1`, ['plan.md', null, 'done\n']);
+  expect(branches()[BRANCH]).toBe(commitOf(mark));
+  expect(existsSync(await waiting.workspace.root(url))).toBe(true);
+  // Its answer was lost: another host finds it.
+  const again = await usePlan('b', { takeOver: true });
+  expect(await write(again, `${STEP}-p1-m1`, ['plan.md', null, 'done\n'])).toMatchObject({ commit: commitOf(mark) });
+  expect(await failure(write(stopped, `${STEP}-p2-m1`, ['late.md', null, 'late\n']))).not.toBe('no failure');
+  expect(branches()[BRANCH]).toBe(commitOf(mark));
+  expect(await checkoutsOf('a').resolve({ ...run(`${STEP}-p2-1`), ...onPlan() })).toEqual({ commit: commitOf(mark) });
+  // A person pushes while a phase is under way.
+  const two = await usePlan('a', phase('p2-1', { commit: commitOf(mark) }));
+  await repo.git('fetch', '-q', url, BRANCH);
+  await repo.git('checkout', '-q', 'FETCH_HEAD');
+  await repo.write('mine.txt', 'mine\n');
+  const mine = await repo.commitAll('mine');
+  push(`HEAD:${BRANCH}`);
+  expect(await failure(write(two, `${STEP}-p2-1`, ['c.txt', null, 'c\n']))).toBe('no failure');
+  expect(branches()[BRANCH]).toBe(mine);
+  const late = await usePlan('a', phase('p2-1', { commit: commitOf(mark) }));
+  expect(await write(late, `${STEP}-p2-1`, ['c.txt', null, 'c\n'])).toMatchObject({
+    outcome: 'conflict',
+    why: expect.stringContaining(`has moved to ${mine.slice(0, 12)}`) as unknown,
+  });
+});
+
+test('phases side by side have branches of their own: merged into the plan’s once, whoever tries again, and then removed', async () => {
+  const branchFor = (name: string): string => phaseBranchOf(STEP, name);
+  const made: string[] = [];
+  for (const name of ['p1-1', 'p2-1', 'p3-1']) {
+    const own = { ...onPlan({ base, branch: branchFor(name) }), ...phase(name) };
+    const checkout = await usePlan('b', own);
+    made.push(commitOf(await write(checkout, own.stepKey, [`${name}.txt`, null, 'x\n'])));
+  }
+  const merge = async (home: string, index: number, takeOver = false) =>
+    (await usePlan(home, { takeOver })).repository.merge(
+      {
+        stepKey: `${STEP}-p${index + 1}-g11`,
+        workspace: url,
+        theirs: made[index] ?? '',
+        message: 'Merge',
+        holder,
+        sign: null,
+      },
+      () => undefined,
+    );
+  const old = await usePlan('a');
+  const one = await merge('a', 0);
+  expect(one).toMatchObject({ outcome: 'merged', parent: base });
+  expect(await merge('b', 0, true)).toEqual(one);
+  const two = await merge('b', 1);
+  expect(branches()[BRANCH]).toBe(commitOf(two));
+  // An answer that was lost for long moves nothing back.
+  expect(await merge('a', 0, true)).toEqual(one);
+  expect(branches()[BRANCH]).toBe(commitOf(two));
+  const late = {
+    stepKey: `${STEP}-p3-g11`,
+    workspace: url,
+    theirs: made[2] ?? '',
+    message: 'Merge',
+    holder,
+    sign: null,
+  };
+  expect(await failure(old.repository.merge(late, () => undefined))).not.toBe('no failure');
+  const remove = async (name: string) => (await usePlan('a')).repository.worktrees.remove(STEP, name);
+  for (const name of ['p1-1', 'p1-1', 'p2-1']) expect(await remove(name)).toMatchObject({ dropped: null, kept: null });
+  const kept = `refs/heads/${branchFor('p3-1')}`;
+  expect(await remove('p3-1')).toMatchObject({ dropped: made[2], kept });
+  expect(Object.keys(branches()).sort()).toEqual([BRANCH, kept, 'refs/heads/main'].sort());
 });
