@@ -397,7 +397,9 @@ test('phases side by side have branches of their own: merged into the plan’s o
     holder,
     sign: null,
   };
-  expect(await failure(old.repository.merge(late, () => undefined))).not.toBe('no failure');
+  const given = old.repository.merge(late, () => undefined);
+  expect(await given.catch(() => ({ outcome: 'failed' }))).toMatchObject({ outcome: 'failed' });
+  expect(branches()[BRANCH]).toBe(commitOf(two));
   const remove = async (name: string) => (await usePlan('a')).repository.worktrees.remove(STEP, name);
   for (const name of ['p1-1', 'p1-1', 'p2-1']) expect(await remove(name)).toMatchObject({ dropped: null, kept: null });
   const kept = `refs/heads/${branchFor('p3-1')}`;
