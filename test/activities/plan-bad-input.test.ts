@@ -106,3 +106,31 @@ test('a missing stage file: the line that leads to it', async () => {
   await expect(planOfPath(repo, 'p')).rejects.toThrow(message);
   expect(await read()).toMatchObject({ outcome: 'refused', problem: { code: 'plan_invalid', message } });
 });
+
+test('a plan on a repository: where its document lies, what its front matter says, and what is refused', async () => {
+  const [url, base] = ['https://example.org/p.git', 'main'];
+  const found = { workspace: url, repository: { url, base } };
+  const flags = { repository: url, base };
+  // Nothing lies here.
+  for (const typed of ['plans/p.md', './plans/p', 'plans/p/', 'plans/p/p.md'])
+    expect([typed, await planOfPath(repo, typed, flags)]).toMatchObject([typed, { ...found, planPath: 'plans/p' }]);
+  for (const typed of ['../p.md', '/p.md', 'a\nb.md'])
+    await expect(planOfPath(repo, typed, flags)).rejects.toThrow('in the repository');
+  await expect(planOfPath(repo, 'p.md', { repository: url })).rejects.toThrow('expected base with it');
+  await expect(planOfPath(repo, 'p.md', { base })).rejects.toThrow('not found');
+  await expect(planOfPath(repo, 'p.md', { repository: 'ext::sh', base })).rejects.toThrow("a repository's URL");
+  // A document here says it, in no git repository, and in a clone, where a path is one from the top.
+  const front = `---\nrepository: ${url}\nbase: next\n---\n${PLAN}`;
+  await write('plans/p.md', front);
+  expect(await planOfPath(repo, 'plans/p.md')).toMatchObject({
+    workspace: url,
+    repository: { base: 'next' },
+    title: 'P',
+  });
+  expect(await planOfPath(repo, 'plans/p.md', flags)).toMatchObject(found);
+  await committed({ 'plans/p.md': front });
+  expect(await planOfPath(join(repo, 'plans'), 'p.md')).toMatchObject({ workspace: url, planPath: 'plans/p' });
+  expect(await planOfPath(repo, 'plans/p.md', null)).toMatchObject({ workspace: repo, planPath: 'plans/p' });
+  await write('plans/p.md', `---\nrepository: -u/x\n---\n${PLAN}`);
+  await expect(planOfPath(repo, 'plans/p.md')).rejects.toThrow('plans/p.md:2: repository: ');
+});
