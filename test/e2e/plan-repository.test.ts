@@ -9,7 +9,7 @@ import type { PlanOptions } from '../../src/shared/run.js';
 import { longOnly } from '../support/skipped.js';
 import { emendCommand } from './ends.js';
 import { bury, holdingGit, homeOf, originScene, type Origin } from './origin.js';
-import { answerFor, phaseRun, planText, replanned, TWO_WAVES, type DemoPhase } from './plan-support.js';
+import { answerFor, planText, TWO_WAVES, type DemoPhase } from './plan-support.js';
 
 let o: Origin;
 afterEach(() => o.close());
@@ -166,47 +166,6 @@ hosts(
     await sleep(3_000);
     expect([o.git('for-each-ref'), await entries()]).toEqual(before);
     expect(await s.end(run)).toEqual(result);
-  },
-  900_000,
-);
-
-hosts(
-  'revise while a phase waits, stop, and resume from another client: the new run goes on, on the same branch; a clone of it takes a phase back',
-  async () => {
-    const late: DemoPhase = { name: 'Late', file: 'src/late.js' };
-    const change = { action: 'add_phase', phase: 2, name: 'Late', objective: 'Write src/late.js' };
-    const asked = { contains: ['You revise an implementation plan', 'late is wanted, too'] };
-    o = await originScene(filesOf(PHASES), [
-      replanned({ ...change, tasks: ['Create `src/late.js`'] }, asked),
-      ...rulesOf([...PHASES, late]),
-    ]);
-    const { s, url } = o;
-    const where = ['--repository', url];
-    await s.worker();
-    const plan = await planOfPath(s.repo, PLAN, { repository: url, base: 'main' });
-    const options = { estimate: 'approved' } as const;
-    const run = await resolveRun(s.emend, (await startPlan(s.emend, { plan, options })).stepKey);
-    const one = await phaseRun(s, run, 'p1-1');
-    expect((await s.settle(one, 120)).status.decision?.reason).toBe('approval');
-    const said = await emendCommand(s, 'plan', 'revise', PLAN, 'late is wanted, too', ...where);
-    expect(said).toMatchObject({ code: 0 });
-    expect(await emendCommand(s, 'plan', 'stop', PLAN, '--after-phase', ...where)).toMatchObject({ code: 0 });
-    await s.answer(one, 'approve');
-    expect(await s.end(run, 240)).toMatchObject({ outcome: 'stopped' });
-    expect(branches()).toEqual([`refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
-
-    const more = ['--base', 'main', '--auto', '--yes', '--wait'];
-    const gone = await emendCommand(s, 'plan', 'run', PLAN, ...where, ...more);
-    expect([gone.code, gone.out + gone.err]).toEqual([0, expect.stringContaining('completed')]);
-    expect(branches()).toEqual([`refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
-    const subjects = log(run).filter((subject) => subject.startsWith('Phase'));
-    expect(subjects).toEqual(['Phase 1: Foundation', 'Phase 2: Core logic', 'Phase 3: Late']);
-    expect(documentOf(run)).toContain('### Phase 3: Late [COMPLETED]');
-
-    s.git('clone', '-q', '-b', branchOf(run.stepKey), url, '.');
-    expect(await emendCommand(s, 'plan', 'rollback', PLAN, '3')).toMatchObject({ code: 0 });
-    expect(s.read(PLAN)).not.toContain('### Phase 3: Late [COMPLETED]');
-    expect(existsSync(join(s.repo, late.file))).toBe(false);
   },
   900_000,
 );
