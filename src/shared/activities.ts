@@ -5,14 +5,22 @@
  * while a kept history names it; a changed `fails`, `unreached`, `work` or `reportsUsage` changes what a run does next (`patched`).
  */
 import type { PauseReason } from './decisions.js';
+import type { BlobRef } from './ids.js';
 import type { TimingName } from './limits.js';
 import type { PlanActivities } from './plan-activities.js';
 import type { PlanCallActivities, RevisingActivities } from './replan-activities.js';
-import type { NotYet } from './proposal-activities.js';
+import type { ActivityBase, NotYet } from './proposal-activities.js';
 import type { StepActivities } from './step-activities.js';
 import type { Rules } from './rules.js';
 
-type Activities = StepActivities & PlanActivities & RevisingActivities & PlanCallActivities;
+/** May a run go on in another place, or why not? Null: no file was read, nothing is proposed (its bases count before the snapshot's), no base commit is known. */
+export interface MoveInput extends ActivityBase, Readonly<Record<'snapshot' | 'proposal', BlobRef | null>> {
+  /** A real path, or the URL of a repository. */
+  readonly workspace: string;
+  readonly commit: string | null;
+}
+type Moves = { checkMove(input: MoveInput): Promise<{ readonly why: string | null }> };
+type Activities = StepActivities & PlanActivities & RevisingActivities & PlanCallActivities & Moves;
 export type ActivityName = keyof Activities;
 export type InputOf<N extends ActivityName> = Parameters<Activities[N]>[0];
 export type ResultOf<N extends ActivityName> = Awaited<ReturnType<Activities[N]>>;

@@ -1,7 +1,5 @@
 /** Decision points: why a run pauses, which answers it takes, and the words on the wire. */
-import type { BlobRef } from './ids.js';
 import type { LimitName } from './limits.js';
-import type { ActivityBase } from './proposal-activities.js';
 
 /** What a decision point will be about. */
 export interface Pause {
@@ -154,13 +152,6 @@ export const UNSIGNED_ANSWERS: readonly Answer[] = ['abort', 'wait'];
 
 /** With `move`: the id of a host and a real path there (absent: the same), or the URL of a repository. */
 type TextSetting = 'model' | 'command' | 'host' | 'workspace' | 'repository';
-
-/** May a run go on in another place, or why not? Null: no file was read, nothing is proposed (its bases count before the snapshot's), no base commit is known. */
-export interface MoveInput extends ActivityBase, Readonly<Record<'snapshot' | 'proposal', BlobRef | null>> {
-  /** A real path, or the URL of a repository. */
-  readonly workspace: string;
-  readonly commit: string | null;
-}
 
 /** What our faces send, by update `decide` or by the signal of the same name. */
 export interface DecisionRequest {

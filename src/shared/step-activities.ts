@@ -3,7 +3,7 @@
  * ◆ Every input carries `v`. File contents and answers travel as blob references only.
  */
 import type { StepEstimate, StepUsage } from './usage.js';
-import type { DecisionRequest, MoveInput, PauseReason } from './decisions.js';
+import type { DecisionRequest, PauseReason } from './decisions.js';
 import type { StepEvent } from './events.js';
 import type { AuditReport } from './audit.js';
 import type { Bucket, Format } from './formats.js';
@@ -295,6 +295,5 @@ export interface StepActivities extends ProposalActivities {
   countUsage(input: CountUsageInput): Promise<CountUsageResult>;
   tryTests(input: TryInput): Promise<TryResult | NotYet>;
   auditChange(input: AuditInput): Promise<AuditResult>;
-  checkMove(input: MoveInput): Promise<{ readonly why: string | null }>;
   verifyDecision(input: VerifyDecisionInput): Promise<{ readonly signer: string } | { readonly why: string }>;
 }

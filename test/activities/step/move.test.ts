@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { checkMove } from '../../../src/activities/step/move.js';
 import type { ActivityPorts } from '../../../src/activities/frame/ports.js';
-import type { MoveInput } from '../../../src/shared/decisions.js';
+import type { MoveInput } from '../../../src/shared/activities.js';
 import { createBlobStore } from '../../../src/stores/directory/blobs.js';
 import { putJson } from '../../../src/stores/ports.js';
 import { workspacePorts } from '../../support/workspace-ports.js';
