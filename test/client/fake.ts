@@ -196,4 +196,4 @@ export const problemOf = async (work: () => Promise<unknown>): Promise<ProblemEr
 };
 
 /** What `findUnused` says where nothing may go. */
-export const NOTHING_UNUSED: Unused = { steps: [], blobs: [], temps: [], caches: [], named: [], notes: [] };
+export const NOTHING_UNUSED: Unused = { steps: [], blobs: [], temps: [], caches: [], named: [], hosts: [], notes: [] };

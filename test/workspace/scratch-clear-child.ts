@@ -10,5 +10,8 @@ if (work === 'recover') {
   await hostId(await resolveHome(process.env));
   await recover({ ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined }, {});
 } else {
-  await removeUnused({ files: diskFiles }, { steps: [], blobs: [], temps: [], caches: [], named: [], notes: [] });
+  await removeUnused(
+    { files: diskFiles },
+    { steps: [], blobs: [], temps: [], caches: [], named: [], hosts: [], notes: [] },
+  );
 }

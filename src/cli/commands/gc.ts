@@ -30,7 +30,8 @@ export const gc = (io: Io, flags: GcFlags): Promise<void> => {
   return withEmend(io, async (emend) => {
     const found = await findUnused(emend, { olderThan_ms, archivesOlderThan_ms, assumeClosed: flags.assumeClosed });
     const dry = flags.dryRun === true;
-    const all = [...found.steps.flatMap((step) => step.files), ...found.blobs, ...found.temps, ...found.caches];
+    const { steps, blobs, temps, caches, hosts } = found;
+    const all = [...steps.flatMap((step) => step.files), ...blobs, ...temps, ...caches, ...hosts];
     const refs = found.notes.reduce((sum, { names }) => sum + names.length, 0);
     const would = { notesRemoved: refs, files: all.length, bytes: bytesOf(all) };
     const { notesRemoved, files, bytes } = dry ? would : await removeUnused(emend, found);
@@ -50,7 +51,7 @@ export const gc = (io: Io, flags: GcFlags): Promise<void> => {
 const bytesOf = (files: readonly { readonly bytes: number }[]): number =>
   files.reduce((sum, { bytes }) => sum + bytes, 0);
 
-const linesOf = ({ steps, blobs, temps, caches }: Unused): string[] => {
+const linesOf = ({ steps, blobs, temps, caches, hosts }: Unused): string[] => {
   const ended = steps.filter((step) => !step.archive);
   const whole = steps.filter((step) => step.archive);
   const lines = [
@@ -59,6 +60,7 @@ const linesOf = ({ steps, blobs, temps, caches }: Unused): string[] => {
     [blobs.length, 'contents that nothing refers to', blobs],
     [temps.length, 'temporary files of dead processes', temps],
     [caches.length, 'outlines and test results, made again when needed', caches],
+    [hosts.length, 'starts of hosts that are gone', hosts],
   ] as const;
   return lines
     .filter(([there]) => there > 0)

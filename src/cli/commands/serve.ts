@@ -144,7 +144,7 @@ export const worker = async (io: Io, { roles, deployment, metrics, ...flags }: W
   await serveUntilInterrupted(io, async () => {
     const log = flags.quiet === true ? 'warnings' : 'stderr';
     const running = await startOwnWorker(io, await resolveHome(io.env), log, served);
-    warnWithoutModel(io);
+    if (served.roles?.includes('model') !== false) warnWithoutModel(io);
     asides(io, flags).err('Ctrl-C stops the worker; running activities may finish first.');
     return running;
   });

@@ -13,6 +13,7 @@ import type { StoredFile } from '../../stores/ports.js';
 import { together } from '../../system/turns.js';
 import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace/git/index.js';
 import { archivedRun } from '../archive/run.js';
+import { allHosts } from '../runs/hosts.js';
 import * as oldSteps from './steps.js';
 import { needRuns, type DescribedRun, type Emend } from '../types.js';
 
@@ -29,6 +30,8 @@ export interface Unused {
   readonly temps: readonly StoredFile[];
   /** What is made again where it is missing: outlines, and results of tests on an untouched base. */
   readonly caches: readonly StoredFile[];
+  /** Starts of hosts that are gone: no worker of theirs lives, and no run that the server knows began there. */
+  readonly hosts: readonly StoredFile[];
   /** What rollbacks of those steps noted in git. */
   readonly notes: readonly RevertedNotes[];
 }
@@ -80,6 +83,10 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   for (const ref of named) addRefs(named, await emend.files.readText(blobPath(ref)));
   const kept = new Set([...named].map(blobPath));
   const isKept = ({ path }: StoredFile): boolean => kept.has(isAside(path) ? unAside(path) : path);
+  const needed = new Set(runs.map(({ memo }) => memo?.host));
+  const gone = (await allHosts(emend)).filter(
+    ({ id, here, roles, seen }) => !here && roles.length === 0 && !needed.has(id) && Date.parse(seen) < before,
+  );
   return {
     ...{ steps, caches },
     blobs: stored.filter((file) => isBlob(file) && !isKept(file) && old(file)),
@@ -88,6 +95,7 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
       ...stored.filter((file) => TEMP.test(file.path) && old(file)),
       ...(await oldSteps.storedFiles(emend, await deadScratch()).catch(() => [])),
     ],
+    hosts: stored.filter((file) => old(file) && gone.some(({ id }) => file.path.startsWith(`${records}/hosts/${id}.`))),
     notes: await notesOf(steps),
   };
 };
@@ -112,7 +120,7 @@ export interface Removed {
 }
 /** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
 export const removeUnused = async (emend: Pick<Emend, 'files'>, unused: Unused): Promise<Removed> => {
-  const { steps, blobs, named, temps, caches, notes } = unused;
+  const { steps, blobs, named, temps, caches, hosts, notes } = unused;
   const removed: StoredFile[] = [];
   // First: the steps' own files say where they are.
   let dropped = 0;
@@ -121,7 +129,7 @@ export const removeUnused = async (emend: Pick<Emend, 'files'>, unused: Unused):
     for (const place of step.places)
       if (await oldSteps.removePlace(emend, place, step.files))
         removed.push(...step.files.filter(({ path }) => path === place || path.startsWith(`${place}/`)));
-  for (const file of [...temps, ...caches]) {
+  for (const file of [...temps, ...caches, ...hosts]) {
     const at = oldSteps.filesAt(emend, file.path);
     if ((await at.at(file.path))?.written_ms !== file.written_ms) continue;
     await at.remove(file.path);

@@ -76,8 +76,8 @@ export interface HostView {
   readonly runs: readonly StepKey[];
 }
 
-/** This home first, then by name. A host that was not heard of for a week and that no run needs is left out. No action. */
-export const listHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<readonly HostView[]> => {
+/** All that the store ever knew, but for those that gc removed. No action. */
+export const allHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<readonly HostView[]> => {
   const { queues, runs, records } = emend;
   const own = hostOfQueue(queues.host);
   const [known, open] = await Promise.all([knownHosts(records), openOnServer(emend)]);
@@ -88,8 +88,7 @@ export const listHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<r
     async (queue) => ((await runs?.seenAt(queue)) ?? []).map((worker) => ({ ...worker, queue })),
   );
   const workers = (await Promise.all(looks)).flat();
-  const since = new Date(Date.now() - HOST_SHOWN_DAYS * 86_400_000).toISOString();
-  const hosts = ids.map((id): HostView => {
+  return ids.map((id): HostView => {
     const all = workers.filter(({ host }) => host === shownKey(id));
     const live = all.filter(({ is }) => is === 'live');
     const { name = 'unknown', at = '', build } = known.get(id) ?? {};
@@ -105,8 +104,13 @@ export const listHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<r
       runs: open.flatMap(({ memo }) => (memo?.host === id ? memo.stepKey : [])),
     };
   });
-  return hosts
-    .filter(({ here, roles, runs: needed, seen }) => here || needed.length + roles.length > 0 || seen > since)
+};
+
+/** This home first, then by name. A host that was not heard of for a week and that no run needs is left out. No action. */
+export const listHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<readonly HostView[]> => {
+  const since = new Date(Date.now() - HOST_SHOWN_DAYS * 86_400_000).toISOString();
+  return (await allHosts(emend))
+    .filter(({ here, roles, runs, seen }) => here || runs.length + roles.length > 0 || seen > since)
     .sort((a, b) => Number(b.here) - Number(a.here) || a.name.localeCompare(b.name));
 };
 

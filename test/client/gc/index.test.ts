@@ -5,10 +5,13 @@ import { findUnused, removeUnused } from '../../../src/client/gc/index.js';
 import type { Emend } from '../../../src/client/types.js';
 import { storePaths } from '../../../src/stores/location.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
+import { queueNames } from '../../../src/shared/names.js';
+import { knownHosts, recordStart } from '../../../src/stores/hosts.js';
 import { fakeEmend, FakeServer, problemOf, tempDir, NOTHING_UNUSED } from '../fake.js';
 import { holds } from '../../support/blobs.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
+const MEMO = { stepKey: KEY, jobPath: 'job.md', title: 'A job', workspace: '/w' };
 const put = (emend: Emend, text: string): Promise<BlobRef> => emend.blobs.put(new TextEncoder().encode(text));
 const hexOf = (ref: BlobRef): string => ref.slice('sha256:'.length);
 
@@ -56,6 +59,35 @@ describe('what may be removed', () => {
     expect(found.caches.map(({ path }) => path).sort()).toEqual([...caches].sort());
     await removeUnused(emend, found);
     expect(await holds(emend.blobs, output)).toBe(false);
+  });
+
+  test('starts of hosts go where no worker lives, none was heard lately and no known run began there', async () => {
+    const server = new FakeServer();
+    const [own, gone, lives, needed, young] = ['0a', 'ee', '1b', '2c', '3d'].map((each) => each.repeat(16)) as [
+      ...[string, string, string, string, string],
+    ];
+    const emend = { ...(await fakeEmend(server)), queues: queueNames('emend', own) };
+    const start = { name: 'build-1', machine: 'a0000001', boot: 'b0000001', build: 'emend-1' };
+    const at = '2026-01-01T00:00:00.000Z';
+    for (const id of [own, gone, lives, needed]) await recordStart(emend.records, id, { ...start, at });
+    await recordStart(emend.records, young, { ...start, at: new Date(Date.now() + 3_600_000).toISOString() });
+    const again = (await knownHosts(emend.records)).get(gone);
+    await recordStart(emend.records, gone, { ...start, at, boot: 'b0000002' }, again);
+    server.add(KEY, 'emend-1', { memo: { ...MEMO, host: needed } });
+    const of = { boot: 'b0000001', store: '55555555', build: 'emend-1', versioned: false, said: '', seen_ms: 0 };
+    server.seen = {
+      [emend.queues.model]: [{ ...of, host: lives.slice(0, 8), is: 'live' }],
+      [emend.queues.workflow]: [{ ...of, host: gone.slice(0, 8), is: 'silent' }],
+    };
+    expect((await findUnused(emend, { olderThan_ms: 60_000 })).hosts).toEqual([]);
+    const found = await findUnused(emend, { olderThan_ms: -1000 });
+    const { records } = storePaths(emend.store);
+    expect(found.hosts.map(({ path }) => path).sort()).toEqual([
+      `${records}/hosts/${gone}.000001.json`,
+      `${records}/hosts/${gone}.000002.json`,
+    ]);
+    await removeUnused(emend, found);
+    expect([...(await knownHosts(emend.records)).keys()].sort()).toEqual([own, lives, needed, young].sort());
   });
 
   test('what is young stays, also when it only became young after it was found', async () => {
