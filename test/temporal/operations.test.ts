@@ -50,6 +50,9 @@ describe('docker-compose.yml', () => {
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
     const lasts = service.restart === 'unless-stopped';
     expect(service.healthcheck !== undefined).toBe(lasts);
+    // A plain `a: b` in YAML is a map, which no engine takes for a command.
+    for (const word of [...(service.healthcheck?.test ?? []), ...(service.command ?? [])])
+      expect(word).toEqual(expect.any(String));
   });
 
   test('who waits for another names a service that can fulfil it', () => {
