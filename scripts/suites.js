@@ -37,6 +37,7 @@ export const LONG_ONLY = [
   'test/e2e/ledger.test.ts',
   'test/e2e/left-behind.test.ts',
   'test/e2e/long-run.test.ts',
+  'test/e2e/lost-hosts.test.ts',
   'test/e2e/move.test.ts',
   'test/e2e/outage.test.ts',
   'test/e2e/page-more.test.ts',

@@ -1,4 +1,4 @@
-/** What test/cluster takes of compose.js. */
+/** What tests take of compose.js. */
 type What = 'run' | 'check' | readonly string[];
 type Variables = Readonly<Record<string, string>>;
 export declare const serviceProcess: (
@@ -14,3 +14,7 @@ export declare const runService: (
   variables?: Variables,
   what?: What,
 ) => Promise<string>;
+export declare const readService: (
+  name: string,
+  variables: Variables,
+) => Promise<{ readonly command: readonly string[]; readonly environment: Readonly<Record<string, string>> }>;

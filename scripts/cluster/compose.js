@@ -11,7 +11,7 @@ import { root } from '../install.js';
 
 export const SERVICES = ['frontend', 'history', 'matching', 'worker'];
 /** What the file leaves to its image. */
-const IMAGE_ENTRYPOINTS = { temporal: ['temporal-server', 'start'] };
+const IMAGE_ENTRYPOINTS = { temporal: ['temporal-server', 'start'], objects: ['weed'] };
 /** For services that do not look at them; the file asks for them all at once. */
 const UNUSED = { EMEND_WORKSPACE: '/nowhere', EMEND_WEB_SECRET: 'not used by this service' };
 
@@ -37,13 +37,35 @@ const readCompose = async (variables) => {
   return everyText(parse(text, { merge: true }), (each) => interpolate(each, variables));
 };
 
+/** A service's command and environment, for whoever starts it in another way; `variables` as `docker compose` would find them. */
+export const readService = async (name, variables) => {
+  const { services } = await readCompose({ POSTGRES_PASSWORD: 'not used', ...UNUSED, ...variables });
+  return { command: services[name].command, environment: services[name].environment };
+};
+
 /** What a cluster of our own changes of environments and commands: where the others listen, and nothing else. */
-const differs = ({ postgres, temporal: { ports } }) => {
+const differs = ({ postgres, temporal: { ports }, fleet }) => {
   const whole = { postgresql: '127.0.0.1', 5432: `${postgres.port}` };
+  const inFleet = (text) =>
+    text
+      .replace(/\bobjects:9333\b/g, `127.0.0.1:${fleet.objects.master}`)
+      .replace(/\bobjects:8333\b/g, `127.0.0.1:${fleet.objects.s3}`)
+      .replace(/^-ip=objects$/, '-ip=127.0.0.1')
+      .replace(/\b9464\b/g, `${fleet.metrics}`)
+      // Of a container without volumes: it is gone with it.
+      .replace(/^\/tmp\/emend$/, fleet.home);
   return (text) =>
     whole[text] ??
-    text.replace(/\btemporal:7233\b/g, `127.0.0.1:${ports.frontend.grpc}`).replace(/\b8260\b/g, `${ports.worker.http}`);
+    (fleet === undefined ? text : inFleet(text))
+      .replace(/\btemporal:7233\b/g, `127.0.0.1:${ports.frontend.grpc}`)
+      .replace(/\b8260\b/g, `${ports.worker.http}`);
 };
+
+/** By which the object store takes other ports than its usual ones; those of its other protocols are off. */
+const objectPorts = ({ objects }) => [
+  ...Object.entries(objects).map(([part, port]) => `-${part}.port=${port}`),
+  ...['-s3.port.iceberg=0', '-s3.port.lance=0'],
+];
 
 /** The variables by which the server's own template takes other ports than its usual ones. */
 const portVariables = ({ ports }) => ({
@@ -65,6 +87,7 @@ const programs = async (state) => {
     'temporal-server': state.tools.server,
     'temporal-sql-tool': state.tools.sql,
     temporal: state.tools.cli,
+    ...(state.fleet === undefined ? {} : { weed: state.fleet.weed }),
   };
   for (const [name, target] of Object.entries(links))
     await symlink(target, join(dir, name)).catch((error) => {
@@ -118,14 +141,19 @@ const mountsOf = async (name, { volumes = [], configs = [] }, compose, state) =>
 };
 
 /**
- * `{ command, args, env }` for spawn. `what`: `run` is the service's own command, `check` its health check, an array another command in
+ * `{ command, args, env }` for spawn. `state.fleet`, for the profile of that name: `weed`, the object store's program; `objects`, its ports
+ * by part; `home` and `metrics`, directory and port of the worker. `what`: `run` is the service's own command, `check` its health check, an array another command in
  * its place, as `docker compose exec` takes it.
  */
 export const serviceProcess = async (state, name, variables = {}, what = 'run') => {
   const compose = await readCompose({ POSTGRES_PASSWORD: state.password, ...UNUSED, ...variables });
   const service = compose.services[name];
   const change = differs(state);
-  const own = [...(service.entrypoint ?? IMAGE_ENTRYPOINTS[name] ?? []), ...(service.command ?? [])];
+  const own = [
+    ...(service.entrypoint ?? IMAGE_ENTRYPOINTS[name] ?? []),
+    ...(service.command ?? []),
+    ...(name === 'objects' ? objectPorts(state.fleet) : []),
+  ];
   const checked = service.healthcheck?.test;
   const command = { run: own, check: checked?.[0] === 'CMD-SHELL' ? ['sh', '-c', checked[1]] : checked?.slice(1) };
   const environment = Object.fromEntries(

@@ -30,7 +30,7 @@ const isFree = (port: number): Promise<boolean> =>
   });
 
 /** Each part listens on its port and, for its own kind, 10,000 above. */
-const freePorts = async (count: number): Promise<readonly number[]> => {
+export const freePorts = async (count: number): Promise<readonly number[]> => {
   const found = new Set<number>();
   while (found.size < count) {
     const port = 11_000 + Math.floor(Math.random() * 10_000);

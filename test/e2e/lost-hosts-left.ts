@@ -1,0 +1,152 @@
+/** What is left where hosts were lost: commits on the remote, what was asked of the model, and what lies on hosts and in the object store. */
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { findUnused, removeUnused } from '../../src/client/gc/index.js';
+import { callsOfStep } from '../../src/model/journal/calls.js';
+import type { AnswerRecord } from '../../src/model/journal/records.js';
+import { branchOf, tokenRef } from '../../src/shared/repository.js';
+import { eventually } from './ends.js';
+import { patiently, type Lost, type LostRun } from './lost-hosts.js';
+import type { World } from './lost-hosts-world.js';
+
+const inOrigin = ({ origin }: World, ...args: readonly string[]): string =>
+  execFileSync('git', args, { cwd: origin, encoding: 'utf8' });
+
+/** One commit over the base, with the wanted bytes and no others, and nothing on the remote beside these and a token for each run. */
+const checkCommits = ({ world, ended }: Lost): void => {
+  for (const { n, kind, run, result } of ended) {
+    const branch = branchOf(run.stepKey);
+    const files = Object.entries(kind.files(n));
+    const found = {
+      outcome: result.outcome,
+      commits: inOrigin(world, 'rev-list', `main..${branch}`).trim().split('\n'),
+      paths: inOrigin(world, 'diff', '--name-only', `main..${branch}`).trim().split('\n'),
+      bytes: files.map(([path]) => inOrigin(world, 'show', `${branch}:${path}`)),
+      step: inOrigin(world, 'log', '-1', '--format=%(trailers:key=Emend-Step,valueonly)', branch).trim(),
+      by: inOrigin(world, 'log', '-1', '--format=%an', branch).trim(),
+    };
+    expect([n, found]).toEqual([
+      n,
+      {
+        outcome: 'committed',
+        commits: [result.commit],
+        paths: files.map(([path]) => path),
+        bytes: files.map(([, [, after]]) => after),
+        step: run.stepKey,
+        by: expect.stringMatching(/^host-\d+$/) as string,
+      },
+    ]);
+  }
+  const refs = inOrigin(world, 'for-each-ref', '--format=%(refname)').trim().split('\n');
+  const keys = ended.map(({ run }) => run.stepKey);
+  expect(refs.sort()).toEqual(
+    ['refs/heads/main', ...keys.map(tokenRef), ...keys.map((key) => `refs/heads/${branchOf(key)}`)].sort(),
+  );
+};
+
+/**
+ * By the model's own count: a request that came after the answer to the same bytes was recorded was paid again. One whose attempt was begun
+ * before that, by whoever gave the owner up, may have been on its way.
+ */
+const repaid = async ({ s }: World, { n, kind, run }: LostRun): Promise<readonly string[]> => {
+  const { calls } = s.emend;
+  const attempts = await callsOfStep(calls, run.stepKey);
+  const rules = Object.keys(kind.files(n));
+  const requests = s.rehearsal.requests().filter(({ rule }) => rules.includes(rule ?? ''));
+  const found: string[] = [];
+  // Attempts at one call send the same bytes, and no two calls of a run do.
+  const keys = new Set(attempts.map(({ callKey }) => callKey));
+  const hashes = new Set(requests.map(({ sha256 }) => sha256));
+  if (hashes.size !== keys.size) found.push(`run ${n}: ${hashes.size} prompts for ${keys.size} recorded calls`);
+  if (requests.length > attempts.length)
+    found.push(`run ${n}: ${requests.length} requests, ${attempts.length} attempts in the journal`);
+  const answers = await Promise.all(
+    [...keys].map(async (key) => {
+      const answer = (await calls.get(`${run.stepKey}/${key}/answer`)) as AnswerRecord | null;
+      const begun = attempts.filter(({ callKey }) => callKey === key).map(({ call }) => Date.parse(call.at));
+      const at = answer === null ? Infinity : Date.parse(answer.at);
+      return { at, claimed: begun.filter((each) => each <= at).length };
+    }),
+  );
+  for (const sha256 of hashes) {
+    const asked = requests.filter((each) => each.sha256 === sha256).map(({ at }) => Date.parse(at));
+    // Which call the bytes are of is not known where there are several: the one that leaves the least to tell.
+    const late = answers.map(({ at, claimed }) => asked.filter((each, i) => each > at && i >= claimed).length);
+    if (Math.min(...late) > 0) found.push(`run ${n}: asked ${Math.min(...late)} times after its answer was recorded`);
+  }
+  return found;
+};
+
+/**
+ * What the hosts that live have of runs that ended. A checkout stays for days (src/workspace/checkout) where its host was too slow for a run,
+ * which another one committed.
+ */
+const leftOnHosts = ({ world, ended }: Lost): readonly string[] =>
+  world.hosts.flatMap(({ dir, name }) => {
+    const others = ended.flatMap(({ run: { stepKey } }) =>
+      inOrigin(world, 'log', '-1', '--format=%an', branchOf(stepKey)).trim() === name ? [] : stepKey,
+    );
+    return readdirSync(dir).flatMap((service) => {
+      const at = (...path: string[]): string[] => {
+        try {
+          return readdirSync(join(dir, service, ...path)).map((each) => [name, service, ...path, each].join('/'));
+        } catch {
+          return [];
+        }
+      };
+      const checkouts = at('emend-repositories').flatMap((place) => at('emend-repositories', place.split('/').at(-1)!));
+      return [
+        ...[...at('emend', 'locks'), ...at('emend', 'transactions'), ...at('emend-worktrees')],
+        ...checkouts.filter((path) => !path.endsWith('/mirror.git') && !others.some((key) => path.includes(key))),
+      ];
+    });
+  });
+
+/** Ages under which everything is old. */
+const ALL = { olderThan_ms: -60_000, archivesOlderThan_ms: -60_000 };
+/** Paths below the store that gc leaves. What it takes it moves aside first: the second round removes it. */
+const afterGc = async ({ s: { emend } }: World): Promise<readonly string[]> => {
+  const find = () => patiently(() => findUnused(emend, ALL));
+  for (let round = 0; round < 2; round++) await removeUnused(emend, await find());
+  const again = await find();
+  expect([again.steps, again.blobs, again.temps]).toEqual([[], [], []]);
+  return (await emend.files.list(emend.store)).map(({ path }) => path.slice(emend.store.length + 1));
+};
+
+/** gc with the runs on the server, and without them: then nothing of theirs is left. */
+const checkStore = async ({ world, ended }: Lost): Promise<void> => {
+  const { emend } = world.s;
+  const kept = await afterGc(world);
+  const keys = ended.map(({ run }) => run.stepKey);
+  const ofSteps = kept.filter((path) => /^(?:calls|records\/steps|archive)\//.test(path));
+  expect(ofSteps.filter((path) => !keys.some((key) => path.includes(`/${key}/`)))).toEqual([]);
+  for (const key of keys) expect(ofSteps.some((path) => path.startsWith(`calls/${key}/`))).toBe(true);
+
+  const connection = await Connection.connect({ address: emend.address });
+  const { workflowService } = new Client({ connection, namespace: emend.namespace });
+  for (const { run } of ended) {
+    const { workflowId, runId } = run.live!;
+    const workflowExecution = { workflowId, runId };
+    const request = { namespace: emend.namespace, workflowExecution };
+    await patiently(() => workflowService.deleteWorkflowExecution(request));
+  }
+  await eventually(
+    'the runs are deleted',
+    async () => (await emend.runs!.list(`TaskQueue = "${emend.queues.workflow}"`, 1)).length === 0,
+    120,
+  );
+  await connection.close();
+  expect(await afterGc(world)).toEqual(['store-id']);
+};
+
+export const checkLeft = async (lost: Lost): Promise<void> => {
+  checkCommits(lost);
+  const asked = await Promise.all(lost.ended.map((each) => repaid(lost.world, each)));
+  expect(asked.flat()).toEqual([]);
+  expect(leftOnHosts(lost)).toEqual([]);
+  for (const host of lost.world.hosts) await host.kill();
+  await checkStore(lost);
+};

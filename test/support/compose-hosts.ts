@@ -1,0 +1,107 @@
+/**
+ * Hosts without Docker: each is a process group of services of docker-compose.yml, by the file's own commands and environment, in a directory
+ * of its own. Such a host shares nothing with the others but what the environment names; it is killed whole, and its directory goes with it.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readService } from '../../scripts/cluster/compose.js';
+import { freePort } from '../../src/temporal/dev-server.js';
+
+export interface HostsWanted {
+  /** Gets a directory for each host, and `logs`. */
+  readonly dir: string;
+  /** Of docker-compose.yml; each is a process, with a home of its own. */
+  readonly services: readonly string[];
+  /** What the compose file leaves to whoever starts it. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Over the file's environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+export interface ComposeHost {
+  /** Its commits have it as their author. */
+  readonly name: string;
+  readonly dir: string;
+  /** All of its services take work. */
+  isReady(): boolean;
+  /** Null: its processes are as they should be; else the end of what one said that ended by itself. */
+  fault(): string | null;
+  /** Does a worker of this identity (as the server knows it) belong to it? */
+  has(identity: string): boolean;
+  /** SIGKILL to the group, then the directory. */
+  kill(): Promise<void>;
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+const commandLine = async (name: string, service: string, wanted: HostsWanted): Promise<string> => {
+  const home = join(wanted.dir, name, service);
+  const { command, environment } = await readService(service, wanted.variables);
+  const [program, ...args] = command.map((word) =>
+    word.replace(/^node$/, process.execPath).replace(/^\/app\//, `${process.cwd()}/`),
+  );
+  const port = await freePort(0);
+  const own = { HOME: join(home, 'user'), EMEND_HOME: join(home, 'emend'), TMPDIR: join(home, 'tmp') };
+  mkdirSync(own.HOME, { recursive: true });
+  mkdirSync(own.TMPDIR);
+  writeFileSync(join(own.HOME, '.gitconfig'), `[user]\nname = ${name}\nemail = host@example.org\n`);
+  const variables = Object.entries({ ...environment, ...wanted.env, ...own });
+  const exported = variables.map(([variable, value]) => `${variable}=${quoted(value)}`).join(' ');
+  const words = [program!, ...args].map((word) => quoted(word.replace(/^127\.0\.0\.1:9464$/, `127.0.0.1:${port}`)));
+  return `env ${exported} ${words.join(' ')}`;
+};
+
+/** Starts it; it is not ready yet. */
+export const startHost = async (name: string, wanted: HostsWanted): Promise<ComposeHost> => {
+  const dir = join(wanted.dir, name);
+  const logs = join(wanted.dir, 'logs');
+  mkdirSync(logs, { recursive: true });
+  const lines: string[] = [];
+  for (const service of wanted.services) {
+    const command = await commandLine(name, service, wanted);
+    // The first that ends ends the host's shell, which is how it is noticed.
+    lines.push(`( ${command} || true; kill -s TERM $$ ) > ${quoted(join(logs, `${name} ${service}`))} 2>&1 &`);
+  }
+  const env = { PATH: process.env.PATH, LANG: 'C.UTF-8' };
+  const leader = spawn('/bin/sh', ['-c', `${lines.join('\n')}\nwait`], {
+    ...{ cwd: dir, env, detached: true, stdio: 'ignore' },
+  });
+  const exited = new Promise<void>((resolve) => leader.once('exit', () => resolve()));
+  const said = (service: string): string => textOf(join(logs, `${name} ${service}`));
+  return {
+    name,
+    dir,
+    isReady: () => wanted.services.every((service) => said(service).includes('worker ready')),
+    fault: () =>
+      hasEnded(leader)
+        ? wanted.services.map((each) => `${name} ${each}: ${said(each).slice(-2_000)}`).join('\n')
+        : null,
+    has: (identity) => idsOf(dir).some((id) => identity.includes(`host ${id.slice(0, 8)}.`)),
+    kill: async () => {
+      try {
+        process.kill(-leader.pid!, 'SIGKILL');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+      await exited;
+      // What the group's git processes had begun to write may come to its end meanwhile.
+      rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    },
+  };
+};
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
+
+const textOf = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+/** Of the homes that a host's services have. */
+const idsOf = (dir: string): readonly string[] =>
+  readdirSync(dir).flatMap(
+    (service) => /[0-9a-f]{32}$/.exec(textOf(join(dir, service, 'emend', 'host-id')).trim())?.[0] ?? [],
+  );
