@@ -36,7 +36,7 @@ const checkCommits = ({ world, ended }: Lost): void => {
         paths: files.map(([path]) => path),
         bytes: files.map(([, [, after]]) => after),
         step: run.stepKey,
-        by: expect.stringMatching(/^host-\d+$/) as string,
+        by: expect.stringMatching(/^host-\d+$/),
       },
     ]);
   }

@@ -149,7 +149,6 @@ export const createCheckouts = (
       // Nobody else has the directory; the token on the remote is what counts.
       ...{ token: 1, head: base, headRef: null },
     });
-    const own = { workflowId: '', namespace: '' };
     const workspace: Workspace = {
       root: () => Promise.resolve(path),
       apply: async (request, assertCurrent) => {
@@ -185,7 +184,7 @@ export const createCheckouts = (
       releaseLock: () => Promise.resolve(),
       acquireLock: (_, stepKey, holder) =>
         Promise.resolve({ outcome: 'held', lock: lockOf(stepKey, holder), taken: false }),
-      readLock: () => Promise.resolve(lockOf(remote.stepKey, own)),
+      readLock: () => Promise.resolve(lockOf(remote.stepKey, { workflowId: '', namespace: '' })),
     };
     return {
       workspace,
@@ -256,13 +255,11 @@ export const createCheckouts = (
 
   /** Null: it is at the tip of the branch now; `conflict`: that has moved, and the next attempt looks anew. Throws ProblemError `busy`. */
   async function pushed(place: Place, held: Held, tip: string): Promise<Problem | null> {
-    const { remote } = place;
     try {
-      await remotes.push(remote, held, { token: await remotes.newToken(remote, held.at), tip });
+      await remotes.push(place.remote, held, { token: await remotes.newToken(place.remote, held.at), tip });
     } catch (error) {
       if (!(error instanceof ProblemError) || error.problem.code === 'busy') throw error;
-      if (error.problem.code !== 'conflict') return problem('git_failed', error.problem.message);
-      await drop(place);
+      if (error.problem.code === 'conflict') await drop(place);
       return error.problem;
     }
     await drop(place);
