@@ -129,6 +129,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'export TEMPORAL_PROFILE=cloud ANTHROPIC_API_KEY=sk-ant-…': NO_CLOUD,
 
   'EMEND_LONG=1 npm run test:cluster': MEASURE,
+  'npm run test:cluster -- cluster/lost-hosts': { by: 'scripts/cluster.js' },
   'node bench/starts.js': MEASURE,
   'npm run bench:step -- --only time --only rate --only start --rounds 8 --rate-rounds 3 --steps 30': MEASURE,
   'npm run bench:step -- --only actions': MEASURE,
