@@ -152,6 +152,7 @@ describe('what is wrong names the flag and what to type', () => {
       "--repository: expected a repository's URL",
       'emend help run',
     ],
+    [['-m', 'Do it', '--repository', 'file:///a b/p', '--base', 'x'], 'expected a URL with %20 in place of', 'help'],
     [['-m', 'Do it', '--repository', 'https://e.org/p', '--base', 'x', '--workspace', '.'], 'received both', ''],
     [
       ['-m', 'Do it', '--repository', 'https://e.org/p', '--base', 'x', '--commit', 'false'],

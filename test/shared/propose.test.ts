@@ -663,4 +663,14 @@ describe('some files failed, the others are done: their proposal is built before
       skipped: ['a.ts'],
     });
   });
+
+  test('nobody can edit files in a checkout: of a run on a repository `manual` is no answer', () => {
+    const words = { propose: { 'a.ts': ['declined'] } } as const;
+    const repository = { url: 'https://example.org/x.git', base: 'main' };
+    const accepts = (input = {}) => play({ files: TWO, words, input }).state.decision?.accepts;
+    expect([accepts(), accepts({ repository })]).toEqual([
+      ['retry', 'manual', 'skip', 'approve', 'abort'],
+      ['retry', 'skip', 'approve', 'abort'],
+    ]);
+  });
 });

@@ -50,10 +50,10 @@ export type Fact = FactOf<Facts>;
 
 // ---------------------------------------------------------------------------------------------------------------------- decisions
 function onPaused(state: StepState, wanted: Pause, now: number): StepState {
-  // Before the files are known nobody can have changed them by hand.
+  // Before the files are known nobody can have changed them by hand, nor in a checkout, which is nobody's.
   const inPart = (state.proposal?.files ?? []).some((file) => (file.changes ?? 0) > 1);
   const offered: Partial<Record<Answer, boolean>> = {
-    manual: state.base.ready !== null,
+    manual: state.base.ready !== null && state.input.repository === undefined,
     // Before the proposal is built, where a formatter may take it up.
     run_once: state.stage.at !== 'propose',
     select: inPart,
