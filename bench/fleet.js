@@ -58,8 +58,14 @@ const cpuOf = async (pid) => {
   return { own: (ticks(14) + ticks(15)) * 10, children: (ticks(16) + ticks(17)) * 10 };
 };
 
+/** A worker and its launcher (src/system/launcher.ts), whose children git's processes are. */
+const withLauncher = async (pid) => {
+  const launchers = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
+  return Promise.all([pid, ...launchers].map(cpuOf));
+};
+
 const partsOf = async ({ workers, server, store }) => {
-  const each = await Promise.all(workers.map(({ pid }) => cpuOf(pid)));
+  const each = (await Promise.all(workers.map(({ pid }) => withLauncher(pid)))).flat();
   const sum = (of) => each.reduce((all, one) => all + of(one), 0);
   const bench = process.cpuUsage();
   return {
