@@ -162,13 +162,20 @@ for (const [name, call] of Object.entries(real))
 
 /** Holds its outputs open in a child, too, as a hook or a file-system monitor does. */
 const HANGS = ['-c', "trap '' TERM; sleep 1000 & while :; do sleep 1000; done"];
-const { spawn } = childProcess;
-childProcess.spawn = (file, args, options) => {
+/** What the launcher (src/system/launcher.ts) is asked for in place of it. */
+const hung = (asked) => {
+  const [file, args, call] = asked.capture ?? [];
   const scope = file === 'git' ? scopes.getStore() : undefined;
   const hanging = scope?.traps.find(({ trap }) => trap.does.kind === 'hang git');
-  return hanging !== undefined && !hanging.mine && claim(hanging, scope, `git ${args.join(' ')}`)
-    ? spawn('/bin/sh', HANGS, options)
-    : spawn(file, args, options);
+  const hangs = hanging !== undefined && !hanging.mine && claim(hanging, scope, `git ${args.join(' ')}`);
+  return hangs ? { ...asked, capture: ['/bin/sh', HANGS, call] } : asked;
+};
+const { fork } = childProcess;
+childProcess.fork = (...all) => {
+  const launcher = fork(...all);
+  const send = launcher.send.bind(launcher);
+  launcher.send = (asked, ...rest) => send(hung(asked), ...rest);
+  return launcher;
 };
 syncBuiltinESMExports();
 
