@@ -51,7 +51,7 @@ export const reviseEnded = async (io: Io, typed: string, flags: FollowFlags): Pr
   const { branch: push, remote } = follows;
   const run = { ...flags, hint: [], remote, ...(job.repository === undefined && { push }) };
   // Words of strangers: whatever is configured, a person approves what comes of them.
-  const exit = await runJob(io, job, run, { follows, ...(flags.note === undefined && { approval: 'ask' }) });
+  const exit = await runJob(io, () => job, run, { follows, ...(flags.note === undefined && { approval: 'ask' }) });
   if (exit === EXIT.waiting && job.repository === undefined)
     io.err('Once it has committed, this pushes it: emend revise RUN --from-pr, with its id');
   return exit;

@@ -52,7 +52,7 @@ export interface RunFlags extends BeginFlags {
 export const run = async (io: Io, args: readonly string[], flags: RunFlags): Promise<ExitCode> => {
   const annotated = wantsAnnotations(io.env, flags.annotations === true);
   try {
-    return await runJob(io, await jobOf(io, args, flags), flags);
+    return await runJob(io, () => jobOf(io, args, flags), flags);
   } catch (error) {
     // Everything that is wrong with a job has a line of it.
     if (annotated) for (const each of explain(error).problems) io.err(annotationLine(ofProblem(each)));
@@ -97,8 +97,10 @@ const refusePick = ({ targetFiles, newFiles, outputFiles }: Job): void => {
     fail('usage', `--pick: no file is picked, as the job names ${named}.`, 'Omit --pick, or name no files.');
 };
 
-export const runJob = async (io: Io, job: JobFile, flags: RunFlags, more: Partial<StartOptions> = {}) => {
+type ReadJob = () => JobFile | Promise<JobFile>;
+export const runJob = async (io: Io, read: ReadJob, flags: RunFlags, more: Partial<StartOptions> = {}) => {
   const overrides = await runOverrides(flags.set);
+  const job = await read();
   const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd);
   const command = await notifyCommand(io);
   const publishing = await publishingOf(io, flags, job);
