@@ -55,7 +55,9 @@ const JOB: Kind = {
   name: 'job',
   files: (n) => ({ [`f${n}-.txt`]: [BEFORE, AFTER] }),
   start: async ({ s, url, root }, n) => {
-    const lines = [`target_files: [f${n}-.txt]`, `test: sleep 1 && grep -q line f${n}-.txt`, 'sandbox: off'];
+    // Of a hundred kills more than two may meet one call: nobody is here to be asked whether it is worth another.
+    const limits = 'limits: { maxUnknownCalls: 20 }';
+    const lines = [`target_files: [f${n}-.txt]`, `test: sleep 1 && grep -q line f${n}-.txt`, 'sandbox: off', limits];
     const jobPath = join(root, 'jobs', `job-${n}.md`);
     writeFileSync(jobPath, ['---', ...lines, 'approval: auto', '---', `# Raise f${n}`, '', 'Words.', ''].join('\n'));
     const job = await readJobFile({ jobPath, workspace: null, cwd: root, repository: url, base: 'main' });
