@@ -15,7 +15,7 @@ const MOST_CHARS = 1_000; // bound: Of the URL of a repository, and of the name 
 export function urlFault(url: string): string | null {
   const remote = /^(?:(https?|git|ssh):\/\/(?:([^@/]*)@)?[a-z\d[][^@/\s]*\/|file:\/\/\/)[^\s\p{Cc}]+$/iu.exec(url);
   const short = /^[\w.]+@[a-z\d][\w.-]*:[^\s\p{Cc}:-][^\s\p{Cc}]*$/iu.test(url);
-  if (/ /.test(url)) return 'a URL with %20 in place of each blank';
+  if (url.includes(' ')) return 'a URL with %20 in place of each blank';
   if (url.length > MOST_CHARS || (remote === null && !short)) return `a repository's URL: ${URL_WORDS}`;
   const [, scheme = '', user = ''] = remote ?? [];
   return user.includes(':') || (user !== '' && scheme.toLowerCase() !== 'ssh') || user.startsWith('-')

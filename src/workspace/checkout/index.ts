@@ -11,7 +11,7 @@ import { phaseBranchOf, type RepositoryBase } from '../../shared/repository.js';
 import { planOf, type StepKey } from '../../shared/ids.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import type { BlobStore } from '../../stores/ports.js';
-import { orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
+import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import { sha256 } from '../../system/hash.js';
 import { realSys as sys } from '../../system/sys.js';
 import { checkRequest } from '../apply/engine.js';
@@ -280,11 +280,13 @@ const checkTurn = (newest: number, at: number): void => {
 };
 
 /** What a run has left here under its token. */
-async function drop({ dir, note, remote }: Place): Promise<void> {
-  await unlinkIfThere(sys, note);
-  for (const name of await readdir(dir))
-    if (name.startsWith(`${remote.stepKey}.`)) await rm(join(dir, name), { recursive: true, force: true });
-  await git(['worktree', 'prune', '--expire=now'], remotes.inMirror(remote));
+const drop = ({ dir, remote }: Place): Promise<void> => removeRun(dir, remote.stepKey);
+
+/** And what the mirror knows of its checkouts. Not by `git worktree prune`, which takes that of one that is being added at this moment. */
+async function removeRun(dir: string, stepKey: string): Promise<void> {
+  for (const each of [dir, join(dir, 'mirror.git', 'worktrees')])
+    for (const name of (await orNull(readdir(each), ['ENOENT'])) ?? [])
+      if (name.startsWith(`${stepKey}.`)) await rm(join(each, name), { recursive: true, force: true });
 }
 
 /** Of runs that ended without a commit, or went on elsewhere. */
@@ -293,8 +295,6 @@ async function dropUnused(dir: string): Promise<void> {
     if (!name.endsWith('.json')) continue;
     const { mtimeMs } = await stat(join(dir, name)).catch(() => ({ mtimeMs: Infinity }));
     if (Date.now() - mtimeMs < UNUSED_DAYS * 86_400_000) continue;
-    const stepKey = name.slice(0, -'.json'.length);
-    for (const each of await readdir(dir))
-      if (each.startsWith(`${stepKey}.`)) await rm(join(dir, each), { recursive: true, force: true });
+    await removeRun(dir, name.slice(0, -'.json'.length));
   }
 }

@@ -1,6 +1,6 @@
 /** Checkouts of a repository that is nobody's working tree: two homes, one remote, real git. */
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -182,6 +182,15 @@ test('runs side by side share the mirror and nothing else; what no activity used
   await use('a');
   expect(existsSync(paths[0]!)).toBe(false);
   expect(existsSync(paths[1]!)).toBe(true);
+});
+
+test('what a run leaves is removed beside a checkout that is only just being added', async () => {
+  const path = await (await use('a')).workspace.root(url);
+  // As `git worktree add` begins; `git worktree prune` takes it for a remnant.
+  const begun = join(path, '..', 'mirror.git', 'worktrees', `${STEP.replace(/^./, '9')}.0123456789abcdef`);
+  mkdirSync(begun);
+  expect(await (await use('a', true)).workspace.root(url)).not.toBe(path);
+  expect([existsSync(begun), existsSync(path)]).toEqual([true, false]);
 });
 
 test('a file that is not as the proposal has its base is a conflict, and nothing is written', async () => {

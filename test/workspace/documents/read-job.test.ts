@@ -69,7 +69,7 @@ describe('what is wrong with a job', () => {
       'target_outside',
       'config_invalid',
     ]);
-    expect(problems[0]?.message).toMatch(
+    expect(problems[0].message).toMatch(
       /^job\.md:3: target_files: expected an existing file, src\/gone\.ts does not exist in /,
     );
     expect(problems[3]?.message).toMatch(/approvall/);
