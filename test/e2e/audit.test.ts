@@ -71,22 +71,25 @@ test('an audit that passes lets the tested change be committed; it was shown the
   expect(usage.calls).toBe(2);
 });
 
-longOnly('an audit that fails hard is a failed verification: taken back, asked for from the original, told why', async () => {
-  const s = await begin([edit(2), audit('fail_hard'), edit(7), audit('pass')]);
-  const run = await s.start('job.md', job(AFTER));
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', audit: { verdict: 'pass' } });
-  expect(asked(s)).toEqual(['edit 2', 'fail_hard', 'edit 7', 'pass']);
-  const events = await s.events(run);
-  expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['audited', 'rolled_back']));
-  const told = [
-    'An auditor objects to your last edit',
-    `a.js:1: ${SENTENCE}`,
-    '+const one = 2;',
-    '\\nconst one = 1;\\n',
-  ];
-  expect(promptsWith(s, 'edit', told)).toHaveLength(1);
-  expect(s.read(FILE)).toBe(one(7));
-});
+longOnly(
+  'an audit that fails hard is a failed verification: taken back, asked for from the original, told why',
+  async () => {
+    const s = await begin([edit(2), audit('fail_hard'), edit(7), audit('pass')]);
+    const run = await s.start('job.md', job(AFTER));
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', audit: { verdict: 'pass' } });
+    expect(asked(s)).toEqual(['edit 2', 'fail_hard', 'edit 7', 'pass']);
+    const events = await s.events(run);
+    expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['audited', 'rolled_back']));
+    const told = [
+      'An auditor objects to your last edit',
+      `a.js:1: ${SENTENCE}`,
+      '+const one = 2;',
+      '\\nconst one = 1;\\n',
+    ];
+    expect(promptsWith(s, 'edit', told)).toHaveLength(1);
+    expect(s.read(FILE)).toBe(one(7));
+  },
+);
 
 longOnly(
   'doubts raise a decision, under approval: auto too, and keep commits with the findings as a trailer',

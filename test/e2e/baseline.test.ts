@@ -67,23 +67,26 @@ const SUITE = [
   '',
 ].join('\n');
 
-long('tests that failed before do not count where that is known; new failures do, and the next prompt tells them apart', async () => {
-  const text = whole({ 'a.js': "module.exports = 'two';\n" });
-  const told = 'newly failing: is a number; also failing before the change';
-  const rules = [
-    { name: 'second', match: { contains: told }, answer: TWO },
-    { name: 'first', match: { contains: '- a.js' }, answer: text },
-  ];
-  const { s, run } = await begin('approval: auto\nbaseline: known\ntest: node --test', { 'a.test.js': SUITE }, rules);
-  expect(await s.end(run)).toMatchObject({
-    outcome: 'committed',
-    verification: 'pass_with_warnings',
-    usage: { calls: 2 },
-  });
-  const verified = (await s.events(run)).flatMap((event) => (event.type === 'verified' ? [event.summary] : []));
-  expect(verified[0]).toContain('newly failing: is a number; also failing before the change');
-  expect(verified[1]).toContain('passed, except 1 that failed before the change: is old');
-});
+long(
+  'tests that failed before do not count where that is known; new failures do, and the next prompt tells them apart',
+  async () => {
+    const text = whole({ 'a.js': "module.exports = 'two';\n" });
+    const told = 'newly failing: is a number; also failing before the change';
+    const rules = [
+      { name: 'second', match: { contains: told }, answer: TWO },
+      { name: 'first', match: { contains: '- a.js' }, answer: text },
+    ];
+    const { s, run } = await begin('approval: auto\nbaseline: known\ntest: node --test', { 'a.test.js': SUITE }, rules);
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      verification: 'pass_with_warnings',
+      usage: { calls: 2 },
+    });
+    const verified = (await s.events(run)).flatMap((event) => (event.type === 'verified' ? [event.summary] : []));
+    expect(verified[0]).toContain('newly failing: is a number; also failing before the change');
+    expect(verified[1]).toContain('passed, except 1 that failed before the change: is old');
+  },
+);
 
 long('the base is tested once for two steps that start from it', async () => {
   const command = `sandbox: off\ntest: ${JSON.stringify(counted('exit 0'))}`;

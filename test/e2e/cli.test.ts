@@ -103,17 +103,20 @@ describe('without a terminal', () => {
     expect(s.rehearsal.requests()).toHaveLength(1);
   });
 
-  long('--yes approves, and the result is the exit code; a second run beside it has nothing to do with it', async () => {
-    const s = await greeting();
-    await s.worker();
-    await emend(s, 2, ['run', 'job.md', '--live', '--json']);
-    const done = json(await emend(s, 0, ['run', 'job.md', '--yes', '--json']));
-    expect(done).toMatchObject({ started: 'new', state: 'closed', result: { outcome: 'committed' }, exit: 0 });
-    // A finished run does not stand in the way of the next; its answer changes nothing any more.
-    const again = json(await emend(s, 0, ['run', 'job.md', '--yes', '--json']));
-    expect(again).toMatchObject({ started: 'new', workflowId: done.workflowId, result: { outcome: 'unchanged' } });
-    expect(again.stepKey).not.toBe(done.stepKey);
-  });
+  long(
+    '--yes approves, and the result is the exit code; a second run beside it has nothing to do with it',
+    async () => {
+      const s = await greeting();
+      await s.worker();
+      await emend(s, 2, ['run', 'job.md', '--live', '--json']);
+      const done = json(await emend(s, 0, ['run', 'job.md', '--yes', '--json']));
+      expect(done).toMatchObject({ started: 'new', state: 'closed', result: { outcome: 'committed' }, exit: 0 });
+      // A finished run does not stand in the way of the next; its answer changes nothing any more.
+      const again = json(await emend(s, 0, ['run', 'job.md', '--yes', '--json']));
+      expect(again).toMatchObject({ started: 'new', workflowId: done.workflowId, result: { outcome: 'unchanged' } });
+      expect(again.stepKey).not.toBe(done.stepKey);
+    },
+  );
 
   long('--wait --json prints each event as it comes, and the end as the last line', async () => {
     const s = await greeting();

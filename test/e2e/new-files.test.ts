@@ -122,35 +122,38 @@ EMEND-COMPLETE {{nonce}} 0 0
   expect((await s.events(run)).filter(({ type }) => type === 'files_picked')).toHaveLength(1);
 });
 
-long('by an answer: a part of its change, asked for again with it; what may not be made is refused with the reason', async () => {
-  const ignored = whole({ [MENU]: NEW, 'dist/out.js': OLD });
-  const revised = whole({ [MENU]: NEW, [TEA]: `${LEAF}// green\n` });
-  const s = await begun(FILES, [
-    { name: 'revised', match: { contains: 'green, please' }, answer: revised },
-    { name: 'told', match: { contains: ['Your last answer was refused', 'git ignores it'] }, answer: BOTH },
-    { name: 'ignored', match: { contains: [`- ${MENU}`, 'create it in the same answer'] }, answer: ignored },
-    { name: 'not allowed', match: { contains: `- ${MENU}` }, answer: BOTH },
-  ]);
-  const named = `target_files: [${MENU}]`;
-  const plain = await s.start('plain.md', job(named, 'Tea'));
-  expect((await s.settle(plain)).status.decision).toMatchObject({ reason: 'attempts_exhausted' });
-  expect((await refusedIn(s, plain))[0]).toContain(`There is no file ${TEA}, and none may be created there.`);
-  expect(request(s, '# Tea')).toContain('Do not create files that are not listed');
+long(
+  'by an answer: a part of its change, asked for again with it; what may not be made is refused with the reason',
+  async () => {
+    const ignored = whole({ [MENU]: NEW, 'dist/out.js': OLD });
+    const revised = whole({ [MENU]: NEW, [TEA]: `${LEAF}// green\n` });
+    const s = await begun(FILES, [
+      { name: 'revised', match: { contains: 'green, please' }, answer: revised },
+      { name: 'told', match: { contains: ['Your last answer was refused', 'git ignores it'] }, answer: BOTH },
+      { name: 'ignored', match: { contains: [`- ${MENU}`, 'create it in the same answer'] }, answer: ignored },
+      { name: 'not allowed', match: { contains: `- ${MENU}` }, answer: BOTH },
+    ]);
+    const named = `target_files: [${MENU}]`;
+    const plain = await s.start('plain.md', job(named, 'Tea'));
+    expect((await s.settle(plain)).status.decision).toMatchObject({ reason: 'attempts_exhausted' });
+    expect((await refusedIn(s, plain))[0]).toContain(`There is no file ${TEA}, and none may be created there.`);
+    expect(request(s, '# Tea')).toContain('Do not create files that are not listed');
 
-  const run = await s.start('made.md', job(`${named}\ncreate: true`, 'Tea, too'));
-  const first = await s.settle(run);
-  expect(await refusedIn(s, run)).toEqual(['new_file: dist/out.js may not be made: git ignores it. Leave it out.']);
-  expect(request(s, 'Tea, too')).not.toContain('Do not create files that are not listed');
-  expect(first.proposal?.files.map(({ path }) => path)).toEqual([TEA, MENU]);
-  expect(first.ledger).toMatchObject([{ path: MENU }, { path: TEA, isNew: true, status: 'done' }]);
-  await s.answer(run, 'revise', { files: [TEA], note: 'green, please' });
-  await s.answer(run, 'approve', { files: [MENU] });
-  await s.settle(run);
-  await s.answer(run, 'approve');
-  expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: [TEA, MENU] });
-  expect(s.read(TEA)).toBe(`${LEAF}// green\n`);
-  expect(existsSync(join(s.repo, 'dist'))).toBe(false);
-});
+    const run = await s.start('made.md', job(`${named}\ncreate: true`, 'Tea, too'));
+    const first = await s.settle(run);
+    expect(await refusedIn(s, run)).toEqual(['new_file: dist/out.js may not be made: git ignores it. Leave it out.']);
+    expect(request(s, 'Tea, too')).not.toContain('Do not create files that are not listed');
+    expect(first.proposal?.files.map(({ path }) => path)).toEqual([TEA, MENU]);
+    expect(first.ledger).toMatchObject([{ path: MENU }, { path: TEA, isNew: true, status: 'done' }]);
+    await s.answer(run, 'revise', { files: [TEA], note: 'green, please' });
+    await s.answer(run, 'approve', { files: [MENU] });
+    await s.settle(run);
+    await s.answer(run, 'approve');
+    expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: [TEA, MENU] });
+    expect(s.read(TEA)).toBe(`${LEAF}// green\n`);
+    expect(existsSync(join(s.repo, 'dist'))).toBe(false);
+  },
+);
 
 long('a file that appears meanwhile is a conflict; a rollback takes the folders that were made', async () => {
   const s = await begun(FILES, [
