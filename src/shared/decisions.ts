@@ -151,7 +151,8 @@ export const SIGNATURES = 'emend-decision';
 export const UNSIGNED_ANSWERS: readonly Answer[] = ['abort', 'wait'];
 
 /** With `move`: the id of a host and a real path there (absent: the same), or the URL of a repository. */
-type TextSetting = 'model' | 'command' | 'host' | 'workspace' | 'repository';
+export const TEXT_SETTINGS = ['model', 'command', 'host', 'workspace', 'repository'] as const;
+type TextSetting = (typeof TEXT_SETTINGS)[number];
 
 /** What our faces send, by update `decide` or by the signal of the same name. */
 export interface DecisionRequest {

@@ -8,6 +8,7 @@ import {
   type DecisionPoint,
   type DecisionRequest,
   type ResolvedDecision,
+  TEXT_SETTINGS,
 } from './decisions.js';
 import type { OutageState } from './outage.js';
 import type { ProposalSummary } from './proposal-activities.js';
@@ -41,7 +42,7 @@ const shown = (ruled: Ruled, value: unknown): string => short(asText(value), bou
 function validateSettings(state: DecisionContext, request: DecisionRequest): string | null {
   const { limits } = rulesOf(state);
   for (const [name, value] of Object.entries(request.set ?? {})) {
-    if (['model', 'command', 'host', 'workspace', 'repository'].includes(name)) {
+    if (TEXT_SETTINGS.some((text) => text === name)) {
       if (typeof value !== 'string' || value.trim() === '')
         return `set.${name} must be a text, got ${shown(state, value)}`;
       continue;

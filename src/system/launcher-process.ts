@@ -1,6 +1,6 @@
 /** The launcher (launcher.ts): starts what a worker asks for until that has ended. What runs then ends as if it were the worker's own. */
 import { captureHere } from './capture.js';
-import type { Asked, Told } from './launcher.js';
+import type { Asked, Started, Told } from './launcher.js';
 import { runHere } from './process-group.js';
 
 const aborts = new Map<number, AbortController>();
@@ -8,10 +8,9 @@ const watching = new Map<number, (ended: string | null) => void>();
 
 const tell = (told: Told): void => void process.send?.(told);
 
-const started = async (asked: Asked): Promise<unknown> => {
+const started = async (id: number, asked: Started): Promise<unknown> => {
   if ('capture' in asked) return captureHere(...asked.capture);
-  if (!('run' in asked)) return null;
-  const { id, run, watched } = asked;
+  const { run, watched } = asked;
   const abort = new AbortController();
   aborts.set(id, abort);
   const watch = (told: string): Promise<string | null> =>
@@ -31,7 +30,7 @@ process.on('message', (asked: Asked) => {
   const { id } = asked;
   if ('abort' in asked) return aborts.get(id)?.abort();
   if ('ended' in asked) return watching.get(id)?.(asked.ended);
-  return void started(asked).then(
+  return void started(id, asked).then(
     (done) => tell({ id, done }),
     (error: unknown) => tell({ id, failed: String(error) }),
   );

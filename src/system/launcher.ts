@@ -9,7 +9,7 @@ import { timeFor } from './turns.js';
 
 /** What crosses to the launcher (launcher-process.ts): a process to be started, and what concerns one that runs. */
 export type Asked = { readonly id: number } & (Started | { readonly abort: true } | { readonly ended: string | null });
-type Started =
+export type Started =
   | { readonly capture: readonly [file: string, args: readonly string[], call: ProcessCall] }
   | { readonly run: Omit<ProcessRequest, 'signal' | 'watch'>; readonly watched: boolean };
 /** And back: its end, or what it told whoever watches it. */
@@ -34,12 +34,11 @@ const launched = (file: URL): ChildProcess => {
     ...{ detached: true, env: {}, execArgv: [] },
     ...{ serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] },
   });
-  const begun = last;
   child.on('message', (told: Told) => open.get(told.id)?.(told));
   const fail = (why: string): void => {
     if (launcher !== child) return;
     launcher = null;
-    for (const [id, tell] of open) if (id > begun) tell({ id, failed: `the process that starts others ended: ${why}` });
+    for (const [id, tell] of open) tell({ id, failed: `the process that starts others ended: ${why}` });
   };
   child.once('error', (error) => fail(error.message));
   child.once('exit', (code, signal) => fail(`${code ?? signal}`));

@@ -3,23 +3,19 @@
  * the file's, too, in every test of the cluster): a first job is run in the worker as `docker compose exec` would, and people can enter.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { runService, serviceProcess } from '../../scripts/cluster/compose.js';
-import { scene, whole, type Scene } from '../e2e/support.js';
-import { eventually, stateFile } from './support.js';
+import type { Scene } from '../e2e/support.js';
+import { endServices, eventually, firstJob, stateFile } from './support.js';
 
 const LIMIT_MS = 240_000;
 const COMMAND_MS = 120_000;
 let open: Scene | null = null;
 const services: ChildProcess[] = [];
 afterEach(async () => {
-  for (const service of services.splice(0)) {
-    service.kill('SIGTERM');
-    if (service.exitCode === null && service.signalCode === null) await once(service, 'exit');
-  }
+  await endServices(services);
   await open?.close();
   open = null;
 });
@@ -32,11 +28,8 @@ test(
       readonly temporal: { readonly ports: { readonly worker: { readonly http: number } } };
     };
     rmSync(join(state.dir, 'volumes'), { recursive: true, force: true });
-    const AFTER = 'module.exports = 2;\n';
-    const job =
-      '---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: off\ntest: node --check a.js\n---\n# Raise it\n\nTwo, please.\n';
-    const rules = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': AFTER }) }];
-    const s = (open = await scene({ 'a.js': 'module.exports = 1;\n', 'jobs/first.md': job }, rules));
+    const { s, after } = await firstJob();
+    open = s;
     const variables = {
       EMEND_WORKSPACE: s.repo,
       ANTHROPIC_API_KEY: 'a-key-of-the-test',
@@ -58,7 +51,7 @@ test(
     await start('worker');
     const said = await runService(state, 'worker', COMMAND_MS, variables, ['emend', 'run', 'jobs/first.md']);
     expect(said).toContain('committed');
-    expect(s.git('show', 'HEAD:a.js')).toBe(AFTER);
+    expect(s.git('show', 'HEAD:a.js')).toBe(after);
 
     await start('page');
     const port = state.temporal.ports.worker.http;

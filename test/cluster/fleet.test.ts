@@ -3,17 +3,16 @@
  * role beside the one of all roles. A first job is run in that one; what the group shares lies in the bucket.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { openSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect } from '@jest/globals';
 import { runService, serviceProcess } from '../../scripts/cluster/compose.js';
 import { freePort } from '../../src/temporal/dev-server.js';
-import { scene, whole, type Scene } from '../e2e/support.js';
+import type { Scene } from '../e2e/support.js';
 import { findSeaweed, freePorts } from '../support/seaweed.js';
 import { testIf } from '../support/skipped.js';
-import { eventually, stateFile } from './support.js';
+import { endServices, eventually, firstJob, stateFile } from './support.js';
 
 const LIMIT_MS = 900_000;
 const COMMAND_MS = 300_000;
@@ -21,11 +20,7 @@ const found = await findSeaweed();
 let open: Scene | null = null;
 const services: ChildProcess[] = [];
 afterEach(async () => {
-  // The object store last: workers that end say so in it.
-  for (const service of services.splice(0).reverse()) {
-    service.kill('SIGTERM');
-    if (service.exitCode === null && service.signalCode === null) await once(service, 'exit');
-  }
+  await endServices(services);
   await open?.close();
   open = null;
 });
@@ -47,11 +42,8 @@ testIf('path' in found, 'why' in found ? found.why : '')(
   async () => {
     const state = JSON.parse(readFileSync(stateFile(), 'utf8')) as { readonly dir: string };
     rmSync(join(state.dir, 'volumes'), { recursive: true, force: true });
-    const AFTER = 'module.exports = 2;\n';
-    const job =
-      '---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: off\ntest: node --check a.js\n---\n# Raise it\n\nTwo, please.\n';
-    const rules = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': AFTER }) }];
-    const s = (open = await scene({ 'a.js': 'module.exports = 1;\n', 'jobs/first.md': job }, rules));
+    const { s, after } = await firstJob();
+    open = s;
     const variables = {
       ...{ EMEND_WORKSPACE: s.repo, EMEND_STORE: 's3://emend' },
       ...{ AWS_ACCESS_KEY_ID: 'emend', AWS_SECRET_ACCESS_KEY: 'a-secret-of-the-test' },
@@ -93,7 +85,7 @@ testIf('path' in found, 'why' in found ? found.why : '')(
     const inWorker = async (...args: string[]) =>
       runService(await of('worker'), 'worker', COMMAND_MS, variables, ['emend', ...args]);
     expect(await inWorker('run', 'jobs/first.md')).toContain('committed');
-    expect(s.git('show', 'HEAD:a.js')).toBe(AFTER);
+    expect(s.git('show', 'HEAD:a.js')).toBe(after);
     const { hosts } = JSON.parse(await inWorker('hosts', '--json')) as { hosts: { roles: string[] }[] };
     expect(hosts.map(({ roles }) => roles.join(' ')).sort()).toEqual([
       'model',

@@ -1,11 +1,13 @@
 /** What the tests of a cluster share: its control, and a second home beside a scene's, on the same store. */
-import { execFile } from 'node:child_process';
+import { execFile, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { openEmend, readJobFile, resolveRun, startStep, type Emend, type ResolvedRun } from '../../src/client/index.js';
-import { scene, type Scene } from '../e2e/support.js';
+import { hostIdOf } from '../e2e/homes.js';
+import { scene, whole, type Scene } from '../e2e/support.js';
 
 const CONTROL_MS = 240_000;
 
@@ -55,7 +57,6 @@ export const twoHomes = async (
   const home = join(s.home, '..', 'home-2');
   const otherEnv = { ...s.env, EMEND_HOME: home };
   const emend = await openEmend({ env: otherEnv });
-  const host = (of: string): string => readFileSync(join(of, 'host-id'), 'utf8').trim().replace(/^\d+ /, '');
   return {
     ...s,
     other: { env: otherEnv, emend },
@@ -68,7 +69,7 @@ export const twoHomes = async (
       return resolveRun(emend, stepKey);
     },
     activitiesOf: (who, run) => {
-      const log = join(s.store, 'archive', run.stepKey, `log-${host(who === 'first' ? s.home : home)}.jsonl`);
+      const log = join(s.store, 'archive', run.stepKey, `log-${hostIdOf(who === 'first' ? s.home : home)}.jsonl`);
       if (!existsSync(log)) return [];
       const lines = readFileSync(log, 'utf8')
         .split('\n')
@@ -99,4 +100,21 @@ export const eventually = async (
 export const transactionsOf = (home: string): readonly string[] => {
   const dir = join(home, 'transactions');
   return existsSync(dir) ? readdirSync(dir) : [];
+};
+
+/** A workspace with a job that is run in a service of docker-compose.yml; `after`: what that makes of `a.js`. */
+export const firstJob = async () => {
+  const after = 'module.exports = 2;\n';
+  const job =
+    '---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: off\ntest: node --check a.js\n---\n# Raise it\n\nTwo, please.\n';
+  const rules = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': after }) }];
+  return { s: await scene({ 'a.js': 'module.exports = 1;\n', 'jobs/first.md': job }, rules), after };
+};
+
+/** The last one first: workers that end say so in an object store. */
+export const endServices = async (services: ChildProcess[]): Promise<void> => {
+  for (const service of services.splice(0).reverse()) {
+    service.kill('SIGTERM');
+    if (service.exitCode === null && service.signalCode === null) await once(service, 'exit');
+  }
 };

@@ -63,11 +63,17 @@ interface Said {
   readonly err: string;
 }
 /** `emend ...` as a person types it. */
-export const emendCommand = (s: Scene, ...args: readonly string[]): Promise<Said> =>
+export const emendCommand = (s: Scene, ...args: readonly string[]): Promise<Said> => emendIn(s, {}, ...args);
+/** The same with more in the environment, or in another directory. */
+export const emendIn = (
+  s: Scene,
+  { cwd = s.repo, env = {} }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> },
+  ...args: readonly string[]
+): Promise<Said> =>
   new Promise((resolve) => {
     const client = join(process.cwd(), 'dist', 'client.js');
-    const env = { ...s.env, NODE_OPTIONS: '', NO_COLOR: '1' };
-    const child = execFile(process.execPath, [client, ...args], { cwd: s.repo, env }, (_error, out, err) => {
+    const told = { ...s.env, NODE_OPTIONS: '', NO_COLOR: '1', ...env };
+    const child = execFile(process.execPath, [client, ...args], { cwd, env: told }, (_error, out, err) => {
       resolve({ code: child.exitCode ?? -1, out, err });
     });
   });

@@ -24,9 +24,12 @@ export const noteShares = (dir: string): void => {
   appendFileSync(file, `${JSON.stringify(counts)}\n`);
 };
 
+export const hostIdOf = (home: string): string =>
+  readFileSync(join(home, 'host-id'), 'utf8').trim().replace(/^\d+ /, '');
+
 const hostOf = (home: string): string | null => {
   try {
-    return readFileSync(join(home, 'host-id'), 'utf8').trim().replace(/^\d+ /, '');
+    return hostIdOf(home);
   } catch {
     return null;
   }

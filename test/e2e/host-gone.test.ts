@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { resolveRun, type ResolvedRun } from '../../src/client/index.js';
 import { emendCommand, eventually, lockOf, withHandle } from './ends.js';
+import { AFTER, BEFORE, RULES } from './group.js';
 import { answerFor, planText, startDemo } from './plan-support.js';
 import { longOnly } from '../support/skipped.js';
-import { numbered, scene, whole, type Scene, type WorkerProcess } from './support.js';
+import { scene, type Scene, type WorkerProcess } from './support.js';
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -17,13 +18,6 @@ afterEach(async () => {
   open = null;
 });
 
-const BEFORE = numbered(20);
-const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
-const RULES = [
-  { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Words.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
-  { name: 'a', match: { contains: '- a.txt' }, answer: whole({ 'a.txt': AFTER }) },
-  { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': AFTER }) },
-];
 const JOB = [
   ...[
     '---',

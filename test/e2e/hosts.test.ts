@@ -2,10 +2,7 @@
  * Two homes on one store, as on two machines (their names and boots are told to the workers): whoever looks from one of them sees the other
  * by name, hears within 10 s that nobody serves it any more, and a new home takes the place of one that is lost.
  */
-import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { cpSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { openEmend } from '../../src/client/index.js';
@@ -13,7 +10,8 @@ import { HOST_SILENT_MS, WORKER_BEAT_MS } from '../../src/temporal/live-workers.
 import { longOnly } from '../support/skipped.js';
 import { eventually } from './ends.js';
 import { inBrowser, launch, listAndRun, servePage } from './page-support.js';
-import { scene, whole, type Scene, type WorkerProcess } from './support.js';
+import { groupOf, type Group } from './group.js';
+import { whole, type WorkerProcess } from './support.js';
 
 /** 10 s where the machine is idle (src/temporal/live-workers.ts: two beats of 2 s, and one more look); a busy one is given more. */
 const TOLD_MS = 30_000;
@@ -21,16 +19,9 @@ const AFTER = 'let a = 2;\n';
 const JOB = '---\ntarget_files: [a.js]\ncommit: true\n---\n# Grow\n\nRaise it.\n';
 const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': AFTER }) }];
 
-interface Said {
-  readonly code: number;
-  readonly said: string;
-}
-/** The scene's own home is `alpha`. */
-interface Hosts extends Scene {
-  id(name: string): string;
+interface Hosts extends Group {
   /** Of that home, on a machine of its name; rejects where it does not start, with what it said. */
   workerAt(home: string, boot?: string, machine?: string): Promise<WorkerProcess>;
-  emendAt(home: string, ...args: readonly string[]): Promise<Said>;
 }
 let open: Hosts | null = null;
 afterEach(async () => {
@@ -39,38 +30,11 @@ afterEach(async () => {
 });
 
 const hosts = async (env: Record<string, string> = {}): Promise<Hosts> => {
-  const store = realpathSync(mkdtempSync(join(tmpdir(), 'emend-hosts-')));
-  const given = { EMEND_STORE: store, EMEND_TEST_SECOND_HOME: '', ...env };
-  const s = await scene({ 'a.js': 'let a = 1;\n' }, RULES, { env: given, own: false });
-  const home = (name: string): string => (name === 'alpha' ? s.home : join(s.home, '..', name));
-  const told = (name: string) => ({
-    ...s.env,
-    EMEND_HOME: home(name),
-    NODE_OPTIONS: '',
-    NO_COLOR: '1',
-    COLUMNS: '200',
-  });
+  const s = await groupOf({ 'a.js': 'let a = 1;\n' }, RULES, { env });
   open = {
     ...s,
-    store,
-    id: (name) =>
-      readFileSync(join(home(name), 'host-id'), 'utf8')
-        .trim()
-        .replace(/^\d+ /, ''),
     workerAt: (name, boot = 'b1', machine = name) =>
-      s.worker(undefined, { EMEND_HOME: home(name), EMEND_TEST_MACHINE: `${machine} ${boot} ${machine}` }),
-    emendAt: (name, ...args) =>
-      new Promise((resolve) => {
-        const options = { cwd: s.repo, env: told(name) };
-        const client = join(process.cwd(), 'dist/client.js');
-        const child = execFile(process.execPath, [client, ...args], options, (_error, out, err) => {
-          resolve({ code: child.exitCode ?? -1, said: `${out}${err}` });
-        });
-      }),
-    close: async () => {
-      await s.close();
-      rmSync(store, { recursive: true, force: true });
-    },
+      s.worker(undefined, { EMEND_HOME: s.homeAt(name), EMEND_TEST_MACHINE: `${machine} ${boot} ${machine}` }),
   };
   return open;
 };

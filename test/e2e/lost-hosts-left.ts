@@ -2,12 +2,15 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
+import { allHosts } from '../../src/client/runs/hosts.js';
 import { findUnused, removeUnused } from '../../src/client/gc/index.js';
 import { callsOfStep } from '../../src/model/journal/calls.js';
 import type { AnswerRecord } from '../../src/model/journal/records.js';
 import { branchOf, tokenRef } from '../../src/shared/repository.js';
+import { WORKER_BEAT_MS } from '../../src/temporal/live-workers.js';
 import { eventually } from './ends.js';
 import { patiently, type Lost, type LostRun } from './lost-hosts.js';
 import type { World } from './lost-hosts-world.js';
@@ -147,6 +150,13 @@ export const checkLeft = async (lost: Lost): Promise<void> => {
   const asked = await Promise.all(lost.ended.map((each) => repaid(lost.world, each)));
   expect(asked.flat()).toEqual([]);
   expect(leftOnHosts(lost)).toEqual([]);
+  // Of a worker that never beat only the server's list of polls tells that it is gone, and that late.
+  await eventually('the last hosts are ready', async () => lost.world.hosts.every((host) => host.isReady()), 600);
+  await sleep(2 * WORKER_BEAT_MS);
   for (const host of lost.world.hosts) await host.kill();
+  // Until a few beats were missed they may live, and gc leaves what they said of themselves.
+  const { emend } = lost.world.s;
+  const isGone = async () => (await allHosts(emend)).every(({ here, roles }) => here || roles.length === 0);
+  await eventually('the last hosts are silent', () => patiently(isGone), 120);
   await checkStore(lost);
 };

@@ -1,14 +1,13 @@
 /** What hosts are lost in: a bare repository behind `git daemon`, an object store, a model, and hosts as docker-compose.yml has them. */
-import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readJobFile, resolveRun, startStep, type ResolvedRun } from '../../src/client/index.js';
-import { freePort } from '../../src/temporal/dev-server.js';
 import { randomOf } from '../chaos/random.js';
 import { startHost, type ComposeHost, type HostsWanted } from '../support/compose-hosts.js';
 import type { Seaweed } from '../support/seaweed.js';
 import { seed } from '../support/seeded.js';
+import { serveBelow } from './origin.js';
 import { numbered, scene, whole, type Scene } from './support.js';
 
 export interface LostHostsWanted {
@@ -98,12 +97,7 @@ export const openWorld = async ({ runs, seaweed, services, hosts: wantedHosts }:
   mkdirSync(join(root, 'pushing'));
   for (const hook of ['pre-receive', 'post-receive'])
     writeFileSync(join(origin, 'hooks', hook), HOOK(join(root, 'pushing')), { mode: 0o755 });
-  const port = await freePort(0);
-  const daemon = spawn(
-    'git',
-    ['daemon', '--export-all', '--enable=receive-pack', '--listen=127.0.0.1', `--base-path=${root}`, `--port=${port}`],
-    { stdio: 'ignore', detached: true },
-  );
+  const daemon = await serveBelow(root);
   const hosts: ComposeHost[] = [];
   const wanted: HostsWanted = {
     dir: join(root, 'hosts'),
@@ -112,19 +106,18 @@ export const openWorld = async ({ runs, seaweed, services, hosts: wantedHosts }:
     env: { ...FAST, EMEND_QUEUE: s.env.EMEND_QUEUE!, TEMPORAL_ADDRESS: s.env.TEMPORAL_ADDRESS! },
   };
   mkdirSync(wanted.dir);
-  const world: World = { s, origin, root, hosts, url: `git://127.0.0.1:${port}/origin.git` };
+  const world: World = { s, origin, root, hosts, url: `${daemon.url}/origin.git` };
   let started = 0;
   const one = async (): Promise<void> => {
     hosts.push(await startHost(`host-${++started}`, wanted));
   };
   for (let n = 0; n < wantedHosts; n++) await one();
-  return { world, hosts, startOne: one, close: () => closeWorld(world, daemon) };
+  return { world, hosts, startOne: one, close: () => closeWorld(world, daemon.end) };
 };
 
-const closeWorld = async ({ s, root, hosts }: World, daemon: ChildProcess): Promise<void> => {
+const closeWorld = async ({ s, root, hosts }: World, endDaemon: () => void): Promise<void> => {
   await Promise.all(hosts.map((host) => host.kill()));
-  // `git` waits for the daemon, which is a process of its own.
-  process.kill(-daemon.pid!, 'SIGKILL');
+  endDaemon();
   await s.close();
   if (process.env.EMEND_TEST_KEEP !== '1') rmSync(root, { recursive: true, force: true, maxRetries: 5 });
 };

@@ -2,30 +2,23 @@
  * A run in a directory whose host is gone goes on in a copy of the directory on another host, or as a run on its repository: what is
  * recorded is used, there is one commit, and what the lost host had written is put back there once it is back.
  */
-import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { branchOf } from '../../src/shared/repository.js';
 import { longOnly } from '../support/skipped.js';
 import { eventually, lockOf } from './ends.js';
-import { numbered, scene, whole, type Scene, type WorkerProcess } from './support.js';
+import { AFTER, BEFORE, groupOf, RULES, type Group, type SaidAt } from './group.js';
+import type { Scene, WorkerProcess } from './support.js';
 
-let open: Group | null = null;
+let open: Moving | null = null;
 afterEach(async () => {
   await open?.close();
   open = null;
 });
 
-const BEFORE = numbered(20);
-const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
-const RULES = [
-  { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Words.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
-  { name: 'a', match: { contains: '- a.txt' }, answer: whole({ 'a.txt': AFTER }) },
-  { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': AFTER }) },
-];
 const jobFor = (...more: readonly string[]): string =>
   [
     ...['---', 'target_files: [a.txt, b.txt]', 'baseline: off', 'test: grep -q fifteen a.txt', ...more],
@@ -34,43 +27,23 @@ const jobFor = (...more: readonly string[]): string =>
 const COMMIT = 'commit: true';
 const AUTO = 'approval: auto';
 
-interface Said {
-  readonly code: number;
-  readonly said: string;
-}
-/** The scene's own home is `alpha`; its directory is copied before anything runs. */
-interface Group extends Scene {
+/** The directory of `alpha` is copied before anything runs, and people type in the copy. */
+interface Moving extends Group {
   readonly copy: string;
-  id(name: string): string;
   at(home: string, crash?: string, env?: Record<string, string>): Promise<WorkerProcess>;
-  emendAt(home: string, ...args: readonly string[]): Promise<Said>;
   /** Its decision once the run waits for a host. */
   unreachable(run: ResolvedRun): Promise<string>;
 }
-const group = async (prepare: (s: Scene) => void = () => undefined): Promise<Group> => {
-  const store = realpathSync(mkdtempSync(join(tmpdir(), 'emend-move-')));
-  const env = { EMEND_STORE: store, EMEND_TEST_SECOND_HOME: '', EMEND_SCHEDULETOSTART_MS: '1500' };
-  const s = await scene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env, own: false });
-  const home = (name: string): string => (name === 'alpha' ? s.home : join(dirname(s.home), name));
+const group = async (prepare: (s: Scene) => void = () => undefined): Promise<Moving> => {
+  const env = { EMEND_SCHEDULETOSTART_MS: '1500' };
+  const s = await groupOf({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env, cwd: 'copy' });
   prepare(s);
   const copy = join(dirname(s.repo), 'copy');
   cpSync(s.repo, copy, { recursive: true });
   open = {
     ...s,
     copy,
-    id: (name) =>
-      readFileSync(join(home(name), 'host-id'), 'utf8')
-        .trim()
-        .replace(/^\d+ /, ''),
-    at: (name, crash, more = {}) => s.worker(crash, { EMEND_HOME: home(name), ...more }),
-    emendAt: (name, ...args) =>
-      new Promise((resolve) => {
-        const told = { ...s.env, EMEND_HOME: home(name), NODE_OPTIONS: '', NO_COLOR: '1', COLUMNS: '200' };
-        const client = join(process.cwd(), 'dist/client.js');
-        const child = execFile(process.execPath, [client, ...args], { cwd: copy, env: told }, (_error, out, err) => {
-          resolve({ code: child.exitCode ?? -1, said: `${out}${err}` });
-        });
-      }),
+    at: (name, crash, more = {}) => s.worker(crash, { EMEND_HOME: s.homeAt(name), ...more }),
     unreachable: (run) =>
       eventually(
         'the question',
@@ -80,10 +53,6 @@ const group = async (prepare: (s: Scene) => void = () => undefined): Promise<Gro
         },
         120,
       ),
-    close: async () => {
-      await s.close();
-      rmSync(store, { recursive: true, force: true });
-    },
   };
   return open;
 };
@@ -94,7 +63,7 @@ const subjects = (dir: string, ...range: readonly string[]): readonly string[] =
     .split('\n');
 const files = (dir: string): readonly string[] =>
   ['a.txt', 'b.txt'].map((path) => readFileSync(join(dir, path), 'utf8'));
-const lose = (s: Group): void => {
+const lose = (s: Moving): void => {
   for (const each of [s.home, s.repo]) rmSync(each, { recursive: true, force: true });
 };
 
@@ -112,7 +81,7 @@ test('killed after it had applied: the run goes on in a copy with one commit, an
   expect(told.said).toContain(`emend move ${shown} --decision ${decision} --to DIR`);
   expect(told.said).toContain('with a copy of its files: emend move');
 
-  const move = (...to: readonly string[]): Promise<Said> =>
+  const move = (...to: readonly string[]): Promise<SaidAt> =>
     s.emendAt('beta', 'move', shown, '--decision', decision, ...to);
   writeFileSync(join(s.copy, 'b.txt'), 'other\n');
   const base = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: s.copy, encoding: 'utf8' }).trim();
@@ -267,7 +236,7 @@ long(
     const asked = s.rehearsal.requests().length;
     lose(s);
     const origin = join(dirname(s.repo), 'origin.git');
-    const as = (url: string): Promise<Said> =>
+    const as = (url: string): Promise<SaidAt> =>
       s.emendAt('beta', 'move', shownOf(run), '--decision', decision, '--as-repository', url);
     const none = `file://${dirname(s.repo)}/none.git`;
     expect(await as(none)).toMatchObject({ code: 2, said: expect.stringContaining('none.git') });

@@ -1,11 +1,24 @@
 /** What tests of runs on repositories share: a bare repository, homes that go with all that they hold, a git that waits before a push. */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
+import { freePort } from '../../src/temporal/dev-server.js';
 import { scene, type Scene } from './support.js';
+
+interface Daemon {
+  readonly url: string;
+  readonly end: () => void;
+}
+/** `git daemon` over the repositories below a directory. */
+export const serveBelow = async (root: string): Promise<Daemon> => {
+  const port = await freePort(0);
+  const of = ['--export-all', '--enable=receive-pack', '--listen=127.0.0.1', `--base-path=${root}`];
+  const git = spawn('git', ['daemon', ...of, `--port=${port}`], { stdio: 'ignore', detached: true });
+  // `git` waits for the daemon, which is a process of its own.
+  return { url: `git://127.0.0.1:${port}`, end: () => void process.kill(-git.pid!, 'SIGKILL') };
+};
 
 export interface Origin {
   readonly s: Scene;
@@ -32,18 +45,16 @@ export const originScene = async (
   rmSync(s.repo, { recursive: true });
   for (const dir of [join(root, 'jobs'), s.repo]) mkdirSync(dir, { recursive: true });
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: path, encoding: 'utf8' }).trim();
-  let daemon: ChildProcess | null = null;
+  let daemon: Daemon | null = null;
   return {
     ...{ s, url: `file://${path}`, git },
     refs: () => git('for-each-ref', '--format=%(refname)').split('\n').sort(),
     serve: async () => {
-      const port = await freePort();
-      const of = ['--export-all', '--enable=receive-pack', '--listen=127.0.0.1', `--base-path=${root}`];
-      daemon = spawn('git', ['daemon', ...of, `--port=${port}`], { stdio: 'ignore' });
-      return `git://127.0.0.1:${port}/origin.git`;
+      daemon = await serveBelow(root);
+      return `${daemon.url}/origin.git`;
     },
     close: async () => {
-      daemon?.kill();
+      daemon?.end();
       await s.close();
       if (store !== null) rmSync(store, { recursive: true });
     },
@@ -76,13 +87,3 @@ export const holdingGit = (dir: string, subject = ''): string => {
   writeFileSync(join(dir, 'git'), `${lines.join('\n')}\n`, { mode: 0o755 });
   return dir;
 };
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => {
-        resolve(port);
-      });
-    });
-  });

@@ -1,5 +1,5 @@
 /** Where a limit's value comes from: its default, `emend.yaml`, the job, the command line; the later wins. */
-import { PART_NAMES } from '../../shared/decisions.js';
+import { PART_NAMES, TEXT_SETTINGS } from '../../shared/decisions.js';
 import { LIMITS, type LimitName, type Limits, type Overrides } from '../../shared/limits.js';
 import { problem } from '../../shared/problems.js';
 import { nearestWord } from '../../shared/text.js';
@@ -27,9 +27,9 @@ export type Setting =
   /** Of a run, where its configuration may say it too. */
   | { readonly kind: 'flag'; readonly name: 'requireCompleteSentinel'; readonly value: boolean }
   /** What else a decision's answer may set. */
-  | { readonly kind: 'text'; readonly name: (typeof TEXT_SETTINGS)[number]; readonly value: string };
+  | { readonly kind: 'text'; readonly name: (typeof TEXTS)[number]; readonly value: string };
 
-const TEXT_SETTINGS = ['model', 'command', 'host', 'workspace', 'repository', ...PART_NAMES] as const;
+const TEXTS = [...TEXT_SETTINGS, ...PART_NAMES] as const;
 
 /** One `--set NAME=VALUE`. Numbers may have `_` between digits, as in the docs (`16_384`). Problems have the code `usage`. */
 export function parseLimitSetting(written: string): Checked<Setting> {
@@ -41,7 +41,7 @@ export function parseLimitSetting(written: string): Checked<Setting> {
   if (equals < 1) return bad(`expected NAME=VALUE, received ${described(written)}`);
   const name = written.slice(0, equals).trim();
   const value = written.slice(equals + 1).trim();
-  const textName = TEXT_SETTINGS.find((known) => known === name);
+  const textName = TEXTS.find((known) => known === name);
   if (textName !== undefined)
     return value === ''
       ? bad(`expected a value after "="`)
@@ -52,7 +52,7 @@ export function parseLimitSetting(written: string): Checked<Setting> {
       : bad(`expected true or false, received ${described(value)}`);
   const limitName = LIMIT_NAMES.find((known) => known === name);
   if (limitName === undefined) {
-    const known = [...LIMIT_NAMES, 'requireCompleteSentinel', ...TEXT_SETTINGS];
+    const known = [...LIMIT_NAMES, 'requireCompleteSentinel', ...TEXTS];
     const nearest = nearestWord(name, known);
     return bad(
       `unknown limit; ${nearest === null ? `expected one of ${known.join(', ')}` : `did you mean \`${nearest}\`?`}`,
