@@ -1,4 +1,5 @@
 /** The one place where the client functions speak to Temporal. */
+import { status } from '@grpc/grpc-js';
 import {
   type Client,
   type Connection,
@@ -207,7 +208,10 @@ const sendUpdate = async (
     if (error instanceof WorkflowUpdateFailedError)
       return { kind: 'refused', message: error.cause?.message ?? error.message };
     if (error instanceof WorkflowNotFoundError) return { kind: 'closed' };
-    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || hasCode(error, 'deadlineExceeded', 'cancelled'))
+    if (
+      error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
+      hasCode(error, status.DEADLINE_EXCEEDED, status.CANCELLED)
+    )
       return { kind: accepted ? 'accepted' : 'not_accepted' };
     throw asProblem(error);
   }
@@ -223,7 +227,7 @@ const asProblem = (error: unknown): unknown => {
     const why = `Runs of this namespace hold values that cannot be read here: ${error.message}.`;
     return new ProblemError(problem('config_invalid', why, 'Use the program whose data converter wrote them.'));
   }
-  return hasCode(error, 'deadlineExceeded', 'unavailable')
+  return hasCode(error, status.DEADLINE_EXCEEDED, status.UNAVAILABLE)
     ? new ProblemError(
         problem(
           'no_server',
@@ -235,7 +239,7 @@ const asProblem = (error: unknown): unknown => {
 };
 
 const queryProblem = (error: unknown, { workflowId }: RunRef): unknown => {
-  if (hasCode(error, 'deadlineExceeded', 'cancelled', 'failedPrecondition'))
+  if (hasCode(error, status.DEADLINE_EXCEEDED, status.CANCELLED, status.FAILED_PRECONDITION))
     return new ProblemError(problem('no_worker', `No worker is running for ${workflowId}.`));
   if (error instanceof QueryNotRegisteredError || error instanceof QueryRejectedError)
     return new ProblemError(

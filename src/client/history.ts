@@ -2,6 +2,7 @@
  * When to look at a run again, from a long poll on its history: the server holds the request until there is something new, which
  * costs no action. A run's state changes only when a workflow task completes or the run closes, so nothing else is told.
  */
+import { status } from '@grpc/grpc-js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
@@ -15,18 +16,15 @@ const SERVER_LOST_MS = 60_000; // bound: A server that is being restarted is wai
 const FOLLOW_RETRY_MS = 500; // bound: It is asked again this often.
 const FOLLOW_PAGE_EVENTS = 500; // bound: History events of one page.
 
-/** The status numbers that we tell apart (grpc-js is not a dependency of ours). */
-export const GRPC = { cancelled: 1, deadlineExceeded: 4, notFound: 5, failedPrecondition: 9, unavailable: 14 } as const;
-
 /** Status of a failed call, whether the SDK wrapped it or not; null: not a failed call. */
 const grpcCode = (error: unknown): number | null => {
   const cause = error instanceof ServiceError ? error.cause : error;
   return isGrpcServiceError(cause) ? cause.code : null;
 };
 
-export const hasCode = (error: unknown, ...names: readonly (keyof typeof GRPC)[]): boolean => {
+export const hasCode = (error: unknown, ...codes: readonly status[]): boolean => {
   const code = grpcCode(error);
-  return names.some((name) => GRPC[name] === code);
+  return code !== null && (codes as readonly number[]).includes(code);
 };
 
 /**
@@ -93,7 +91,7 @@ export const followHistory = async (
       if (page.nextPageToken.length === 0) break;
       nextPageToken = page.nextPageToken;
     } catch (error) {
-      if (aborted() || grpcCode(error) === GRPC.notFound) break;
+      if (aborted() || hasCode(error, status.NOT_FOUND)) break;
       if (grpcCode(error) === null) throw error;
       lostAt ??= performance.now();
       if (performance.now() - lostAt > SERVER_LOST_MS)

@@ -1,5 +1,13 @@
 /** A client's connection to the Temporal server. Workers have worker/run-workers.ts: their native library is slow to load. */
-import { Client, Connection, type ClientOptions, type ConnectionLike } from '@temporalio/client';
+import { InterceptingCall, status, type Interceptor } from '@grpc/grpc-js';
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+  type ClientOptions,
+  type ConnectionLike,
+} from '@temporalio/client';
 import { connect as connectSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../system/environment.js';
@@ -84,18 +92,18 @@ const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
   const said = (clause: string, next: string): ProblemError =>
     new ProblemError(problem('no_server', `No Temporal server at ${address} (${from}): ${clause}`, next));
   switch (code) {
-    case GRPC.notFound:
+    case status.NOT_FOUND:
       return said(
         `it has no namespace "${namespace}".`,
         `export TEMPORAL_NAMESPACE=default, or create it: temporal operator namespace create --address ${address} --namespace ${namespace}`,
       );
-    case GRPC.permissionDenied:
-    case GRPC.unauthenticated:
+    case status.PERMISSION_DENIED:
+    case status.UNAUTHENTICATED:
       return said(
         `it denies access (${why}).`,
         'Check TEMPORAL_API_KEY, the TLS certificate and TEMPORAL_NAMESPACE of your profile.',
       );
-    case GRPC.unimplemented:
+    case status.UNIMPLEMENTED:
       return said(
         'the service there is not Temporal.',
         `Set TEMPORAL_ADDRESS to the address of the server: ${GRPC_PORT}.`,
@@ -111,9 +119,6 @@ const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
 };
 
 const GRPC_PORT = 'with its gRPC port, usually 7233, not that of its UI, 8233';
-/** gRPC status codes that say more than "not reached". */
-const GRPC = { notFound: 5, permissionDenied: 7, unimplemented: 12, unauthenticated: 16 } as const;
-
 /** Of a program that Emend is a part of, the same in all its clients and workers. */
 export type OwnConversion = Readonly<Pick<ClientOptions, 'dataConverter' | 'interceptors'>>;
 export interface ConnectOptions extends OwnConversion {
@@ -153,17 +158,37 @@ export const placeOf = ({ namespace, address, uiUrl, from }: ServerSettings): Se
 const direct = (address: string): { channelArgs?: Record<string, number> } =>
   /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]):/.test(address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {};
 
+const none = (): void => undefined;
+/** What a call is once its connection is closed. */
+const CLOSED: ReturnType<Parameters<Interceptor>[1]> = {
+  start: (metadata, listener) =>
+    void setImmediate(() => {
+      listener?.onReceiveMessage?.(null);
+      listener?.onReceiveStatus?.({ code: status.CANCELLED, details: 'the connection was closed', metadata });
+    }),
+  ...{ sendMessage: none, sendMessageWithContext: none, startRead: none, halfClose: none, cancelWithStatus: none },
+  ...{ getPeer: () => '', getAuthContext: () => null },
+};
+/** The SDK repeats a failed call from a timer. Closed meanwhile, the connection throws there, where nobody can catch it: the process would end. */
+const endsWithConnection: Interceptor = (options, next) => {
+  try {
+    return new InterceptingCall(next(options));
+  } catch {
+    return new InterceptingCall(CLOSED);
+  }
+};
+const interceptors = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endsWithConnection];
+
 /** Throws ProblemError `no_server` (not reachable, or it refuses us) or `config_invalid`. */
 export const connectClient = async (options: ConnectOptions): Promise<ClientConnection> => {
   const settings = await serverSettings(options.env, options.home);
-  const { env, home, dataConverter, interceptors = {} } = options;
+  const { env, home, connect_ms, dataConverter } = options;
   const blobs = options.blobs ?? (await openStores(home, await resolveStore(env, home))).blobs;
-  const connection = await reach(settings, options.connect_ms, () =>
-    Connection.connect({ ...settings.connection, ...direct(settings.address), connectTimeout: options.connect_ms }),
-  );
-  const converts = { connection, dataConverter: withBlobs(blobs, asProblem, dataConverter), interceptors };
+  const where = { ...settings.connection, ...direct(settings.address), connectTimeout: connect_ms, interceptors };
+  const connection = await reach(settings, connect_ms, () => Connection.connect(where));
+  const converts = { connection, dataConverter: withBlobs(blobs, asProblem, dataConverter) };
   return {
-    client: new Client({ ...converts, namespace: settings.namespace }),
+    client: new Client({ ...converts, namespace: settings.namespace, interceptors: options.interceptors ?? {} }),
     connection,
     ...placeOf(settings),
     close: () => connection.close(),

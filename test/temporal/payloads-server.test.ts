@@ -30,15 +30,17 @@ let client: ClientConnection;
 let forWorkers: WorkerConnection;
 let bundle: WorkflowBundleWithSourceMap;
 
+const options = () => ({ env: bareEnvironment(place.home), home: place.home, connect_ms: 10_000, blobs });
+const connect = (): Promise<ClientConnection> => connectClient(options());
+
 beforeAll(async () => {
   Runtime.install({ logger: quiet });
   const workflowsPath = fileURLToPath(new URL('./workflows/index.ts', import.meta.url));
   bundle = await bundleWorkflowCode({ workflowsPath, logger: quiet });
   place = await newHome();
   server = await startServer(place.home, 'memory');
-  const options = { env: bareEnvironment(place.home), home: place.home, connect_ms: 10_000, blobs };
-  client = await connectClient(options);
-  forWorkers = await connectWorker(options);
+  client = await connect();
+  forWorkers = await connectWorker(options());
 });
 afterAll(async () => {
   await client.close();
@@ -81,6 +83,16 @@ describe('payloads on a real server', () => {
     expect(value).toBe(3 * MiB);
     expect(runs).toMatchObject({ makeText: 1, textLength: 1 });
     expect(history_bytes).toBeLessThan(8 * 1024);
+  });
+
+  // The SDK tried it again from a timer, whose error ended the process: `emend worker` too, ended right after it was ready.
+  test('a call that is open while its connection is closed is cancelled, and one begun later too', async () => {
+    const other = await connect();
+    const taskQueue = `t-${randomUUID()}`;
+    const handle = await other.client.workflow.start('paused', { taskQueue, workflowId: taskQueue });
+    const ended = handle.result();
+    await Promise.all([other.close(), expect(ended).rejects.toMatchObject({ cause: { code: 1 } })]);
+    await expect(handle.describe()).rejects.toMatchObject({ cause: { code: 1 } });
   });
 
   test('a result over the maximum fails once, without retry, and says why', async () => {
