@@ -76,7 +76,10 @@ const PURE = ['commander', 'diff', 'ignore', 'picocolors', 'safe-stable-stringif
  * Packages that stay beside: a worker in the same process has the same ones. They are CommonJS, and for an `import` Node.js reads all their
  * files for the names of their exports before it runs them: `require` saves a tenth of what `emend list` takes.
  */
-const REQUIRED = ['activity', 'client', 'common', 'envconfig'].map((name) => `@temporalio/${name}`);
+const REQUIRED = [
+  '@grpc/grpc-js',
+  ...['activity', 'client', 'common', 'envconfig'].map((name) => `@temporalio/${name}`),
+];
 const byRequire = {
   name: 'by-require',
   enforce: 'pre',
