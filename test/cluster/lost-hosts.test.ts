@@ -20,9 +20,9 @@ beforeAll(async () => {
 afterAll(() => seaweed?.close());
 
 testIf('path' in found, 'why' in found ? found.why : '')(
-  '20 runs on a repository while hosts are killed 100 times and their disks deleted: one commit each, nothing paid twice, nothing left',
+  '20 jobs and a plan on a repository while hosts are killed 100 times and their disks deleted: one commit each, nothing paid twice, nothing left',
   async () => {
-    const [runs, kills] = [counted('EMEND_TEST_RUNS', 20), counted('EMEND_TEST_KILLS', 100)];
+    const [runs, kills] = [counted('EMEND_TEST_RUNS', 21), counted('EMEND_TEST_KILLS', 100)];
     const services = ['workflow-worker', 'model-worker', 'worker'];
     const again = `EMEND_TEST_RUNS=${runs} EMEND_TEST_KILLS=${kills} npm run test:cluster -- cluster/lost-hosts`;
     const lost = await loseHosts({ runs, kills, hosts: 3, services, seaweed: seaweed!, again, limit_ms: LIMIT_MS });

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { allHosts } from '../../src/client/runs/hosts.js';
+import type { ResolvedRun } from '../../src/client/index.js';
 import { findUnused, removeUnused } from '../../src/client/gc/index.js';
 import { callsOfStep } from '../../src/model/journal/calls.js';
 import type { AnswerRecord } from '../../src/model/journal/records.js';
@@ -18,36 +19,50 @@ import type { World } from './lost-hosts-world.js';
 const inOrigin = ({ origin }: World, ...args: readonly string[]): string =>
   execFileSync('git', args, { cwd: origin, encoding: 'utf8' });
 
-/** One commit over the base, with the wanted bytes and no others, and nothing on the remote beside these and a token for each run. */
+const commitsOf = (world: World, { stepKey }: ResolvedRun, format: string): readonly string[] =>
+  inOrigin(world, 'log', '--reverse', `--format=${format}`, `main..${branchOf(stepKey)}`)
+    .trim()
+    .split('\n');
+
+/** Of runs, and of the runs of a plan's phases. */
+const keysOf = (ended: Lost['ended']): readonly string[] => [
+  ...new Set(ended.flatMap(({ kind, run }) => [run.stepKey, ...kind.keys(run)])),
+];
+
+/** A job's commit or a plan's over the base, with the wanted bytes and no others; on the remote beside these a token for each run. */
 const checkCommits = ({ world, ended }: Lost): void => {
   for (const { n, kind, run, result } of ended) {
     const branch = branchOf(run.stepKey);
-    const files = Object.entries(kind.files(n));
+    const files = Object.entries(kind.files(n)).sort();
     const found = {
       outcome: result.outcome,
-      commits: inOrigin(world, 'rev-list', `main..${branch}`).trim().split('\n'),
+      commits: commitsOf(world, run, '%s'),
+      // Of a plan its last phase's: marks follow.
+      commit: commitsOf(world, run, '%H')[kind.keys(run).length - 1],
       paths: inOrigin(world, 'diff', '--name-only', `main..${branch}`).trim().split('\n'),
-      bytes: files.map(([path]) => inOrigin(world, 'show', `${branch}:${path}`)),
-      step: inOrigin(world, 'log', '-1', '--format=%(trailers:key=Emend-Step,valueonly)', branch).trim(),
-      by: inOrigin(world, 'log', '-1', '--format=%an', branch).trim(),
+      // What Emend itself writes goes on below: when, and with which commit.
+      bytes: files.map(([path, [, after]]) => {
+        const text = inOrigin(world, 'show', `${branch}:${path}`);
+        return kind.asked(n).includes(path) ? text : text.slice(0, after.length);
+      }),
+      steps: commitsOf(world, run, '%(trailers:key=Emend-Step,valueonly,separator=)').filter((key) => key !== ''),
     };
     expect([n, found]).toEqual([
       n,
       {
-        outcome: 'committed',
-        commits: [result.commit],
+        outcome: kind.outcome,
+        commits: kind.commits(n),
+        commit: result.commit,
         paths: files.map(([path]) => path),
         bytes: files.map(([, [, after]]) => after),
-        step: run.stepKey,
-        by: expect.stringMatching(/^host-\d+$/),
+        steps: kind.commitKeys(run),
       },
     ]);
+    for (const by of commitsOf(world, run, '%an')) expect(by).toMatch(/^host-\d+$/);
   }
   const refs = inOrigin(world, 'for-each-ref', '--format=%(refname)').trim().split('\n');
-  const keys = ended.map(({ run }) => run.stepKey);
-  expect(refs.sort()).toEqual(
-    ['refs/heads/main', ...keys.map(tokenRef), ...keys.map((key) => `refs/heads/${branchOf(key)}`)].sort(),
-  );
+  const branches = ended.map(({ run }) => `refs/heads/${branchOf(run.stepKey)}`);
+  expect(refs.sort()).toEqual(['refs/heads/main', ...keysOf(ended).map(tokenRef), ...branches].sort());
 };
 
 /**
@@ -56,19 +71,23 @@ const checkCommits = ({ world, ended }: Lost): void => {
  */
 const repaid = async ({ s }: World, { n, kind, run }: LostRun): Promise<readonly string[]> => {
   const { calls } = s.emend;
-  const attempts = await callsOfStep(calls, run.stepKey);
-  const rules = Object.keys(kind.files(n));
+  const attempts = (
+    await Promise.all(
+      kind.keys(run).map(async (step) => (await callsOfStep(calls, step)).map((call) => ({ step, ...call }))),
+    )
+  ).flat();
+  const rules = kind.asked(n);
   const requests = s.rehearsal.requests().filter(({ rule }) => rules.includes(rule ?? ''));
   const found: string[] = [];
   // Attempts at one call send the same bytes, and no two calls of a run do.
-  const keys = new Set(attempts.map(({ callKey }) => callKey));
+  const keys = new Map(attempts.map(({ step, callKey }) => [callKey, step]));
   const hashes = new Set(requests.map(({ sha256 }) => sha256));
   if (hashes.size !== keys.size) found.push(`run ${n}: ${hashes.size} prompts for ${keys.size} recorded calls`);
   if (requests.length > attempts.length)
     found.push(`run ${n}: ${requests.length} requests, ${attempts.length} attempts in the journal`);
   const answers = await Promise.all(
-    [...keys].map(async (key) => {
-      const answer = (await calls.get(`${run.stepKey}/${key}/answer`)) as AnswerRecord | null;
+    [...keys].map(async ([key, step]) => {
+      const answer = (await calls.get(`${step}/${key}/answer`)) as AnswerRecord | null;
       const begun = attempts.filter(({ callKey }) => callKey === key).map(({ call }) => Date.parse(call.at));
       const at = answer === null ? Infinity : Date.parse(answer.at);
       return { at, claimed: begun.filter((each) => each <= at).length };
@@ -89,8 +108,8 @@ const repaid = async ({ s }: World, { n, kind, run }: LostRun): Promise<readonly
  */
 const leftOnHosts = ({ world, ended }: Lost): readonly string[] =>
   world.hosts.flatMap(({ dir, name }) => {
-    const others = ended.flatMap(({ run: { stepKey } }) =>
-      inOrigin(world, 'log', '-1', '--format=%an', branchOf(stepKey)).trim() === name ? [] : stepKey,
+    const others = ended.flatMap(({ run }) =>
+      commitsOf(world, run, '%an').every((by) => by === name) ? [] : run.stepKey,
     );
     return readdirSync(dir).flatMap((service) => {
       const at = (...path: string[]): string[] => {
@@ -123,24 +142,21 @@ const afterGc = async ({ s: { emend } }: World): Promise<readonly string[]> => {
 const checkStore = async ({ world, ended }: Lost): Promise<void> => {
   const { emend } = world.s;
   const kept = await afterGc(world);
-  const keys = ended.map(({ run }) => run.stepKey);
+  const asking = ended.flatMap(({ kind, run }) => kind.keys(run));
+  // A plan's marks have keys of their own.
+  const isOurs = (path: string) => ended.some(({ run }) => new RegExp(`/${run.stepKey}[-/]`).test(path));
   const ofSteps = kept.filter((path) => /^(?:calls|records\/steps|archive)\//.test(path));
-  expect(ofSteps.filter((path) => !keys.some((key) => path.includes(`/${key}/`)))).toEqual([]);
-  for (const key of keys) expect(ofSteps.some((path) => path.startsWith(`calls/${key}/`))).toBe(true);
+  expect(ofSteps.filter((path) => !isOurs(path))).toEqual([]);
+  for (const key of asking) expect(ofSteps.some((path) => path.startsWith(`calls/${key}/`))).toBe(true);
 
   const connection = await Connection.connect({ address: emend.address });
   const { workflowService } = new Client({ connection, namespace: emend.namespace });
-  for (const { run } of ended) {
-    const { workflowId, runId } = run.live!;
-    const workflowExecution = { workflowId, runId };
-    const request = { namespace: emend.namespace, workflowExecution };
+  const listed = () => emend.runs!.list(`TaskQueue = "${emend.queues.workflow}"`, 1_000);
+  for (const { workflowId, runId } of await patiently(listed)) {
+    const request = { namespace: emend.namespace, workflowExecution: { workflowId, runId } };
     await patiently(() => workflowService.deleteWorkflowExecution(request));
   }
-  await eventually(
-    'the runs are deleted',
-    async () => (await emend.runs!.list(`TaskQueue = "${emend.queues.workflow}"`, 1)).length === 0,
-    120,
-  );
+  await eventually('the runs are deleted', async () => (await listed()).length === 0, 120);
   await connection.close();
   expect(await afterGc(world)).toEqual(['store-id']);
 };

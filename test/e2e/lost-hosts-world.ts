@@ -2,15 +2,17 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readJobFile, resolveRun, startStep, type ResolvedRun } from '../../src/client/index.js';
+import { planOfPath, readJobFile, resolveRun, startPlan, startStep, type ResolvedRun } from '../../src/client/index.js';
 import { randomOf } from '../chaos/random.js';
 import { startHost, type ComposeHost, type HostsWanted } from '../support/compose-hosts.js';
 import type { Seaweed } from '../support/seaweed.js';
 import { seed } from '../support/seeded.js';
 import { serveBelow } from './origin.js';
+import { completed, planText } from './plan-support.js';
 import { numbered, scene, whole, type Scene } from './support.js';
 
 export interface LostHostsWanted {
+  /** One of them is a plan. */
   readonly runs: number;
   readonly kills: number;
   readonly hosts: number;
@@ -23,10 +25,18 @@ export interface LostHostsWanted {
 }
 /** What is started on the repository; a run's number tells it from the others. */
 export interface Kind {
-  readonly name: string;
-  /** Its files in the repository, before and after. */
-  files(n: number): Readonly<Record<string, readonly [before: string, after: string]>>;
+  /** Its files in the repository, before (null: there was none) and after. */
+  files(n: number): Readonly<Record<string, readonly [before: string | null, after: string]>>;
+  /** Those that a model answers with. */
+  asked(n: number): readonly string[];
   start(world: World, n: number): Promise<ResolvedRun>;
+  readonly outcome: string;
+  /** Subjects of its commits over the base, oldest first. */
+  commits(n: number): readonly string[];
+  /** The run's own key, or those of its phases: of what asked a model. */
+  keys(run: ResolvedRun): readonly string[];
+  /** Those that its commits name, oldest first. */
+  commitKeys(run: ResolvedRun): readonly string[];
 }
 export interface World {
   readonly s: Scene;
@@ -51,21 +61,41 @@ const BEFORE = numbered(20);
 const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
 
 const JOB: Kind = {
-  name: 'job',
   files: (n) => ({ [`f${n}-.txt`]: [BEFORE, AFTER] }),
+  asked: (n) => [`f${n}-.txt`],
   start: async ({ s, url, root }, n) => {
-    // Of a hundred kills more than two may meet one call: nobody is here to be asked whether it is worth another.
-    const limits = 'limits: { maxUnknownCalls: 20 }';
-    const lines = [`target_files: [f${n}-.txt]`, `test: sleep 1 && grep -q line f${n}-.txt`, 'sandbox: off', limits];
+    const lines = [`target_files: [f${n}-.txt]`, `test: sleep 1 && grep -q line f${n}-.txt`, 'approval: auto'];
     const jobPath = join(root, 'jobs', `job-${n}.md`);
-    writeFileSync(jobPath, ['---', ...lines, 'approval: auto', '---', `# Raise f${n}`, '', 'Words.', ''].join('\n'));
+    writeFileSync(jobPath, ['---', ...lines, '---', `# Raise f${n}`, '', 'Words.', ''].join('\n'));
     const job = await readJobFile({ jobPath, workspace: null, cwd: root, repository: url, base: 'main' });
     return resolveRun(s.emend, (await startStep(s.emend, { job })).stepKey);
   },
+  outcome: 'committed',
+  commits: (n) => [`Raise f${n}`],
+  keys: ({ stepKey }) => [stepKey],
+  commitKeys: ({ stepKey }) => [stepKey],
 };
-/** Taken in turn by the runs; a plan on a repository will be one more. */
-const KINDS: readonly Kind[] = [JOB];
-export const kindOf = (n: number): Kind => KINDS[n % KINDS.length]!;
+const phasesOf = (n: number) => ['one', 'two'].map((name) => ({ name, file: `f${n}-${name}.txt` }));
+const PLAN: Kind = {
+  files: (n) => ({
+    ...Object.fromEntries(phasesOf(n).map(({ file }) => [file, [null, AFTER]])),
+    [`plans/${n}.md`]: [planText(phasesOf(n)), completed(phasesOf(n))],
+    [`summaries/${n}_partial.md`]: [null, '# Partial summary: '],
+  }),
+  asked: (n) => phasesOf(n).map(({ file }) => file),
+  start: async ({ s, url, root }, n) => {
+    const plan = await planOfPath(root, `plans/${n}.md`, { repository: url, base: 'main' });
+    const { stepKey } = await startPlan(s.emend, { plan, approval: 'auto', options: { estimate: 'approved' } });
+    return resolveRun(s.emend, stepKey);
+  },
+  outcome: 'completed',
+  commits: (n) => ['Phase 1: one', 'Phase 2: two', `Mark Phase 2 of plans/${n} as completed (2/2)`],
+  keys: ({ stepKey }) => [`${stepKey}-p1-1`, `${stepKey}-p2-1`],
+  commitKeys: ({ stepKey }) => [`${stepKey}-p1-1`, `${stepKey}-p2-1`, `${stepKey}-p2-m1`],
+};
+export const kindOf = (n: number): Kind => (n === 1 ? PLAN : JOB);
+/** Of a hundred kills more than two may meet one call: nobody is here to be asked whether it is worth another. */
+const CONFIG = "test: ['sleep 1']\nsandbox: off\nlimits: { maxUnknownCalls: 20 }\n";
 
 /** Each push of a branch takes a while, before and after the branch has moved; `pushing/BRANCH` is there meanwhile. */
 const HOOK = (dir: string): string => `#!/bin/sh
@@ -78,7 +108,13 @@ export const openWorld = async ({ runs, seaweed, services, hosts: wantedHosts }:
   const numbers = Array.from({ length: runs }, (_, n) => n);
   const random = randomOf(seed, 'answers');
   const files = numbers.flatMap((n) => Object.entries(kindOf(n).files(n)));
-  const rules = files.map(([path, [, after]]) => ({
+  const before = files.flatMap(([path, [text]]) => (text === null ? [] : [[path, text] as const]));
+  const asked = numbers.flatMap((n) =>
+    kindOf(n)
+      .asked(n)
+      .map((path) => [path, kindOf(n).files(n)[path]![1]] as const),
+  );
+  const rules = asked.map(([path, after]) => ({
     ...{ name: path, match: { contains: `- ${path}` }, answer: whole({ [path]: after }) },
     fault: { kind: 'slow' as const, first_ms: random.whole(200, 2_500), chunk_ms: 100 },
   }));
@@ -86,10 +122,7 @@ export const openWorld = async ({ runs, seaweed, services, hosts: wantedHosts }:
   const env = { ...FAST, ...seaweed.env, ...store, EMEND_TEST_SECOND_HOME: '' };
   // The SDK reads its settings where it runs.
   Object.assign(process.env, seaweed.env, { EMEND_STORE_PATH_STYLE: '1' });
-  const s = await scene(Object.fromEntries(files.map(([path, [before]]) => [path, before])), rules, {
-    env,
-    own: false,
-  });
+  const s = await scene(Object.fromEntries([...before, ['emend.yaml', CONFIG]]), rules, { env, own: false });
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'emend-lost-')));
   const origin = join(root, 'origin.git');
   s.git('clone', '-q', '--bare', s.repo, origin);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => seaweed?.close());
 
 lost(
-  '4 runs on a repository, 3 hosts, 8 kills with all that was on their disks: one commit each, nothing paid twice, nothing left',
+  '3 jobs and a plan on a repository, 3 hosts, 8 kills with all that was on their disks: one commit each, nothing paid twice, nothing left',
   async () => {
     const again =
       'EMEND_LONG=1 NODE_OPTIONS=--experimental-vm-modules npx jest test/e2e/lost-hosts --selectProjects e2e';

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { waitForRun, type ResolvedRun } from '../../src/client/index.js';
 import type { StepResult } from '../../src/shared/run.js';
+import { planOf } from '../../src/shared/ids.js';
 import { branchOf } from '../../src/shared/repository.js';
 import { randomOf, type Random } from '../chaos/random.js';
 import type { ComposeHost } from '../support/compose-hosts.js';
@@ -57,15 +58,18 @@ interface Doing {
 const STARTED = 2; // `temporal.api.enums.v1.PendingActivityState`
 
 /** As the server knows it: activities that a worker has begun; of a commit whose branch is on its way: `push`. */
-const doingOf = async (client: Client, { root, hosts }: World, runs: Iterable<ResolvedRun>): Promise<Doing[]> => {
+const doingOf = async (client: Client, { s: { emend }, root, hosts }: World): Promise<Doing[]> => {
+  const query = `TaskQueue = "${emend.queues.workflow}" AND ExecutionStatus = "Running"`;
+  const runs = await patiently(() => emend.runs!.list(query, 100));
   const found = await Promise.all(
-    [...runs].map(async ({ live, stepKey }) => {
-      const { raw } = await patiently(() => client.workflow.getHandle(live!.workflowId).describe());
+    runs.map(async ({ workflowId, memo }) => {
+      const { raw } = await patiently(() => client.workflow.getHandle(workflowId).describe());
       return (raw.pendingActivities ?? []).flatMap(({ state, activityType, lastWorkerIdentity }) => {
         const host = hosts.find((each) => each.has(lastWorkerIdentity ?? ''));
         if (Number(state) !== STARTED || host === undefined) return [];
         const name = activityType?.name ?? '';
-        const isPush = name === 'commit' && existsSync(join(root, 'pushing', branchOf(stepKey).replace(/^.*\//, '')));
+        const pushed = join(root, 'pushing', branchOf(planOf(memo?.stepKey ?? '')).replace(/^.*\//, ''));
+        const isPush = name === 'commit' && existsSync(pushed);
         return [{ host, what: name }, ...(isPush ? [{ host, what: 'push' }] : [])];
       });
     }),
@@ -158,7 +162,7 @@ export const loseHosts = async (wanted: LostHostsWanted): Promise<Lost> => {
       },
       READY_S,
     );
-    const doing = () => doingOf(client, world, open.values());
+    const doing = () => doingOf(client, world);
     let seen: Doing | undefined;
     const until = moment === 'any' ? 0 : Date.now() + MOMENT_MS;
     while (seen === undefined && Date.now() < until) {

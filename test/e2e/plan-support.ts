@@ -38,6 +38,12 @@ export const planText = (phases: readonly DemoPhase[], more = ''): string =>
     more,
   ].join('\n');
 
+/** It, once all of its phases are done. */
+export const completed = (phases: readonly DemoPhase[]): string =>
+  planText(phases)
+    .replaceAll('- [ ]', '- [x]')
+    .replace(/^### Phase .*$/gm, '$& [COMPLETED]');
+
 export const answerFor = ({ file }: DemoPhase, text = `export const made = '${file}';\n`) => ({
   name: file,
   match: { contains: [`- ${file}`] },
