@@ -63,6 +63,7 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
     .description('run a plan phase by phase, or follow its open run')
     .option('--base <branch>', 'with --repository: the branch or commit to begin at')
     .option('--estimate', 'print the expected model calls, tokens and US dollars; start nothing')
+    .option('--draft-pr', 'with a repository: open a draft pull request for the branch with gh')
     .option('--phase <n>', 'start with this phase; treat earlier ones as done')
     .addOption(
       new Option('--sequential', 'run one phase at a time, whatever the dependencies allow').conflicts('waves'),

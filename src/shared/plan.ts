@@ -110,7 +110,8 @@ export interface PlanCheckpoint extends LeftOpen {
   readonly plan_number: string | null;
   readonly plan_hash: string;
   readonly step_key: StepKey;
-  /** Of a plan on a repository: what its phases push to. */
+  /** Of a plan on a repository: what it began at, and what its phases push to. */
+  readonly base?: string;
   readonly branch?: string;
   readonly current_phase: number | null;
   readonly total_phases: number;

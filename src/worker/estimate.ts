@@ -13,7 +13,7 @@ import { createPorts, type PortsOptions } from './adapters.js';
 /** A job or a plan. */
 export interface ToEstimate {
   readonly workspace: string;
-  /** Of a job: it is looked at in a checkout, from which nothing is pushed. */
+  /** Looked at in a checkout, from which nothing is pushed. */
   readonly repository?: RepositoryBase | undefined;
   /** A job's, or a plan's without its level. */
   readonly path: string;
@@ -45,7 +45,10 @@ export const estimateOnly = (asked: ToEstimate, env: PortsOptions['env'], logger
     const ports = await createPorts({ env: alone, home, logger }, await resolveStore(alone, home), NOBODY);
     // Whether commands could run is none of this question.
     const commands = { ...ports.commands, withoutSandbox: () => Promise.resolve(null) };
-    return (asked.job === undefined ? ofPlan : ofJob)({ ...ports, commands }, asked);
+    const { repository } = asked;
+    const { signal } = new AbortController();
+    const own = repository && (await ports.checkouts.look({ ...LOOK, repository, signal }));
+    return (asked.job === undefined ? ofPlan : ofJob)({ ...ports, ...own, commands }, asked);
   });
 
 const never = () => Promise.reject(new Error('an estimate asks about no run'));
@@ -59,8 +62,7 @@ async function ofJob(
   const input = { ...LOOK, workspace, jobPath, job: await ports.blobs.put(job ?? new Uint8Array()), overrides };
   const all = { ...input, snapshotNumber: 1, hints: [], picked: null, only: null, ...(pick && { pick }) };
   const { signal } = new AbortController();
-  const own = repository && (await ports.checkouts.look({ ...LOOK, repository, signal }));
-  const looked = await preflight({ ...ports, ...own }, { ...all, ...(repository && { repository }) }, { signal });
+  const looked = await preflight(ports, { ...all, ...(repository && { repository }) }, { signal });
   if (looked.outcome === 'refused') throw new ProblemError(looked.problem);
   return { estimate: looked.estimate, over: looked.outcome === 'ready' ? looked.overEstimate : [] };
 }

@@ -127,7 +127,12 @@ test('doctor says when the prices are older than 90 days, and they hold up nothi
 
 test('of a repository, in a checkout of it: nothing is pushed, and nothing stays', async () => {
   const text = job('target_files: [a.txt]\nmodel: claude-sonnet-5-5');
-  const origin = repositoryWith({ 'a.txt': TEXT, 'emend.yaml': 'model: claude-haiku-4-5\n' });
+  const plan = '# One\n\n### Phase 1: P1\n\n- [ ] Change `a.txt`\n';
+  const origin = repositoryWith({
+    'a.txt': TEXT,
+    'emend.yaml': 'model: claude-haiku-4-5\n',
+    'plans/001_one.md': plan,
+  });
   const cwd = mkdtempSync(join(tmpdir(), 'emend-estimate-test-'));
   writeFileSync(join(cwd, 'job.md'), text);
   const head = execFileSync('git', ['-C', origin, 'rev-parse', '--abbrev-ref', 'HEAD'], { encoding: 'utf8' }).trim();
@@ -138,6 +143,13 @@ test('of a repository, in a checkout of it: nothing is pushed, and nothing stays
   expect([named.exit, named.out]).toEqual([0, expect.stringMatching(/^job\.md: about 1 model call, 2,507 tokens in/)]);
   const found = await emend(cwd, 'run', '-m', 'Make it larger', '--estimate', '--json', ...at);
   expect(JSON.parse(found.out)).toMatchObject({ estimate: { model: 'claude-haiku-4-5' }, exit: 0 });
+  const planned = await emend(cwd, 'plan', 'run', 'plans/001_one.md', '--estimate', ...at);
+  expect([planned.exit, planned.out]).toEqual([
+    0,
+    expect.stringMatching(/^plans\/001_one: 1 phase: about 1 model call, [\d,]+ tokens in, 1,000 out, /),
+  ]);
+  const none = await emend(cwd, 'plan', 'run', 'plans/002_none.md', '--estimate', ...at);
+  expect([none.exit, none.err]).toEqual([2, expect.stringContaining('plans/002_none')]);
   const gone = await emend(cwd, 'run', '-m', 'Make it larger', 'gone.txt', '--estimate', ...at);
   expect([gone.exit, gone.err]).toEqual([2, expect.stringContaining('gone.txt')]);
   const absent = await emend(cwd, 'run', 'job.md', '--estimate', ...at.slice(0, 3), 'absent');

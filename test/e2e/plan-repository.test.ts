@@ -1,5 +1,5 @@
 /** Plans on a repository, which is nobody's working tree: their documents, marks and phases are on a branch, and any host goes on. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -7,9 +7,9 @@ import { planOfPath, resolveRun, startPlan, type ResolvedRun, type StepResult } 
 import { branchOf } from '../../src/shared/repository.js';
 import type { PlanOptions } from '../../src/shared/run.js';
 import { longOnly } from '../support/skipped.js';
-import { emendCommand } from './ends.js';
+import { emendCommand, emendIn } from './ends.js';
 import { bury, holdingGit, homeOf, originScene, type Origin } from './origin.js';
-import { answerFor, completed, planText, TWO_WAVES, type DemoPhase } from './plan-support.js';
+import { answerFor, completed, phaseRun, planText, replanned, TWO_WAVES, type DemoPhase } from './plan-support.js';
 
 let o: Origin;
 afterEach(() => o.close());
@@ -81,6 +81,60 @@ test('a plan with a URL alone, from a directory that holds nothing: phases in or
   expect([gone.code, gone.out + gone.err]).toEqual([expect.any(Number), expect.stringContaining('011_gone')]);
   expect(gone.code).not.toBe(0);
 }, 240_000);
+
+const revised = longOnly('a plan that is revised, stopped and resumed by processes of their own');
+revised(
+  'revise while a phase waits, stop, and resume from another client: the new run goes on, on the same branch; a clone of it takes a phase back',
+  async () => {
+    const late: DemoPhase = { name: 'Late', file: 'src/late.js' };
+    const change = { action: 'add_phase', phase: 2, name: 'Late', objective: 'Write src/late.js' };
+    const wish = { contains: ['You revise an implementation plan', 'late is wanted, too'] };
+    o = await originScene(filesOf(PHASES), [
+      replanned({ ...change, tasks: ['Create `src/late.js`'] }, wish),
+      ...rulesOf([...PHASES, late]),
+    ]);
+    const { s, url } = o;
+    const where = ['--repository', url];
+    await s.worker();
+    const plan = await planOfPath(s.repo, PLAN, { repository: url, base: 'main' });
+    const options = { estimate: 'approved' } as const;
+    const run = await resolveRun(s.emend, (await startPlan(s.emend, { plan, options })).stepKey);
+    const one = await phaseRun(s, run, 'p1-1');
+    expect((await s.settle(one, 120)).status.decision?.reason).toBe('approval');
+    const said = await emendCommand(s, 'plan', 'revise', PLAN, 'late is wanted, too', ...where);
+    expect(said).toMatchObject({ code: 0 });
+    expect(await emendCommand(s, 'plan', 'stop', PLAN, '--after-phase', ...where)).toMatchObject({ code: 0 });
+    await s.answer(one, 'approve');
+    expect(await s.end(run, 240)).toMatchObject({ outcome: 'stopped' });
+    expect(branches()).toEqual([`refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
+
+    const asking = await emendCommand(s, 'plan', 'resume', PLAN, ...where, '--json');
+    expect([asking.code, asking.out]).toEqual([3, expect.stringContaining('left a checkpoint')]);
+    const next = await resolveRun(s.emend, lastOf(asking.out).stepKey);
+    await s.answer(next, 'resume');
+    expect((await s.settle(next, 120)).status.decision?.reason).toBe('estimate');
+    await s.answer(next, 'continue');
+    mkdirSync(join(s.repo, '..', 'bin'));
+    const asked = join(s.repo, '..', 'asked');
+    writeFileSync(join(s.repo, '..', 'bin', 'gh'), `#!/bin/sh\nprintf '%s\\n' "$@" > '${asked}'\n`, { mode: 0o755 });
+    const more = ['--base', 'main', '--yes', '--wait', '--draft-pr'];
+    const env = { PATH: `${join(s.repo, '..', 'bin')}:${process.env.PATH ?? ''}` };
+    const gone = await emendIn(s, { env }, 'plan', 'run', PLAN, ...where, ...more);
+    expect([gone.code, gone.out + gone.err]).toEqual([0, expect.stringContaining('completed')]);
+    expect(branches()).toEqual([`refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
+    const subjects = log(run).filter((subject) => subject.startsWith('Phase'));
+    expect(subjects).toEqual(['Phase 1: Foundation', 'Phase 3: Late', 'Phase 2: Core logic']);
+    expect(documentOf(run)).toContain('### Phase 3: Late [COMPLETED]');
+    const [repo, head] = [`--repo\n${url}\n--base\nmain\n`, `--head\n${branchOf(run.stepKey)}\n`];
+    expect(readFileSync(asked, 'utf8')).toContain(`pr\ncreate\n--draft\n${repo}${head}`);
+
+    s.git('clone', '-q', '-b', branchOf(run.stepKey), url, '.');
+    expect(await emendCommand(s, 'plan', 'rollback', PLAN, '3')).toMatchObject({ code: 0 });
+    expect(s.read(PLAN)).not.toContain('### Phase 3: Late [COMPLETED]');
+    expect(existsSync(join(s.repo, late.file))).toBe(false);
+  },
+  900_000,
+);
 
 const hosts = longOnly('several homes on one store, and workers that are killed or stopped');
 

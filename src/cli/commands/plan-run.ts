@@ -10,6 +10,8 @@ import {
 import { fail, type ExitCode, EXIT } from '../../shared/problems.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { shownKey } from '../../shared/ids.js';
+import { branchOf } from '../../shared/repository.js';
+import { publish } from '../headless/approve.js';
 import { begin, type BeginFlags, followPlan, tellEnd } from '../follow-plan.js';
 import { exitOfFollowed } from '../errors.js';
 import { refuseHalfDone } from './plan-files.js';
@@ -34,6 +36,7 @@ export interface PlanRunFlags extends BeginFlags, At {
   readonly reportScopeDrift?: string;
   readonly restart?: true;
   readonly estimate?: true;
+  readonly draftPr?: true;
   readonly set: readonly string[];
   readonly hint: readonly string[];
 }
@@ -43,10 +46,12 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
   const phase = flags.phase === undefined ? null : phaseNumber(flags.phase, '--phase');
   await refuseHalfDone(io, path);
   const plan = await planOfPath(io.cwd, path, flags);
-  if (flags.estimate === true && plan.repository !== undefined)
-    fail('usage', '--estimate does not go with a repository.', 'Omit it: the run asks before its first phase.');
-  if (flags.estimate === true)
-    return tellEstimate(io, { workspace: plan.workspace, path: plan.planPath, overrides }, flags);
+  if (flags.estimate === true) {
+    const { workspace, repository, planPath: path } = plan;
+    return tellEstimate(io, { workspace, repository, path, overrides }, flags);
+  }
+  if (flags.draftPr === true && plan.repository === undefined)
+    fail('usage', '--draft-pr needs a repository.', 'Add --repository URL --base BRANCH.');
   return withRunning(io, flags, async (session, signal) => {
     const step = await startPlan(session.emend, {
       plan,
@@ -73,6 +78,14 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
     const exit = exitOfFollowed(followed);
     if (flags.json === true) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
     else tellEnd(session, shown, followed);
+    const result = followed.kind === 'closed' ? followed.closed.result : null;
+    if (flags.draftPr === true && plan.repository !== undefined && result !== null) {
+      // An earlier run's, where this one went on with it.
+      const branch = (await lastCheckpointed(session.emend, plan))?.branch ?? branchOf(step.stepKey);
+      const where = { branch, remote: plan.workspace, pullRequest: true, repository: plan.repository };
+      const body = `Created by \`emend plan run\` (${shown}): ${result.outcome}.`;
+      await publish(io, result, where, { workspace: plan.workspace, title: plan.title, body });
+    }
     return exit;
   });
 };
@@ -135,14 +148,12 @@ export const pause = control('pause', {
 export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
   await refuseHalfDone(io, path);
   const plan = await findPlan(io, path, flags);
-  const isLeft = await withEmend(io, async (emend) =>
-    (await signalPlan(emend, plan, 'resume', { by: loginName() }))
-      ? null
-      : (await lastCheckpointed(emend, plan)) !== null,
+  const left = await withEmend(io, async (emend) =>
+    (await signalPlan(emend, plan, 'resume', { by: loginName() })) ? 'open' : lastCheckpointed(emend, plan),
   );
-  if (isLeft === null) return tell({ io, flags }, plan, 'resume', { what: 'continues' });
-  if (!isLeft) return noneOpen(plan, undefined, ', and none left a checkpoint');
-  return runPlan(io, path, { set: [], hint: [], ...flags });
+  if (left === 'open') return tell({ io, flags }, plan, 'resume', { what: 'continues' });
+  if (left === null) return noneOpen(plan, undefined, ', and none left a checkpoint');
+  return runPlan(io, path, { set: [], hint: [], ...flags, ...(left.base !== undefined && { base: left.base }) });
 };
 export const stop = control('stop', {
   what: 'will end after the current phase',

@@ -153,7 +153,7 @@ export const publish = async (
   io: Io,
   result: StepResult,
   { branch, remote, pullRequest, repository }: Publishing,
-  { workspace, title, run }: { readonly workspace: string; readonly title: string; readonly run: string },
+  { workspace, title, body }: Readonly<Record<'workspace' | 'title' | 'body', string>>,
 ): Promise<void> => {
   const { commit } = result;
   if (commit === null) {
@@ -162,7 +162,6 @@ export const publish = async (
   }
   if (repository === undefined) await pushFrom(io, commit, { branch, remote }, workspace);
   if (!pullRequest) return;
-  const body = `Created by \`emend run\` (${run}), approved and ${result.verification === null ? 'not tested' : `tested: ${result.verification}`}.`;
   const base = repository === undefined || isCommitId(repository.base) ? [] : ['--base', repository.base];
   const where = repository === undefined ? [] : ['--repo', repository.url, ...base];
   const create = ['pr', 'create', '--draft', ...where, '--head', branch, '--title', title, '--body', body];

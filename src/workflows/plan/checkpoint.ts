@@ -15,6 +15,7 @@ function statusOf({ stage, phases, controls }: PlanState, allDone: boolean): Pla
 
 export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
   const { records } = state;
+  const { repository } = state.input;
   const numberOf = (id: PhaseId): number => state.phases.find((phase) => phase.id === id)?.number ?? 0;
   const open = state.phases.filter((phase) => !isDone(phase));
   const byNumber = <T>(of: (phase: PlanState['phases'][number]) => T): Readonly<Record<string, T>> =>
@@ -25,7 +26,7 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     plan_number: planNumber(state.input.planPath),
     plan_hash: state.reading.plan?.hash ?? '',
     step_key: state.input.stepKey,
-    ...(state.input.repository?.branch === undefined ? {} : { branch: state.input.repository.branch }),
+    ...(repository?.branch === undefined ? {} : { base: repository.base, branch: repository.branch }),
     current_phase: open[0]?.number ?? null,
     total_phases: state.phases.length,
     completed_phases: state.phases.filter(({ status }) => status === 'completed').map(({ number }) => number),
