@@ -154,7 +154,7 @@ describe('decisions', () => {
     expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
   });
 
-  test('decided while no worker runs: honoured when one starts, and counted once', async () => {
+  long('decided while no worker runs: honoured when one starts, and counted once', async () => {
     const s = (open = await scene(FILES, RULES, { env: { EMEND_ACCEPTWAIT_MS: '500' } }));
     const worker = await s.worker();
     const run = await s.start('job.md', ONE);

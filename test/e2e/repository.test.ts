@@ -89,46 +89,53 @@ test('a job with a URL alone: previewed, approved, tested in a checkout, and pus
   ]);
 }, 120_000);
 
-test('a job in words: the files are found in the checkout, what it would take is said before, and a review is taken up on its branch', async () => {
-  const url = await withOrigin();
-  await s.worker();
-  const at = ['--repository', url, '--base', 'main'];
-  const before = o.refs();
-  const estimate = await emendCommand(s, 'run', '-m', 'Raise the first', '--estimate', ...at);
-  expect(estimate).toMatchObject({ code: 0, out: expect.stringContaining('raise-the-first: about') });
-  expect(o.refs()).toEqual(before);
-  const done = await emendCommand(s, 'run', '-m', 'Raise the first', ...at, '--wait', '--yes');
-  expect(done).toMatchObject({ code: 0 });
-  const run = await resolveRun(s.emend, /^([0-9a-f]{8}) {2}/m.exec(done.out)?.[1] ?? '');
-  expect(inOrigin('show', `${branchOf(run.stepKey)}:a.txt`)).toBe(AFTER.trim());
+longOnly('a job in words')(
+  'a job in words: the files are found in the checkout, what it would take is said before, and a review is taken up on its branch',
+  async () => {
+    const url = await withOrigin();
+    await s.worker();
+    const at = ['--repository', url, '--base', 'main'];
+    const before = o.refs();
+    const estimate = await emendCommand(s, 'run', '-m', 'Raise the first', '--estimate', ...at);
+    expect(estimate).toMatchObject({ code: 0, out: expect.stringContaining('raise-the-first: about') });
+    expect(o.refs()).toEqual(before);
+    const done = await emendCommand(s, 'run', '-m', 'Raise the first', ...at, '--wait', '--yes');
+    expect(done).toMatchObject({ code: 0 });
+    const run = await resolveRun(s.emend, /^([0-9a-f]{8}) {2}/m.exec(done.out)?.[1] ?? '');
+    expect(inOrigin('show', `${branchOf(run.stepKey)}:a.txt`)).toBe(AFTER.trim());
 
-  const dir = dirname(s.repo);
-  const said = { path: 'a.txt', line: 15, author: 'bob', text: 'Name it XV' };
-  const review = (branch: string) =>
+    const dir = dirname(s.repo);
+    const said = { path: 'a.txt', line: 15, author: 'bob', text: 'Name it XV' };
+    const review = (branch: string) =>
+      writeFileSync(
+        join(dir, 'said.json'),
+        JSON.stringify({ v: 1, pull_request: 'the/7', branch, comments: [said, { ...said, resolved: true }] }),
+      );
+    const script = `test "$REVIEW_REPOSITORY $REVIEW_COMMIT" = '${url} ${inOrigin('rev-parse', branchOf(run.stepKey))}' && cat '${join(dir, 'said.json')}'`;
+    mkdirSync(join(dir, 'config', 'emend'), { recursive: true });
     writeFileSync(
-      join(dir, 'said.json'),
-      JSON.stringify({ v: 1, pull_request: 'the/7', branch, comments: [said, { ...said, resolved: true }] }),
+      join(dir, 'config', 'emend', 'config.yaml'),
+      `review_comments: ${JSON.stringify(['sh', '-c', script])}\n`,
     );
-  const script = `test "$REVIEW_REPOSITORY $REVIEW_COMMIT" = '${url} ${inOrigin('rev-parse', branchOf(run.stepKey))}' && cat '${join(dir, 'said.json')}'`;
-  mkdirSync(join(dir, 'config', 'emend'), { recursive: true });
-  writeFileSync(
-    join(dir, 'config', 'emend', 'config.yaml'),
-    `review_comments: ${JSON.stringify(['sh', '-c', script])}\n`,
-  );
-  Object.assign(s.env, { XDG_CONFIG_HOME: join(dir, 'config'), GH_TOKEN: undefined, GH_HOST: undefined });
-  review('main');
-  const other = await emendCommand(s, 'revise', run.stepKey, '--from-pr', '--yes');
-  expect(other).toMatchObject({ code: 2, err: expect.stringContaining('the/7 is of the branch main, the run pushed') });
-  review(branchOf(run.stepKey));
-  const taken = await emendCommand(s, 'revise', run.stepKey, '--from-pr', '--wait', '--yes');
-  expect(taken).toMatchObject({
-    code: 0,
-    out: expect.stringContaining(`the/7 (${branchOf(run.stepKey)}): 1 comment taken up. Left out: 1 resolved.`),
-  });
-  expect(pushed(run)).toBe('Review of: Raise the first\nRaise the first');
-  expect(inOrigin('show', `${branchOf(run.stepKey)}:a.txt`)).toBe(LATER.trim());
-  expect(s.rehearsal.requests()).toHaveLength(3);
-}, 180_000);
+    Object.assign(s.env, { XDG_CONFIG_HOME: join(dir, 'config'), GH_TOKEN: undefined, GH_HOST: undefined });
+    review('main');
+    const other = await emendCommand(s, 'revise', run.stepKey, '--from-pr', '--yes');
+    expect(other).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('the/7 is of the branch main, the run pushed'),
+    });
+    review(branchOf(run.stepKey));
+    const taken = await emendCommand(s, 'revise', run.stepKey, '--from-pr', '--wait', '--yes');
+    expect(taken).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`the/7 (${branchOf(run.stepKey)}): 1 comment taken up. Left out: 1 resolved.`),
+    });
+    expect(pushed(run)).toBe('Review of: Raise the first\nRaise the first');
+    expect(inOrigin('show', `${branchOf(run.stepKey)}:a.txt`)).toBe(LATER.trim());
+    expect(s.rehearsal.requests()).toHaveLength(3);
+  },
+  180_000,
+);
 
 const hosts = longOnly('several homes on one store, and workers that are killed or stopped');
 const AUTO = ['approval: auto'];

@@ -13,9 +13,11 @@ import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { createRepository } from '../../../src/workspace/landing/repository.js';
 import type { CommitOutcome } from '../../../src/workspace/ports.js';
 import { proposalIdOf } from '../../../src/workspace/proposal.js';
+import { longOnly } from '../../support/skipped.js';
 import { Blobs, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
 
 isolateGit();
+const long = longOnly('each has clones of its own; the tests that stay show the promise');
 
 const [BRANCH, TOKEN] = [`refs/heads/${branchOf(STEP)}`, tokenRef(STEP)];
 const { signal } = new AbortController();
@@ -132,7 +134,7 @@ test('whoever was overtaken pushes nothing; what it left on its disk is not what
   expect(await again.workspace.root(url)).not.toBe(await old.workspace.root(url));
 });
 
-test('an attempt that was scheduled before another one takes its place nowhere, however late it wakes up', async () => {
+long('an attempt that was scheduled before another one takes its place nowhere, however late it wakes up', async () => {
   const [early, late] = [++at, ++at];
   await use('b', false, STEP, late);
   const token = refs()[TOKEN];
@@ -171,7 +173,7 @@ test('each activity finds the files of the base, and what is ignored stays', asy
   expect(await second.workspace.differing(url, [blobs.file('a.txt', 'two\n', 'one\n')])).toEqual([]);
 });
 
-test('runs side by side share the mirror and nothing else; what no activity used for long is removed', async () => {
+long('runs side by side share the mirror and nothing else; what no activity used for long is removed', async () => {
   const keys = [1, 2, 3, 4].map((n) => STEP.replace(/^./, String(n)));
   const all = await Promise.all(keys.map((key) => use('a', false, key)));
   const paths = await Promise.all(all.map(({ workspace }) => workspace.root(url)));
@@ -184,7 +186,7 @@ test('runs side by side share the mirror and nothing else; what no activity used
   expect(existsSync(paths[1]!)).toBe(true);
 });
 
-test('what a run leaves is removed beside a checkout that is only just being added', async () => {
+long('what a run leaves is removed beside a checkout that is only just being added', async () => {
   const path = await (await use('a')).workspace.root(url);
   // As `git worktree add` begins; `git worktree prune` takes it for a remnant.
   const begun = join(path, '..', 'mirror.git', 'worktrees', `${STEP.replace(/^./, '9')}.0123456789abcdef`);
@@ -193,7 +195,7 @@ test('what a run leaves is removed beside a checkout that is only just being add
   expect([existsSync(begun), existsSync(path)]).toEqual([true, false]);
 });
 
-test('a file that is not as the proposal has its base is a conflict, and nothing is written', async () => {
+long('a file that is not as the proposal has its base is a conflict, and nothing is written', async () => {
   await repo.write('a.txt', 'ONE\n');
   base = await repo.commitAll('mine');
   push('HEAD:refs/heads/main');
@@ -203,7 +205,7 @@ test('a file that is not as the proposal has its base is a conflict, and nothing
   expect(await checkout.workspace.differing(url, [blobs.file('a.txt', null, 'ONE\n')])).toEqual([]);
 });
 
-test('a branch of its name that others made is left as it is, until it is gone', async () => {
+long('a branch of its name that others made is left as it is, until it is gone', async () => {
   await repo.write('b.txt', 'b\n');
   await repo.commitAll('mine');
   push(`HEAD:${BRANCH}`);
@@ -214,32 +216,35 @@ test('a branch of its name that others made is left as it is, until it is gone',
   expect(await commitIn(await use('a'))).toMatchObject({ outcome: 'committed' });
 });
 
-test('a run that follows another commits onto its branch; a branch that has moved is a conflict, and nothing is lost', async () => {
-  const BEFORE = 'refs/heads/emend/before';
-  push(`HEAD:${BEFORE}`);
-  const follow = (home: string, takeOver = false): Promise<Checkout> => {
-    const repository = { url, base: 'emend/before', branch: 'emend/before' };
-    return checkoutsOf(home).use({ stepKey: STEP, repository, signal, commit: base, takeOver, at: ++at });
-  };
-  const late = await follow('a');
-  const made = await commitIn(await follow('b'));
-  expect(made).toMatchObject({ outcome: 'committed' });
-  const { commit } = made as { readonly commit: string };
-  expect(branches()).toEqual({ 'refs/heads/main': base, [BEFORE]: commit });
-  expect(await failure(commitIn(late, { message: 'Other words' }))).toBe('busy');
-  // Its answer was lost: it is found, by a rollback, too.
-  expect(await commitIn(await follow('a', true))).toMatchObject({ outcome: 'committed', commit });
-  expect(await (await follow('b', true)).workspace.rollback(applyRequest())).toMatchObject({ commit });
-  // Somebody's commit, after this run looked at the branch: no push of ours replaces it.
-  push('--force', `${base}:${BEFORE}`);
-  const mine = await follow('a', true);
-  await repo.write('b.txt', 'b\n');
-  const theirs = await repo.commitAll('theirs');
-  push(`${theirs}:${BEFORE}`);
-  const why = expect.stringContaining(`is at ${theirs.slice(0, 12)}, expected ${base.slice(0, 12)}`) as unknown;
-  expect(await commitIn(mine)).toEqual({ outcome: 'conflict', why });
-  expect(branches()).toEqual({ 'refs/heads/main': base, [BEFORE]: theirs });
-});
+long(
+  'a run that follows another commits onto its branch; a branch that has moved is a conflict, and nothing is lost',
+  async () => {
+    const BEFORE = 'refs/heads/emend/before';
+    push(`HEAD:${BEFORE}`);
+    const follow = (home: string, takeOver = false): Promise<Checkout> => {
+      const repository = { url, base: 'emend/before', branch: 'emend/before' };
+      return checkoutsOf(home).use({ stepKey: STEP, repository, signal, commit: base, takeOver, at: ++at });
+    };
+    const late = await follow('a');
+    const made = await commitIn(await follow('b'));
+    expect(made).toMatchObject({ outcome: 'committed' });
+    const { commit } = made as { readonly commit: string };
+    expect(branches()).toEqual({ 'refs/heads/main': base, [BEFORE]: commit });
+    expect(await failure(commitIn(late, { message: 'Other words' }))).toBe('busy');
+    // Its answer was lost: it is found, by a rollback, too.
+    expect(await commitIn(await follow('a', true))).toMatchObject({ outcome: 'committed', commit });
+    expect(await (await follow('b', true)).workspace.rollback(applyRequest())).toMatchObject({ commit });
+    // Somebody's commit, after this run looked at the branch: no push of ours replaces it.
+    push('--force', `${base}:${BEFORE}`);
+    const mine = await follow('a', true);
+    await repo.write('b.txt', 'b\n');
+    const theirs = await repo.commitAll('theirs');
+    push(`${theirs}:${BEFORE}`);
+    const why = expect.stringContaining(`is at ${theirs.slice(0, 12)}, expected ${base.slice(0, 12)}`) as unknown;
+    expect(await commitIn(mine)).toEqual({ outcome: 'conflict', why });
+    expect(branches()).toEqual({ 'refs/heads/main': base, [BEFORE]: theirs });
+  },
+);
 
 test('a look: the files of the base, and the remote does not know of it', async () => {
   const before = refs();
@@ -369,49 +374,53 @@ test('a plan and its phases push to one branch, from its tip; what was pushed is
   });
 });
 
-test('phases side by side have branches of their own: merged into the plan’s once, whoever tries again, and then removed', async () => {
-  const branchFor = (name: string): string => phaseBranchOf(STEP, name);
-  const made: string[] = [];
-  for (const name of ['p1-1', 'p2-1', 'p3-1']) {
-    const own = { ...onPlan({ base, branch: branchFor(name) }), ...phase(name) };
-    const checkout = await usePlan('b', own);
-    made.push(commitOf(await write(checkout, own.stepKey, [`${name}.txt`, null, 'x\n'])));
-  }
-  const merge = async (home: string, index: number, takeOver = false) =>
-    (await usePlan(home, { takeOver })).repository.merge(
-      {
-        stepKey: `${STEP}-p${index + 1}-g11`,
-        workspace: url,
-        theirs: made[index] ?? '',
-        message: 'Merge',
-        holder,
-        sign: null,
-      },
-      () => undefined,
-    );
-  const old = await usePlan('a');
-  const one = await merge('a', 0);
-  expect(one).toMatchObject({ outcome: 'merged', parent: base });
-  expect(await merge('b', 0, true)).toEqual(one);
-  const two = await merge('b', 1);
-  expect(branches()[BRANCH]).toBe(commitOf(two));
-  // An answer that was lost for long moves nothing back.
-  expect(await merge('a', 0, true)).toEqual(one);
-  expect(branches()[BRANCH]).toBe(commitOf(two));
-  const late = {
-    stepKey: `${STEP}-p3-g11`,
-    workspace: url,
-    theirs: made[2] ?? '',
-    message: 'Merge',
-    holder,
-    sign: null,
-  };
-  const given = old.repository.merge(late, () => undefined);
-  expect(await given.catch(() => ({ outcome: 'failed' }))).toMatchObject({ outcome: 'failed' });
-  expect(branches()[BRANCH]).toBe(commitOf(two));
-  const remove = async (name: string) => (await usePlan('a')).repository.worktrees.remove(STEP, name);
-  for (const name of ['p1-1', 'p1-1', 'p2-1']) expect(await remove(name)).toMatchObject({ dropped: null, kept: null });
-  const kept = `refs/heads/${branchFor('p3-1')}`;
-  expect(await remove('p3-1')).toMatchObject({ dropped: made[2], kept });
-  expect(Object.keys(branches()).sort()).toEqual([BRANCH, kept, 'refs/heads/main'].sort());
-});
+long(
+  'phases side by side have branches of their own: merged into the plan’s once, whoever tries again, and then removed',
+  async () => {
+    const branchFor = (name: string): string => phaseBranchOf(STEP, name);
+    const made: string[] = [];
+    for (const name of ['p1-1', 'p2-1', 'p3-1']) {
+      const own = { ...onPlan({ base, branch: branchFor(name) }), ...phase(name) };
+      const checkout = await usePlan('b', own);
+      made.push(commitOf(await write(checkout, own.stepKey, [`${name}.txt`, null, 'x\n'])));
+    }
+    const merge = async (home: string, index: number, takeOver = false) =>
+      (await usePlan(home, { takeOver })).repository.merge(
+        {
+          stepKey: `${STEP}-p${index + 1}-g11`,
+          workspace: url,
+          theirs: made[index] ?? '',
+          message: 'Merge',
+          holder,
+          sign: null,
+        },
+        () => undefined,
+      );
+    const old = await usePlan('a');
+    const one = await merge('a', 0);
+    expect(one).toMatchObject({ outcome: 'merged', parent: base });
+    expect(await merge('b', 0, true)).toEqual(one);
+    const two = await merge('b', 1);
+    expect(branches()[BRANCH]).toBe(commitOf(two));
+    // An answer that was lost for long moves nothing back.
+    expect(await merge('a', 0, true)).toEqual(one);
+    expect(branches()[BRANCH]).toBe(commitOf(two));
+    const late = {
+      stepKey: `${STEP}-p3-g11`,
+      workspace: url,
+      theirs: made[2] ?? '',
+      message: 'Merge',
+      holder,
+      sign: null,
+    };
+    const given = old.repository.merge(late, () => undefined);
+    expect(await given.catch(() => ({ outcome: 'failed' }))).toMatchObject({ outcome: 'failed' });
+    expect(branches()[BRANCH]).toBe(commitOf(two));
+    const remove = async (name: string) => (await usePlan('a')).repository.worktrees.remove(STEP, name);
+    for (const name of ['p1-1', 'p1-1', 'p2-1'])
+      expect(await remove(name)).toMatchObject({ dropped: null, kept: null });
+    const kept = `refs/heads/${branchFor('p3-1')}`;
+    expect(await remove('p3-1')).toMatchObject({ dropped: made[2], kept });
+    expect(Object.keys(branches()).sort()).toEqual([BRANCH, kept, 'refs/heads/main'].sort());
+  },
+);
