@@ -153,7 +153,10 @@ const addDecisions = (program: Command, runs: Runs): void => {
     .description('continue a run whose host is gone in a copy of its workspace, or in a checkout of its repository')
     .option('--to <dir>', 'directory with the files as the run read them (default: the same path)')
     .option('--host <id>', "at least the first 4 digits of that directory's host (default: this home)")
-    .option('--as-repository <url>', 'any host, in a checkout of the commit that the run is based on')
+    .option(
+      '--as-repository [url]',
+      'any host, in a checkout of the commit that the run is based on (default: `origin` of this directory)',
+    )
     .option('--decision <id>', 'id of the decision to answer (default: a terminal shows the open one and asks)')
     .action(runs(async () => (await import('./commands/hosts.js')).move));
   const shortForms = [

@@ -262,18 +262,11 @@ long(
     await own.exited;
     await s.at('beta');
     const decision = await s.unreachable(run);
-    const as = [
-      'move',
-      shownOf(run),
-      '--decision',
-      decision,
-      '--as-repository',
-      `file://${dirname(s.repo)}/origin.git`,
-    ];
-    expect(await s.emendAt('beta', ...as)).toMatchObject({
-      code: 2,
-      said: expect.stringContaining('only a run that makes a commit'),
-    });
+    const as = (): Promise<SaidAt> =>
+      s.emendAt('beta', 'move', shownOf(run), '--decision', decision, '--as-repository');
+    expect(await as()).toMatchObject({ code: 2, said: expect.stringContaining('no remote `origin` with a URL') });
+    s.git('-C', s.copy, 'remote', 'add', 'origin', `file://${dirname(s.repo)}/origin.git`);
+    expect(await as()).toMatchObject({ code: 2, said: expect.stringContaining('only a run that makes a commit') });
     expect((await s.show(run)).status.decision).toMatchObject({ id: decision });
   },
   300_000,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { groupProblems, listHosts, openOnServer, shownHost, type HostView } from '../../client/runs/hosts.js';
 import { needRuns, noServerNote, type Emend } from '../../client/types.js';
 import { hostOfQueue, hostQueueOf } from '../../shared/names.js';
+import { urlFault } from '../../shared/repository.js';
 import { shownKey } from '../../shared/ids.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { fail, ProblemError, sentence } from '../../shared/problems.js';
@@ -10,6 +11,7 @@ import { homePaths, takeHostId } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import { HOST_SILENT_MS, noWorker, pollingOf } from '../../temporal/live-workers.js';
+import { gitLine } from '../../workspace/git/git.js';
 import { reading } from '../../client/open.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
@@ -48,10 +50,18 @@ const hostNamed = (hosts: readonly HostView[], text: string, store: string): Hos
   );
 };
 
-type MoveFlags = JsonFlag & Readonly<Partial<Record<'decision' | 'to' | 'host' | 'asRepository', string>>>;
+type MoveFlags = JsonFlag &
+  Readonly<Partial<Record<'decision' | 'to' | 'host', string> & Record<'asRepository', string | true>>>;
 
-export const move = async (io: Io, run: string, { to, host, asRepository: url, ...flags }: MoveFlags) => {
-  if ((url === undefined) === (to === undefined && host === undefined))
+/** What the directory where a person stands is a clone of. */
+const originOf = async ({ cwd }: Io): Promise<string> => {
+  const found = await gitLine(['remote', 'get-url', 'origin'], { cwd });
+  if (found.ok && urlFault(found.value) === null) return found.value;
+  return fail('usage', `${cwd} has no remote \`origin\` with a URL.`, 'Type the URL: --as-repository URL.');
+};
+
+export const move = async (io: Io, run: string, { to, host, asRepository, ...flags }: MoveFlags) => {
+  if ((asRepository === undefined) === (to === undefined && host === undefined))
     fail('usage', 'move needs one place.', 'Type --to DIR, --host ID, --to DIR --host ID, or --as-repository URL.');
   const directory = async (emend: Emend): Promise<readonly string[]> => {
     const own = hostOfQueue(emend.queues.host);
@@ -62,6 +72,7 @@ export const move = async (io: Io, run: string, { to, host, asRepository: url, .
     const real = id === own ? await orNull(realSys.realpath(resolve(io.cwd, to))) : null;
     return [`host=${id}`, `workspace=${real ?? to}`];
   };
+  const url = asRepository === true ? await originOf(io) : asRepository;
   const set = url === undefined ? await withEmend(io, directory) : [`repository=${url}`];
   return decide(io, run, 'move', { ...flags, file: [], set });
 };
