@@ -11,7 +11,7 @@ import { homePaths, takeHostId } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import { HOST_SILENT_MS, noWorker, pollingOf } from '../../temporal/live-workers.js';
-import { gitLine } from '../../workspace/git/git.js';
+import { gitLine } from '../../workspace/git/index.js';
 import { reading } from '../../client/open.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
