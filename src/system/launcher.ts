@@ -40,7 +40,7 @@ const launched = (file: URL): ChildProcess => {
     launcher = null;
     for (const [id, tell] of open) tell({ id, failed: `the process that starts others ended: ${why}` });
   };
-  child.once('error', (error) => fail(error.message));
+  child.on('error', (error) => fail(error.message));
   child.once('exit', (code, signal) => fail(`${code ?? signal}`));
   child.unref();
   launcher = child;

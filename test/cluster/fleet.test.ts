@@ -86,13 +86,12 @@ testIf('path' in found, 'why' in found ? found.why : '')(
       runService(await of('worker'), 'worker', COMMAND_MS, variables, ['emend', ...args]);
     expect(await inWorker('run', 'jobs/first.md')).toContain('committed');
     expect(s.git('show', 'HEAD:a.js')).toBe(after);
-    const { hosts } = JSON.parse(await inWorker('hosts', '--json')) as { hosts: { roles: string[] }[] };
-    expect(hosts.map(({ roles }) => roles.join(' ')).sort()).toEqual([
-      'model',
-      'model',
-      'workflows',
-      'workflows model hosts',
-    ]);
+    // What polls a queue is known some seconds after it is healthy.
+    await eventually('the server knows all workers', async () => {
+      const { hosts } = JSON.parse(await inWorker('hosts', '--json')) as { hosts: { roles: string[] }[] };
+      const roles = hosts.map((host) => host.roles.join(' ')).sort();
+      return roles.join() === 'model,model,workflows,workflows model hosts';
+    });
     expect(readdirSync(join(state.dir, 'volumes', 'store'))).toEqual([]);
   },
   LIMIT_MS,
