@@ -20,7 +20,7 @@ import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
-import { liveWorkers, workersAt } from '../temporal/live-workers.js';
+import { liveWorkers, workersOf } from '../temporal/live-workers.js';
 import { followHistory, eventsIn, hasCode } from './history.js';
 import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
 
@@ -94,7 +94,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       return look;
     },
 
-    seenAt: (queue) => within(() => workersAt({ connection, namespace, queue, last })),
+    seenAt: (group, queues) => within(() => workersOf({ connection, namespace, last }, group, queues)),
 
     follow: (ref, after, signal, onNews) => followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
 

@@ -82,8 +82,8 @@ export interface RunGateway {
   signal(ref: RunRef, name: string, payload: unknown): Promise<boolean>;
   /** Does a live worker serve this task queue? `doubted`: one did not answer, so it must give a sign of life now. No action. */
   polled(queue: string, doubted?: boolean): Promise<boolean>;
-  /** Workers of this task queue that the server knows of, those that are gone, too. No action. */
-  seenAt(queue: string): Promise<readonly SeenWorker[]>;
+  /** Workers of these task queues, whose names begin with `group`, that the server knows of, those that are gone, too. No action. */
+  seenAt(group: string, queues: readonly string[]): Promise<readonly SeenWorker[]>;
   /**
    * Calls `onNews` each time the run's history has grown past event `after` in a way that can change its state. Calls may
    * overlap. Returns when the run is closed or `signal` aborts, and what was called has ended.

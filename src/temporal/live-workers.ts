@@ -33,22 +33,39 @@ type Signs = ReadonlyMap<string, Sign>;
 const msOf = (time?: { readonly seconds?: unknown; readonly nanos?: number | null } | null): number =>
   Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
 
-/** By the worker's identity. */
-const beatsAt = async ({ connection: { workflowService }, namespace, queue }: QueueAt): Promise<Signs> => {
-  const signs = new Map<string, Sign>();
-  // A server that does not know these calls has no beats.
-  const listed = await workflowService.listWorkers({ namespace, query: `TaskQueue = "${queue}"` }).catch(() => null);
-  for (const { workerInstanceKey } of listed?.workers ?? []) {
-    const key = { namespace, workerInstanceKey: workerInstanceKey ?? '' };
-    const beat = (await workflowService.describeWorker(key).catch(() => null))?.workerInfo?.workerHeartbeat;
-    const identity = beat?.workerIdentity ?? '';
-    const at_ms = msOf(beat?.heartbeatTime);
-    const between_ms = Math.max(WORKER_BEAT_MS, msOf(beat?.elapsedSinceLastHeartbeat));
-    const silence_ms = Number(beat?.status) === ENUMS.running ? WORKER_SILENT_BEATS * between_ms : 0;
-    if (at_ms >= (signs.get(identity)?.at_ms ?? 0)) signs.set(identity, { at_ms, silence_ms });
-  }
-  return signs;
+type Server = Pick<QueueAt, 'connection' | 'namespace'>;
+/** By queue. A server allows a few lists a second, in all: one tells of all queues. */
+const beatsOf = async ({ connection: { workflowService }, namespace }: Server, query: string) => {
+  const queues = new Map<string, Map<string, Sign>>();
+  let nextPageToken: Uint8Array = new Uint8Array();
+  do {
+    // A server that does not know these calls has no beats.
+    const page = await workflowService.listWorkers({ namespace, query, nextPageToken }).catch(() => null);
+    if (page === null) break;
+    for (const [n, { workerInstanceKey }] of page.workers.entries()) {
+      const key = { namespace, workerInstanceKey: workerInstanceKey ?? '' };
+      const beat = (page.workersInfo[n] ?? (await workflowService.describeWorker(key).catch(() => null))?.workerInfo)
+        ?.workerHeartbeat;
+      const [queue, identity] = [beat?.taskQueue ?? '', beat?.workerIdentity ?? ''];
+      const at_ms = msOf(beat?.heartbeatTime);
+      const between_ms = Math.max(WORKER_BEAT_MS, msOf(beat?.elapsedSinceLastHeartbeat));
+      const silence_ms = Number(beat?.status) === ENUMS.running ? WORKER_SILENT_BEATS * between_ms : 0;
+      const signs = queues.get(queue) ?? new Map<string, Sign>();
+      if (at_ms >= (signs.get(identity)?.at_ms ?? 0)) queues.set(queue, signs.set(identity, { at_ms, silence_ms }));
+    }
+    nextPageToken = page.nextPageToken;
+  } while (nextPageToken.length > 0);
+  return queues;
 };
+
+/** The beats of a queue, by the worker's identity; and those after another was waited for. */
+type Look = (again: boolean) => Promise<Signs>;
+const lookAt =
+  (at: QueueAt): Look =>
+  async (again) => {
+    if (again) await sleep(WORKER_LOOK_AGAIN_MS);
+    return (await beatsOf(at, `TaskQueue = "${at.queue}"`)).get(at.queue) ?? new Map<string, Sign>();
+  };
 
 const withPolls = async ({ connection, namespace, queue }: QueueAt, beats: Signs): Promise<Signs> => {
   const signs = new Map(beats);
@@ -72,8 +89,8 @@ const withPolls = async ({ connection, namespace, queue }: QueueAt, beats: Signs
  * Identities of the workers that serve a task queue: heard lately, or within the beat that is waited for before anybody is taken for dead
  * (clocks differ, and machines sleep). `doubted`: they did not answer, so those that send beats must send one now. No action.
  */
-export const liveWorkers = async (at: QueueAt, doubted = false): Promise<readonly string[]> => {
-  const beats = await beatsAt(at);
+export const liveWorkers = async (at: QueueAt, doubted = false, look = lookAt(at)): Promise<readonly string[]> => {
+  const beats = await look(false);
   const isQuick = ({ silence_ms }: Sign): boolean => silence_ms <= WORKER_SILENT_BEATS * WORKER_BEAT_MS * 2;
   const heard = (signs: Signs): readonly string[] =>
     [...signs].flatMap(([identity, sign]) =>
@@ -84,8 +101,7 @@ export const liveWorkers = async (at: QueueAt, doubted = false): Promise<readonl
     ([identity, sign]) => sign.silence_ms > 0 && isQuick(sign) && at.last?.get(identity) !== sign.at_ms,
   );
   if (alive.length > 0 || !mayBeat) return alive;
-  await sleep(WORKER_LOOK_AGAIN_MS);
-  const again = await beatsAt(at);
+  const again = await look(true);
   for (const [identity, { at_ms }] of beats) if (again.get(identity)?.at_ms === at_ms) at.last?.set(identity, at_ms);
   const beatsOn = ([identity, { at_ms, silence_ms }]: readonly [string, Sign]): boolean =>
     silence_ms > 0 && at_ms > (beats.get(identity)?.at_ms ?? 0);
@@ -94,19 +110,31 @@ export const liveWorkers = async (at: QueueAt, doubted = false): Promise<readonl
 
 /** A worker that serves a task queue, or did: the server remembers those that are gone for a while. */
 export interface SeenWorker extends ReturnType<typeof partsOf> {
+  readonly queue: string;
   readonly seen_ms: number;
   readonly is: 'live' | 'silent' | 'ended';
   /** Who it is and when it was heard, in words. */
   readonly said: string;
 }
 /** All that the server knows of. No action. */
-export const workersAt = async (at: QueueAt): Promise<readonly SeenWorker[]> => {
-  const live = await liveWorkers(at);
-  return [...(await withPolls(at, await beatsAt(at)))].map(([identity, { at_ms: seen_ms, silence_ms }]) => ({
-    ...{ ...partsOf(identity), seen_ms },
+export const workersAt = async (at: QueueAt, look = lookAt(at)): Promise<readonly SeenWorker[]> => {
+  const live = await liveWorkers(at, false, look);
+  return [...(await withPolls(at, await look(false)))].map(([identity, { at_ms: seen_ms, silence_ms }]) => ({
+    ...{ ...partsOf(identity), seen_ms, queue: at.queue },
     is: live.includes(identity) ? 'live' : silence_ms === 0 ? 'ended' : 'silent',
     said: `${identity}, heard ${Math.max(0, Math.round((Date.now() - seen_ms) / 1000))} s ago`,
   }));
+};
+/** Of queues whose names begin alike: two lists, however many there are. */
+export const workersOf = async (at: Omit<QueueAt, 'queue'>, group: string, queues: readonly string[]) => {
+  const list = () => beatsOf(at, `TaskQueue starts_with "${group}"`);
+  const first = list();
+  let second: ReturnType<typeof list> | null = null;
+  const lists = (again: boolean) => (again ? (second ??= sleep(WORKER_LOOK_AGAIN_MS).then(list)) : first);
+  const looks = queues.map((queue) =>
+    workersAt({ ...at, queue }, async (again) => (await lists(again)).get(queue) ?? new Map<string, Sign>()),
+  );
+  return (await Promise.all(looks)).flat();
 };
 
 // bound: Another machine or home may take a host's place once its workers have been silent this long, or have said that they end.

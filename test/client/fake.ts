@@ -116,8 +116,9 @@ export class FakeServer implements RunGateway {
   };
   polled = async () => this.workers;
   /** By queue. */
-  seen: Record<string, readonly SeenWorker[]> = {};
-  seenAt = async (queue: string) => this.seen[queue] ?? [];
+  seen: Record<string, readonly Omit<SeenWorker, 'queue'>[]> = {};
+  seenAt = async (_group: string, queues: readonly string[]) =>
+    queues.flatMap((queue) => (this.seen[queue] ?? []).map((worker) => ({ ...worker, queue })));
   follow = async (
     ref: { workflowId: string; runId: string | null },
     _after: number,

@@ -44,6 +44,8 @@ export interface World {
   readonly origin: string;
   readonly url: string;
   readonly root: string;
+  /** A command that takes its time. */
+  readonly tests: string;
   /** Those that live in the end, too. */
   readonly hosts: readonly ComposeHost[];
 }
@@ -63,8 +65,8 @@ const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
 const JOB: Kind = {
   files: (n) => ({ [`f${n}-.txt`]: [BEFORE, AFTER] }),
   asked: (n) => [`f${n}-.txt`],
-  start: async ({ s, url, root }, n) => {
-    const lines = [`target_files: [f${n}-.txt]`, `test: sleep 1 && grep -q line f${n}-.txt`, 'approval: auto'];
+  start: async ({ s, url, root, tests }, n) => {
+    const lines = [`target_files: [f${n}-.txt]`, `test: grep -q line f${n}-.txt && ${tests}`, 'approval: auto'];
     const jobPath = join(root, 'jobs', `job-${n}.md`);
     writeFileSync(jobPath, ['---', ...lines, '---', `# Raise f${n}`, '', 'Words.', ''].join('\n'));
     const job = await readJobFile({ jobPath, workspace: null, cwd: root, repository: url, base: 'main' });
@@ -95,7 +97,7 @@ const PLAN: Kind = {
 };
 export const kindOf = (n: number): Kind => (n === 1 ? PLAN : JOB);
 /** Of a hundred kills more than two may meet one call: nobody is here to be asked whether it is worth another. */
-const CONFIG = "test: ['sleep 1']\nsandbox: off\nlimits: { maxUnknownCalls: 20 }\n";
+const configOf = (tests: string): string => `test: ['${tests}']\nsandbox: off\nlimits: { maxUnknownCalls: 20 }\n`;
 
 /** Each push of a branch takes a while, before and after the branch has moved; `pushing/BRANCH` is there meanwhile. */
 const HOOK = (dir: string): string => `#!/bin/sh
@@ -104,7 +106,9 @@ while read -r old new ref; do
 done
 `;
 
-export const openWorld = async ({ runs, seaweed, services, hosts: wantedHosts }: LostHostsWanted) => {
+export const openWorld = async ({ runs, kills, seaweed, services, hosts: wantedHosts }: LostHostsWanted) => {
+  // So long that the runs last as long as the kills.
+  const [tests, answer_ms] = [`sleep ${Math.ceil((2 * kills) / runs)}`, (1_000 * kills) / runs];
   const numbers = Array.from({ length: runs }, (_, n) => n);
   const random = randomOf(seed, 'answers');
   const files = numbers.flatMap((n) => Object.entries(kindOf(n).files(n)));
@@ -116,13 +120,13 @@ export const openWorld = async ({ runs, seaweed, services, hosts: wantedHosts }:
   );
   const rules = asked.map(([path, after]) => ({
     ...{ name: path, match: { contains: `- ${path}` }, answer: whole({ [path]: after }) },
-    fault: { kind: 'slow' as const, first_ms: random.whole(200, 2_500), chunk_ms: 100 },
+    fault: { kind: 'slow' as const, first_ms: random.whole(200, answer_ms), chunk_ms: 100 },
   }));
   const store = { EMEND_STORE: `s3://${seaweed.bucket}/lost/${runs}`, EMEND_STORE_PATH_STYLE: '1' };
   const env = { ...FAST, ...seaweed.env, ...store, EMEND_TEST_SECOND_HOME: '' };
   // The SDK reads its settings where it runs.
   Object.assign(process.env, seaweed.env, { EMEND_STORE_PATH_STYLE: '1' });
-  const s = await scene(Object.fromEntries([...before, ['emend.yaml', CONFIG]]), rules, { env, own: false });
+  const s = await scene(Object.fromEntries([...before, ['emend.yaml', configOf(tests)]]), rules, { env, own: false });
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'emend-lost-')));
   const origin = join(root, 'origin.git');
   s.git('clone', '-q', '--bare', s.repo, origin);
@@ -139,7 +143,7 @@ export const openWorld = async ({ runs, seaweed, services, hosts: wantedHosts }:
     env: { ...FAST, EMEND_QUEUE: s.env.EMEND_QUEUE!, TEMPORAL_ADDRESS: s.env.TEMPORAL_ADDRESS! },
   };
   mkdirSync(wanted.dir);
-  const world: World = { s, origin, root, hosts, url: `${daemon.url}/origin.git` };
+  const world: World = { s, origin, root, tests, hosts, url: `${daemon.url}/origin.git` };
   let started = 0;
   const one = async (): Promise<void> => {
     hosts.push(await startHost(`host-${++started}`, wanted));

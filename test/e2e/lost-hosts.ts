@@ -27,6 +27,8 @@ const AT_ONCE = 4;
 /** What a kill waits for, and `any` for nothing: an activity that a host is at, or the branch on its way. */
 const MOMENTS = ['any', 'proposeEdit', 'verify', 'applyProposal', 'commit', 'push'] as const;
 const MOMENT_MS = 5_000;
+/** An apply takes some ten milliseconds of a run. */
+const APPLY_MS = 20_000;
 /** Seconds on a quiet machine; on a starved one workers take minutes to start. */
 const READY_S = 600;
 
@@ -164,14 +166,17 @@ export const loseHosts = async (wanted: LostHostsWanted): Promise<Lost> => {
     );
     const doing = () => doingOf(client, world);
     let seen: Doing | undefined;
-    const until = moment === 'any' ? 0 : Date.now() + MOMENT_MS;
+    const wait_ms = moment === 'applyProposal' ? APPLY_MS : moment === 'any' ? 0 : MOMENT_MS;
+    const until = Date.now() + wait_ms;
     while (seen === undefined && Date.now() < until) {
       seen = (await doing()).find(({ what }) => what === moment);
       await sleep(20);
     }
-    await sleep(moment === 'push' ? delay_ms * 2 : delay_ms);
+    // An apply is over sooner than it can be looked for again.
+    const isShort = seen?.what === 'applyProposal';
+    if (!isShort) await sleep(moment === 'push' ? delay_ms * 2 : delay_ms);
     const victim = seen?.host ?? hosts[Math.floor(any * hosts.length)]!;
-    const was = (await doing()).filter(({ host }) => host === victim);
+    const was = isShort ? [seen!] : (await doing()).filter(({ host }) => host === victim);
     hosts.splice(hosts.indexOf(victim), 1);
     await victim.kill();
     const names = was.length > 0 ? was.map(({ what }) => what) : [victim.isReady() ? 'nothing' : 'its start'];

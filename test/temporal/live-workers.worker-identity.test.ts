@@ -29,7 +29,7 @@ test('who may still work: whoever lives, or is silent for less than a minute; no
       build: null,
       versioned: false,
     },
-    ...{ seen_ms: now - ago_ms, is },
+    ...{ seen_ms: now - ago_ms, is, queue: 'emend' },
   });
   const seen = [
     worker('b1', 'live', 0),

@@ -93,7 +93,8 @@ export const adopt = (io: Io, text: string): Promise<void> =>
         'Adopt from a new home: set EMEND_HOME to a new directory.',
       );
     const shown = shownHost(host.id, host.name);
-    const [polls] = pollingOf(await runs.seenAt(hostQueueOf(queues, host.id)));
+    const queue = hostQueueOf(queues, host.id);
+    const [polls] = pollingOf(await runs.seenAt(queue, [queue]));
     if (polls !== undefined)
       fail(
         'conflict',

@@ -84,10 +84,8 @@ export const allHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<re
   const ids = [...new Set([own, ...known.keys(), ...open.flatMap(({ memo }) => memo?.host ?? [])])].filter(
     (id) => id !== ANY_HOST,
   );
-  const looks = [...new Set([queues.workflow, queues.model, ...ids.map((id) => hostQueueOf(queues, id))])].map(
-    async (queue) => ((await runs?.seenAt(queue)) ?? []).map((worker) => ({ ...worker, queue })),
-  );
-  const workers = (await Promise.all(looks)).flat();
+  const asked = new Set([queues.workflow, queues.model, ...ids.map((id) => hostQueueOf(queues, id))]);
+  const workers = (await runs?.seenAt(queues.workflow, [...asked])) ?? [];
   return ids.map((id): HostView => {
     const all = workers.filter(({ host }) => host === shownKey(id));
     const live = all.filter(({ is }) => is === 'live');

@@ -19,7 +19,7 @@ const start = (name: string, at = new Date().toISOString(), boot = 'b0000001'): 
 });
 const worker = (host: string, is: SeenWorker['is'], boot = 'b0000001', build = 'emend-1'): SeenWorker => ({
   ...{ said: `${host} ${boot}`, host: host.slice(0, 8), boot, store: '55555555', build, versioned: false },
-  ...{ seen_ms: Date.parse('2026-11-26T20:00:00Z'), is },
+  ...{ seen_ms: Date.parse('2026-11-26T20:00:00Z'), is, queue: 'emend' },
 });
 const scene = async (others: readonly (readonly [string, HostStart])[] = []) => {
   const server = new FakeServer();
