@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
-import { liveWorkers, WORKER_BEAT_MS } from '../../src/temporal/live-workers.js';
+import { liveWorkers, WORKER_BEAT_MS, workersOf } from '../../src/temporal/live-workers.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
 import { newHome, serverOptions } from './support/server.js';
 
@@ -61,6 +61,12 @@ test('at once while it lives, busy or not; within 10 s no more when it was kille
   expect(await all()).toBe('SIGKILL,SIGSTOP,SIGTERM,busy,slow');
   expect(await live('busy', true)).toEqual(['busy']);
   expect(await live('none')).toEqual([]);
+  // A server allows few lists a second: those of all queues are one.
+  const lists = jest.spyOn(connection.workflowService, 'listWorkers');
+  const seen = await workersOf({ connection, namespace: 'default' }, 'SIG', [...ENDS, 'SIGNONE']);
+  expect(seen.map(({ queue, is }) => `${queue} ${is}`)).toEqual(ENDS.map((queue) => `${queue} live`));
+  expect(lists).toHaveBeenCalledTimes(1);
+  lists.mockRestore();
   ENDS.forEach((signal, index) => started[index]?.kill(signal));
   // Who is doubted is known sooner.
   expect(await Promise.all([live('SIGKILL', true), live('SIGSTOP', true)])).toEqual([[], []]);
