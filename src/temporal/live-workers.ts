@@ -76,8 +76,8 @@ const withPolls = async ({ connection, namespace, queue }: QueueAt, beats: Signs
       const identity = poller.identity ?? '';
       const known = signs.get(identity) ?? { at_ms: 0, silence_ms: WORKER_POLL_MS };
       const at_ms = msOf(poller.lastAccessTime);
-      // One that ended and polls after that has begun anew, and sends its first beat soon.
-      const again_ms = at_ms > known.at_ms ? WORKER_SILENT_BEATS * WORKER_BEAT_MS : 0;
+      // One that ended and polls well after that has begun anew, and sends its first beat soon; sooner, its poll was on its way.
+      const again_ms = at_ms - known.at_ms > WORKER_BEAT_MS ? WORKER_SILENT_BEATS * WORKER_BEAT_MS : 0;
       const silence_ms = known.silence_ms === 0 ? again_ms : known.silence_ms;
       signs.set(identity, { ...known, silence_ms, at_ms: Math.max(known.at_ms, at_ms) });
     }

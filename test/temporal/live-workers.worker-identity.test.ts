@@ -1,10 +1,12 @@
 import { expect, test } from '@jest/globals';
+import type { ConnectionLike } from '@temporalio/client';
 import {
   HOST_SILENT_MS,
   ofOtherStores,
   partsOf,
   pollingOf,
   workerIdentity,
+  workersOf,
   type SeenWorker,
 } from '../../src/temporal/live-workers.js';
 
@@ -16,6 +18,23 @@ test('workers of another store are told apart; those that do not say are not acc
   ) as [string, string];
   expect(ours).toBe(`${process.pid}@build-2, rack 7, 0.1.0+1a2b3c4d, host 3f2a90c1.0be1d2f4, store aaaaaaaa`);
   expect(ofOtherStores([ours, theirs, '12@host', ''], 'a'.repeat(32))).toEqual([theirs]);
+});
+
+test('a worker that said that it ends has ended, though its last poll arrives after that; one that polls later has begun anew', async () => {
+  const ended_s = Math.floor(Date.now() / 1000) - 7;
+  const at = (seconds: number, nanos = 0) => ({ seconds, nanos });
+  const workerHeartbeat = { taskQueue: 'emend-host', workerIdentity: '1@alpha', status: 3, heartbeatTime: at(ended_s) };
+  const seenWith = async (polled_s: number) => {
+    const workflowService = {
+      listWorkers: async () => ({ workers: [{}], workersInfo: [{ workerHeartbeat }], nextPageToken: new Uint8Array() }),
+      describeTaskQueue: async () => ({ pollers: [{ identity: '1@alpha', lastAccessTime: at(polled_s, 5e8) }] }),
+    };
+    const connection = { workflowService } as unknown as ConnectionLike;
+    return (await workersOf({ connection, namespace: 'n' }, 'emend', ['emend-host'])).map(({ is }) => is);
+  };
+  expect(await seenWith(ended_s - 30)).toEqual(['ended']);
+  expect(await seenWith(ended_s + 1)).toEqual(['ended']);
+  expect(await seenWith(ended_s + 6)).toEqual(['live']);
 });
 
 test('who may still work: whoever lives, or is silent for less than a minute; not who said that it ends, nor this boot', () => {
