@@ -26,8 +26,8 @@ export interface LostRun {
 const AT_ONCE = 4;
 /** What a kill waits for, and `any` for nothing: an activity that a host is at, or the branch on its way. */
 const MOMENTS = ['any', 'proposeEdit', 'verify', 'applyProposal', 'commit', 'push'] as const;
-const MOMENT_MS = 5_000;
-/** An apply takes some ten milliseconds of a run. */
+const MOMENT_MS = 3_000;
+/** An apply takes some ten milliseconds of a run: until one is met, longer. */
 const APPLY_MS = 20_000;
 /** Seconds on a quiet machine; on a starved one workers take minutes to start. */
 const READY_S = 600;
@@ -166,12 +166,15 @@ export const loseHosts = async (wanted: LostHostsWanted): Promise<Lost> => {
     );
     const doing = () => doingOf(client, world);
     let seen: Doing | undefined;
-    const wait_ms = moment === 'applyProposal' ? APPLY_MS : moment === 'any' ? 0 : MOMENT_MS;
+    const isRare = moment === 'applyProposal' && !struck.has(moment);
+    const wait_ms = isRare ? APPLY_MS : moment === 'any' ? 0 : MOMENT_MS;
     const until = Date.now() + wait_ms;
     while (seen === undefined && Date.now() < until) {
       seen = (await doing()).find(({ what }) => what === moment);
       await sleep(20);
     }
+    // Rather who is at something else than who is at nothing.
+    if (moment !== 'any') seen ??= (await doing()).at(0);
     // An apply is over sooner than it can be looked for again.
     const isShort = seen?.what === 'applyProposal';
     if (!isShort) await sleep(moment === 'push' ? delay_ms * 2 : delay_ms);

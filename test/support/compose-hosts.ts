@@ -2,7 +2,7 @@
  * Hosts without Docker: each is a process group of services of docker-compose.yml, by the file's own commands and environment, in a directory
  * of its own. Such a host shares nothing with the others but what the environment names; it is killed whole, and its directory goes with it.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readService } from '../../scripts/cluster/compose.js';
@@ -28,7 +28,7 @@ export interface ComposeHost {
   fault(): string | null;
   /** Does a worker of this identity (as the server knows it) belong to it? */
   has(identity: string): boolean;
-  /** SIGKILL to the group, then the directory. */
+  /** SIGKILL to all of its processes, then the directory. */
   kill(): Promise<void>;
 }
 
@@ -78,16 +78,33 @@ export const startHost = async (name: string, wanted: HostsWanted): Promise<Comp
         : null,
     has: (identity) => idsOf(dir).some((id) => identity.includes(`host ${id.slice(0, 8)}.`)),
     kill: async () => {
-      try {
-        process.kill(-leader.pid!, 'SIGKILL');
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-      }
+      killAll(leader.pid!);
       await exited;
-      // What the group's git processes had begun to write may come to its end meanwhile.
       rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
+};
+
+/** A process and all below it, whatever group they have made for themselves: a host that is lost loses them all at once. */
+const killAll = (pid: number): void => {
+  const all = new Set([pid]);
+  const send = (signal: NodeJS.Signals, to: number): void => {
+    try {
+      process.kill(to, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  };
+  // Stopped first: what starts meanwhile would be nobody's.
+  for (let before = 0; before < all.size;) {
+    before = all.size;
+    for (const each of all) send('SIGSTOP', each);
+    for (const line of execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')) {
+      const [child = 0, parent = 0] = line.trim().split(/ +/).map(Number);
+      if (all.has(parent)) all.add(child);
+    }
+  }
+  for (const each of all) send('SIGKILL', each);
 };
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
