@@ -108,7 +108,7 @@ done
 
 export const openWorld = async ({ runs, kills, seaweed, services, hosts: wantedHosts }: LostHostsWanted) => {
   // So long that the runs last as long as the kills.
-  const [tests, answer_ms] = [`sleep ${Math.ceil((4 * kills) / runs)}`, (1_000 * kills) / runs];
+  const [tests, answer_ms] = [`sleep ${Math.ceil((2 * kills) / runs)}`, (1_000 * kills) / runs];
   const numbers = Array.from({ length: runs }, (_, n) => n);
   const random = randomOf(seed, 'answers');
   const files = numbers.flatMap((n) => Object.entries(kindOf(n).files(n)));
