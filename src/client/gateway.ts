@@ -109,9 +109,9 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     historyText: async (ref) => {
       const { events } = await within(() => handleOf(ref).fetchHistory());
-      // Payload data is JSON in UTF-8; references in it are plain ASCII.
-      return JSON.stringify(events, (_name, value: unknown) =>
-        value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+      // A payload's data, JSON in UTF-8, is base64 by now (the messages' own toJSON); references in it are plain ASCII.
+      return JSON.stringify(events, (name, value: unknown) =>
+        name === 'data' && typeof value === 'string' ? Buffer.from(value, 'base64').toString('latin1') : value,
       );
     },
 

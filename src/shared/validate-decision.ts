@@ -11,6 +11,7 @@ import {
   TEXT_SETTINGS,
 } from './decisions.js';
 import type { OutageState } from './outage.js';
+import { urlFault } from './repository.js';
 import type { ProposalSummary } from './proposal-activities.js';
 import { asText, short } from './text.js';
 import { boundsOf, isLimitName, rulesOf, type Ruled } from './rules.js';
@@ -45,6 +46,9 @@ function validateSettings(state: DecisionContext, request: DecisionRequest): str
     if (TEXT_SETTINGS.some((text) => text === name)) {
       if (typeof value !== 'string' || value.trim() === '')
         return `set.${name} must be a text, got ${shown(state, value)}`;
+      // Refused here it is in no history: it may hold a password.
+      const fault = name === 'repository' ? urlFault(value) : null;
+      if (fault !== null) return `set.repository: expected ${fault}`;
       continue;
     }
     const part = state.decision?.parts?.find((each) => each.name === name);

@@ -244,6 +244,9 @@ long(
       code: 2,
       said: expect.stringContaining('without a user or password'),
     });
+    const refused = await s.emend.runs!.historyText({ workflowId: run.live!.workflowId, runId: null });
+    expect(refused).toContain('none.git');
+    expect(refused).not.toContain('me:word');
     expect(await as(`file://${origin}`)).toMatchObject({ code: 0 });
     const result = await s.end(run);
     expect(result).toMatchObject({ outcome: 'committed', verification: 'pass', left: [{ files: ['a.txt', 'b.txt'] }] });
