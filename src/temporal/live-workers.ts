@@ -29,11 +29,12 @@ interface Sign {
   readonly silence_ms: number;
 }
 type Signs = ReadonlyMap<string, Sign>;
+const NONE: Signs = new Map();
 
 const msOf = (time?: { readonly seconds?: unknown; readonly nanos?: number | null } | null): number =>
   Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
 
-type Server = Pick<QueueAt, 'connection' | 'namespace'>;
+type Server = Omit<QueueAt, 'queue'>;
 /** By queue. A server allows a few lists a second, in all: one tells of all queues. */
 const beatsOf = async ({ connection: { workflowService }, namespace }: Server, query: string) => {
   const queues = new Map<string, Map<string, Sign>>();
@@ -64,7 +65,7 @@ const lookAt =
   (at: QueueAt): Look =>
   async (again) => {
     if (again) await sleep(WORKER_LOOK_AGAIN_MS);
-    return (await beatsOf(at, `TaskQueue = "${at.queue}"`)).get(at.queue) ?? new Map<string, Sign>();
+    return (await beatsOf(at, `TaskQueue = "${at.queue}"`)).get(at.queue) ?? NONE;
   };
 
 const withPolls = async ({ connection, namespace, queue }: QueueAt, beats: Signs): Promise<Signs> => {
@@ -116,8 +117,7 @@ export interface SeenWorker extends ReturnType<typeof partsOf> {
   /** Who it is and when it was heard, in words. */
   readonly said: string;
 }
-/** All that the server knows of. No action. */
-export const workersAt = async (at: QueueAt, look = lookAt(at)): Promise<readonly SeenWorker[]> => {
+const workersAt = async (at: QueueAt, look: Look): Promise<readonly SeenWorker[]> => {
   const live = await liveWorkers(at, false, look);
   return [...(await withPolls(at, await look(false)))].map(([identity, { at_ms: seen_ms, silence_ms }]) => ({
     ...{ ...partsOf(identity), seen_ms, queue: at.queue },
@@ -125,14 +125,15 @@ export const workersAt = async (at: QueueAt, look = lookAt(at)): Promise<readonl
     said: `${identity}, heard ${Math.max(0, Math.round((Date.now() - seen_ms) / 1000))} s ago`,
   }));
 };
-/** Of queues whose names begin alike: two lists, however many there are. */
-export const workersOf = async (at: Omit<QueueAt, 'queue'>, group: string, queues: readonly string[]) => {
+/** All that the server knows of, at queues whose names begin alike: two lists, however many there are. No action. */
+export const workersOf = async (at: Server, group: string, queues: readonly string[]) => {
   const list = () => beatsOf(at, `TaskQueue starts_with "${group}"`);
   const first = list();
   let second: ReturnType<typeof list> | null = null;
-  const lists = (again: boolean) => (again ? (second ??= sleep(WORKER_LOOK_AGAIN_MS).then(list)) : first);
+  // The newest: one may have ended while another's beat was waited for.
+  const lists = (again: boolean) => (again ? (second ??= sleep(WORKER_LOOK_AGAIN_MS).then(list)) : (second ?? first));
   const looks = queues.map((queue) =>
-    workersAt({ ...at, queue }, async (again) => (await lists(again)).get(queue) ?? new Map<string, Sign>()),
+    workersAt({ ...at, queue }, async (again) => (await lists(again)).get(queue) ?? NONE),
   );
   return (await Promise.all(looks)).flat();
 };

@@ -46,13 +46,14 @@ export const estimateOnly = (asked: ToEstimate, env: PortsOptions['env'], logger
     // Whether commands could run is none of this question.
     const commands = { ...ports.commands, withoutSandbox: () => Promise.resolve(null) };
     const { repository } = asked;
-    const { signal } = new AbortController();
     const own = repository && (await ports.checkouts.look({ ...LOOK, repository, signal }));
     return (asked.job === undefined ? ofPlan : ofJob)({ ...ports, ...own, commands }, asked);
   });
 
 const never = () => Promise.reject(new Error('an estimate asks about no run'));
 const NOBODY = { stateOfHolder: never, endOf: never };
+/** Nobody cancels it. */
+const { signal } = new AbortController();
 const LOOK = { stepKey: '0'.repeat(32), log: [], approval: null } as const;
 
 async function ofJob(
@@ -61,7 +62,6 @@ async function ofJob(
 ): Promise<Estimated> {
   const input = { ...LOOK, workspace, jobPath, job: await ports.blobs.put(job ?? new Uint8Array()), overrides };
   const all = { ...input, snapshotNumber: 1, hints: [], picked: null, only: null, ...(pick && { pick }) };
-  const { signal } = new AbortController();
   const looked = await preflight(ports, { ...all, ...(repository && { repository }) }, { signal });
   if (looked.outcome === 'refused') throw new ProblemError(looked.problem);
   return { estimate: looked.estimate, over: looked.outcome === 'ready' ? looked.overEstimate : [] };

@@ -6,7 +6,7 @@ import { homePaths, hostId } from '../stores/home.js';
 import { knownHosts, recordStart, startOn } from '../stores/hosts.js';
 import { openStores, type Store } from '../stores/location.js';
 import { realSys } from '../system/sys.js';
-import { HOST_SILENT_MS, pollingOf, WORKER_LOOK_AGAIN_MS, workersAt, type QueueAt } from '../temporal/live-workers.js';
+import { HOST_SILENT_MS, pollingOf, WORKER_LOOK_AGAIN_MS, workersOf, type QueueAt } from '../temporal/live-workers.js';
 import type { PortsOptions } from './adapters.js';
 
 /**
@@ -22,11 +22,12 @@ export const startAsHost = async (
 ) => {
   const id = await hostId(home);
   const { records } = await openStores(home, store);
+  const queue = queuesFor(env, id).host;
   const start = await startOn(realSys, home, build, machine);
   for (;;) {
     const before = (await knownHosts(records)).get(id);
     const others = async () =>
-      server === undefined ? [] : pollingOf(await workersAt({ ...server, queue: queuesFor(env, id).host }), start.boot);
+      server === undefined ? [] : pollingOf(await workersOf(server, queue, [queue]), start.boot);
     const found = await others();
     let [other] = found;
     if (other !== undefined && before?.machine === start.machine) {

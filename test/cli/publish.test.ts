@@ -56,7 +56,7 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     const own = repository === undefined ? {} : { repository };
     const how = { branch: BRANCH, remote: 'origin', pullRequest: true, ...own };
     const workspace = repository?.url ?? at('repo');
-    await publish(io, result, how, { workspace, title: 'Greet "politely"', body: 'Made so.' });
+    await publish(io, result, how, { workspace, title: 'Greet "politely"', run: 'abcd1234' });
     return io.printed.err;
   };
 
@@ -69,7 +69,7 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
       headRefName: BRANCH,
       draft: true,
       title: 'Greet "politely"',
-      body: 'Made so.',
+      body: 'Created by `emend run` (abcd1234), approved and tested: pass.',
     });
     const there = execFileSync('git', ['-C', at('remote.git'), 'rev-parse', BRANCH], { encoding: 'utf8' });
     expect(there).toBe(git('rev-parse', 'HEAD'));

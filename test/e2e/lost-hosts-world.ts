@@ -7,9 +7,10 @@ import { randomOf } from '../chaos/random.js';
 import { startHost, type ComposeHost, type HostsWanted } from '../support/compose-hosts.js';
 import type { Seaweed } from '../support/seaweed.js';
 import { seed } from '../support/seeded.js';
+import { AFTER, BEFORE } from './group.js';
 import { serveBelow } from './origin.js';
 import { completed, planText } from './plan-support.js';
-import { numbered, scene, whole, type Scene } from './support.js';
+import { scene, whole, type Scene } from './support.js';
 
 export interface LostHostsWanted {
   /** One of them is a plan. */
@@ -59,8 +60,6 @@ const FAST: Readonly<Record<string, string>> = {
   // What is killed again and again is no reason to ask a person here.
   ...{ EMEND_HOSTACTIVITYATTEMPTS: '1000', EMEND_MODELCALLATTEMPTS: '100' },
 };
-const BEFORE = numbered(20);
-const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
 
 const JOB: Kind = {
   files: (n) => ({ [`f${n}-.txt`]: [BEFORE, AFTER] }),

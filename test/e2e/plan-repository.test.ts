@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { planOfPath, resolveRun, startPlan, type ResolvedRun, type StepResult } from '../../src/client/index.js';
+import { shownKey } from '../../src/shared/ids.js';
 import { branchOf } from '../../src/shared/repository.js';
 import type { PlanOptions } from '../../src/shared/run.js';
 import { longOnly } from '../support/skipped.js';
@@ -114,21 +115,30 @@ revised(
     await s.answer(next, 'resume');
     expect((await s.settle(next, 120)).status.decision?.reason).toBe('estimate');
     await s.answer(next, 'continue');
-    mkdirSync(join(s.repo, '..', 'bin'));
-    const asked = join(s.repo, '..', 'asked');
-    writeFileSync(join(s.repo, '..', 'bin', 'gh'), `#!/bin/sh\nprintf '%s\\n' "$@" > '${asked}'\n`, { mode: 0o755 });
+    const bin = join(dirname(s.repo), 'bin');
+    const asked = join(dirname(s.repo), 'asked');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'gh'), `#!/bin/sh\nprintf '%s\\n' "$@" > '${asked}'\n`, { mode: 0o755 });
     const more = ['--base', 'main', '--yes', '--wait', '--draft-pr'];
-    const env = { PATH: `${join(s.repo, '..', 'bin')}:${process.env.PATH ?? ''}` };
+    const env = { PATH: `${bin}:${process.env.PATH ?? ''}` };
     const gone = await emendIn(s, { env }, 'plan', 'run', PLAN, ...where, ...more);
     expect([gone.code, gone.out + gone.err]).toEqual([0, expect.stringContaining('completed')]);
     expect(branches()).toEqual([`refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
     const subjects = log(run).filter((subject) => subject.startsWith('Phase'));
     expect(subjects).toEqual(['Phase 1: Foundation', 'Phase 3: Late', 'Phase 2: Core logic']);
     expect(documentOf(run)).toContain('### Phase 3: Late [COMPLETED]');
-    const [repo, head] = [`--repo\n${url}\n--base\nmain\n`, `--head\n${branchOf(run.stepKey)}\n`];
-    expect(readFileSync(asked, 'utf8')).toContain(`pr\ncreate\n--draft\n${repo}${head}`);
+    const words = [
+      '--title',
+      '010_demo',
+      '--body',
+      `Created by \`emend plan run\` (${shownKey(next.stepKey)}): completed.`,
+    ];
+    const create = ['pr', 'create', '--draft', '--repo', url, '--base', 'main', '--head', branchOf(run.stepKey)];
+    expect(readFileSync(asked, 'utf8').trim().split('\n')).toEqual([...create, ...words]);
 
     s.git('clone', '-q', '-b', branchOf(run.stepKey), url, '.');
+    const directory = await emendCommand(s, 'plan', 'run', PLAN, '--draft-pr');
+    expect([directory.code, directory.err]).toEqual([2, expect.stringContaining('--draft-pr needs a repository')]);
     expect(await emendCommand(s, 'plan', 'rollback', PLAN, '3')).toMatchObject({ code: 0 });
     expect(s.read(PLAN)).not.toContain('### Phase 3: Late [COMPLETED]');
     expect(existsSync(join(s.repo, late.file))).toBe(false);

@@ -104,7 +104,8 @@ const killAll = (pid: number): void => {
       if (all.has(parent)) all.add(child);
     }
   }
-  for (const each of all) send('SIGKILL', each);
+  // The group too: where the first has ended by itself, what it started is below nobody.
+  for (const each of [-pid, ...all]) send('SIGKILL', each);
 };
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;

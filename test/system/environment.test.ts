@@ -114,7 +114,7 @@ const published = () =>
     fakeIo({ cwd: at('repo'), env: process.env }),
     { commit: '0'.repeat(40), verification: 'pass' } as unknown as StepResult,
     { branch: 'b', remote: 'origin', pullRequest: true },
-    { workspace: at('repo'), title: 't', body: 'b' },
+    { workspace: at('repo'), title: 't', run: 'r' },
   ).catch(() => undefined);
 const failing = (promise: Promise<unknown>) => promise.catch(() => undefined);
 const group = { cwd: '.', timeout_s: 30, maxOutput_bytes: 1000 };

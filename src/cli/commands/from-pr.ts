@@ -82,7 +82,7 @@ const begin = async (io: Io, emend: Emend, typed: string, flags: FollowFlags) =>
   const isUnpushed = async ({ commit, remote, branch }: Follows): Promise<boolean> =>
     (await headOf(workspace, remote, branch)) === commit;
   if (url === null && before && (await isUnpushed(before))) {
-    await publish(io, result, { ...before, pullRequest: false }, { workspace, title, body: '' });
+    await publish(io, result, { ...before, pullRequest: false }, { workspace, title, run: shown });
     return null;
   }
   const own = before?.branch ?? branchOf(stepKey);

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import { groupProblems, listHosts, openOnServer, shownHost, type HostView } from '../../client/runs/hosts.js';
 import { needRuns, noServerNote, type Emend } from '../../client/types.js';
 import { hostOfQueue, hostQueueOf } from '../../shared/names.js';
-import { urlFault } from '../../shared/repository.js';
 import { shownKey } from '../../shared/ids.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { fail, ProblemError, sentence } from '../../shared/problems.js';
@@ -56,7 +55,7 @@ type MoveFlags = JsonFlag &
 /** What the directory where a person stands is a clone of. */
 const originOf = async ({ cwd }: Io): Promise<string> => {
   const found = await gitLine(['remote', 'get-url', 'origin'], { cwd });
-  if (found.ok && urlFault(found.value) === null) return found.value;
+  if (found.ok) return found.value;
   return fail('usage', `${cwd} has no remote \`origin\` with a URL.`, 'Type the URL: --as-repository URL.');
 };
 

@@ -83,8 +83,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
       // An earlier run's, where this one went on with it.
       const branch = (await lastCheckpointed(session.emend, plan))?.branch ?? branchOf(step.stepKey);
       const where = { branch, remote: plan.workspace, pullRequest: true, repository: plan.repository };
-      const body = `Created by \`emend plan run\` (${shown}): ${result.outcome}.`;
-      await publish(io, result, where, { workspace: plan.workspace, title: plan.title, body });
+      await publish(io, result, where, { workspace: plan.workspace, title: plan.title, run: shown, plan: true });
     }
     return exit;
   });

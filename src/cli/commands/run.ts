@@ -131,13 +131,13 @@ export const runJob = async (io: Io, read: ReadJob, flags: RunFlags, more: Parti
     if (flags.json === true) printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
     else tellEnd(session, shown, followed);
     const result = followed.kind === 'closed' ? followed.closed.result : null;
-    if (publishing !== null && result !== null) {
-      const where =
-        publishing.repository === undefined ? publishing : { ...publishing, branch: branchOf(step.stepKey) };
-      const tested = result.verification === null ? 'not tested' : `tested: ${result.verification}`;
-      const body = `Created by \`emend run\` (${shown}), approved and ${tested}.`;
-      await publish(io, result, where, { workspace: job.workspace, title, body });
-    }
+    if (publishing !== null && result !== null)
+      await publish(
+        io,
+        result,
+        publishing.repository === undefined ? publishing : { ...publishing, branch: branchOf(step.stepKey) },
+        { workspace: job.workspace, title, run: shown },
+      );
     return exit;
   });
 };

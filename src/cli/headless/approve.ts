@@ -153,15 +153,23 @@ export const publish = async (
   io: Io,
   result: StepResult,
   { branch, remote, pullRequest, repository }: Publishing,
-  { workspace, title, body }: Readonly<Record<'workspace' | 'title' | 'body', string>>,
+  {
+    workspace,
+    title,
+    run,
+    plan = false,
+  }: Readonly<Record<'workspace' | 'title' | 'run', string>> & { readonly plan?: boolean },
 ): Promise<void> => {
-  const { commit } = result;
+  const { commit, verification, outcome } = result;
   if (commit === null) {
     io.err('Nothing was committed, so nothing was pushed.');
     return;
   }
   if (repository === undefined) await pushFrom(io, commit, { branch, remote }, workspace);
   if (!pullRequest) return;
+  const tested = verification === null ? 'not tested' : `tested: ${verification}`;
+  const made = plan ? `\`emend plan run\` (${run}): ${outcome}` : `\`emend run\` (${run}), approved and ${tested}`;
+  const body = `Created by ${made}.`;
   const base = repository === undefined || isCommitId(repository.base) ? [] : ['--base', repository.base];
   const where = repository === undefined ? [] : ['--repo', repository.url, ...base];
   const create = ['pr', 'create', '--draft', ...where, '--head', branch, '--title', title, '--body', body];
