@@ -271,6 +271,10 @@ hosts(
     await sleep(3_000);
     expect([inOrigin('for-each-ref'), await entries()]).toEqual(before);
     expect(await s.end(run)).toEqual(result);
+    // What it can use no more is gone.
+    const [place = ''] = readdirSync(join(dirname(s.repo), 'first-repositories'));
+    const left = () => readdirSync(join(dirname(s.repo), 'first-repositories', place));
+    await s.until(() => left().join() === 'mirror.git', 60);
   },
   600_000,
 );

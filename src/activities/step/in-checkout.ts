@@ -42,13 +42,20 @@ export const inCheckout =
       throw error;
     });
     if (!('workspace' in own)) return own as O;
-    const applications = name === 'rollBack' ? [] : (held?.applications ?? []);
-    const marks = (await marksIn(ports, marked)).flatMap(({ files }) => files);
-    const { files } = await appliedFiles(ports, { stepKey, applications });
-    const wanted = [...new Map([...marks, ...files].map((file) => [file.path, file])).values()];
-    scope.assertCurrent();
-    await own.workspace.putBack('', await own.workspace.differing('', wanted), scope.assertCurrent);
-    return { ...(await work({ ...ports, ...own }, input, scope)), host: checkouts.host };
+    try {
+      const applications = name === 'rollBack' ? [] : (held?.applications ?? []);
+      const marks = (await marksIn(ports, marked)).flatMap(({ files }) => files);
+      const { files } = await appliedFiles(ports, { stepKey, applications });
+      const wanted = [...new Map([...marks, ...files].map((file) => [file.path, file])).values()];
+      scope.assertCurrent();
+      await own.workspace.putBack('', await own.workspace.differing('', wanted), scope.assertCurrent);
+      return { ...(await work({ ...ports, ...own }, input, scope)), host: checkouts.host };
+    } catch (error) {
+      const isBusy = error instanceof ProblemError && error.problem.code === 'busy';
+      const isCancelled = scope.signal.aborted && Context.current().cancellationDetails?.workerShutdown !== true;
+      if (isBusy || isCancelled) await own.leave();
+      throw error;
+    }
   };
 
 /** A first look is recorded, and whoever repeats it finds the same. */

@@ -5,18 +5,17 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fail, problem, ProblemError, type Problem } from '../../shared/problems.js';
 import { phaseBranchOf, type RepositoryBase } from '../../shared/repository.js';
 import { planOf, type StepKey } from '../../shared/ids.js';
-import { STORE_BOUNDS } from '../../shared/bounds.js';
 import type { BlobStore } from '../../stores/ports.js';
 import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import { sha256 } from '../../system/hash.js';
 import { realSys as sys } from '../../system/sys.js';
 import { checkRequest } from '../apply/engine.js';
 import { commitOfStep, markTrailer } from '../git/commit-hooks.js';
-import { git, gitGroup, valueOf } from '../git/git.js';
+import { git, valueOf } from '../git/git.js';
 import { mergeInto } from '../landing/merge.js';
 import type { ApplyEngine, ApplyRequest, CommitOutcome, CommitRequest, Workspace, WorkspaceLock } from '../ports.js';
 import type { Repository } from '../repository.js';
@@ -25,7 +24,6 @@ import * as remotes from './remote.js';
 const DIGITS = 16; // bound: Of the hash of a URL, in the name of its directory.
 const NONCE_BYTES = 8; // bound: Random part of the name of a worktree.
 const UNUSED_DAYS = 7; // bound: A checkout that no activity used for so long is removed.
-const ADD_OUTPUT_BYTES = 16_384; // bound: Kept output of a checkout.
 
 export interface RunOnRepository {
   readonly stepKey: StepKey;
@@ -46,6 +44,8 @@ export interface CheckoutWanted extends RunOnRepository {
 export interface Checkout {
   readonly workspace: Workspace;
   readonly repository: Repository;
+  /** Of an attempt that was given up: nobody uses its checkout again. Another attempt's of the same run stays. */
+  leave(): Promise<void>;
 }
 export interface Checkouts {
   /** The id of the home: who had a checkout last is asked first. */
@@ -93,18 +93,15 @@ export const createCheckouts = (
     await remotes.push(remote, seen, { token });
     await drop(place);
     await dropUnused(dir);
-    const held: Held = { token, tip: seen.tip, at, path: await addWorktree(place, commit, signal) };
-    return (await putJsonIfAbsent(sys, note, held)).value;
-  };
-  const addWorktree = async ({ remote, dir }: Place, commit: string, signal: AbortSignal): Promise<string> => {
-    const path = join(dir, `${remote.stepKey}.${randomBytes(NONCE_BYTES).toString('hex')}`);
-    const ran = await gitGroup(['worktree', 'add', '--quiet', '--force', '--detach', path, commit], {
-      ...remotes.inMirror(remote),
-      ...{ timeout_s: STORE_BOUNDS.worktreeAdd_s, maxOutput_bytes: ADD_OUTPUT_BYTES, signal },
-    });
-    if (ran.aborted) throw new Error('git worktree add was stopped');
-    if (ran.exit !== 0) fail('git_failed', `git worktree add ${path}: ${ran.output.trim()}`);
-    return path;
+    const held: Held = { token, tip: seen.tip, at, path: pathFor(place) };
+    try {
+      await remotes.addWorktree(remote, held.path, commit, signal);
+      const { value } = await putJsonIfAbsent(sys, note, held);
+      return value.path === held.path ? held : fail('busy', 'A later attempt took over this run at this moment.');
+    } catch (error) {
+      await removeNamed(dir, basename(held.path));
+      throw error;
+    }
   };
   return {
     host,
@@ -118,7 +115,8 @@ export const createCheckouts = (
     look: async (run) => {
       const place = await placeOf(run);
       const commit = await remotes.resolveBase(place.remote, run);
-      const path = await addWorktree(place, commit, run.signal);
+      const path = pathFor(place);
+      await remotes.addWorktree(place.remote, path, commit, run.signal);
       return boundTo(place, { token: '', tip: null, at: 0, path }, { commit, since: commit, signal: run.signal });
     },
     use: async (wanted) => {
@@ -161,10 +159,7 @@ export const createCheckouts = (
         // Of a file's mode two hosts may differ in what others may do.
         const isSame = ({ result, now }: (typeof found)[number]): boolean =>
           result?.ref === now?.ref && (((result?.mode ?? 0) ^ (now?.mode ?? 0)) & 0o111) === 0;
-        const found = await engine.differing(
-          path,
-          wanted.map((file) => ({ path: file.path, result: file.base })),
-        );
+        const found = await engine.differing(path, atBase(wanted));
         const why = `changed on ${place.branch} (${base.slice(0, 12)}) since the proposal was made`;
         const conflicts = found.filter((file) => !isSame(file)).map((file) => ({ path: file.path, why }));
         if (conflicts.length > 0) return { outcome: 'base_changed', conflicts };
@@ -175,8 +170,7 @@ export const createCheckouts = (
         const commit = await pushedBefore(held, begun, stepKey);
         if (commit !== null) return { outcome: 'committed', commit };
         const taken = proposal.files.filter((file) => files.includes(file.path));
-        const bases = taken.map((file) => ({ path: file.path, result: file.base }));
-        await engine.putBack(path, await engine.differing(path, bases), assertCurrent);
+        await engine.putBack(path, await engine.differing(path, atBase(taken)), assertCurrent);
         return { outcome: 'rolled_back', files, leftAlone: [] };
       },
       differing: (_, files) => engine.differing(path, files),
@@ -188,6 +182,10 @@ export const createCheckouts = (
     };
     return {
       workspace,
+      leave: async () => {
+        if ((await readJson<Held>(sys, place.note))?.path === path) await rm(place.note, { force: true });
+        await removeNamed(place.dir, basename(path));
+      },
       repository: {
         ...repository,
         head: () => repository.head(path),
@@ -247,23 +245,21 @@ export const createCheckouts = (
     if (made.outcome !== 'committed') return made;
     if ((await request.mayMove?.()) === false) fail('busy', 'This attempt may push no more.');
     const failed = await pushed(place, held, made.commit);
-    if (failed?.code === 'conflict') return { outcome: 'conflict', why: failed.message };
-    return failed === null
-      ? { ...done, commit: made.commit, marks: made.marks }
+    if (failed === null) return { ...made, ...done };
+    return failed.code === 'conflict'
+      ? { outcome: 'conflict', why: failed.message }
       : { outcome: 'failed', problem: failed };
   }
 
   /** Null: it is at the tip of the branch now; `conflict`: that has moved, and the next attempt looks anew. Throws ProblemError `busy`. */
   async function pushed(place: Place, held: Held, tip: string): Promise<Problem | null> {
-    try {
-      await remotes.push(place.remote, held, { token: await remotes.newToken(place.remote, held.at), tip });
-    } catch (error) {
-      if (!(error instanceof ProblemError) || error.problem.code === 'busy') throw error;
-      if (error.problem.code === 'conflict') await drop(place);
-      return error.problem;
-    }
-    await drop(place);
-    return null;
+    const token = await remotes.newToken(place.remote, held.at);
+    const failed = await remotes.push(place.remote, held, { token, tip }).catch((error: unknown) => {
+      if (error instanceof ProblemError && error.problem.code !== 'busy') return error.problem;
+      throw error;
+    });
+    if (failed === undefined || failed.code === 'conflict') await drop(place);
+    return failed ?? null;
   }
 };
 
@@ -274,27 +270,31 @@ interface Begun extends Pick<CheckoutWanted, 'commit' | 'signal'> {
 const pushedBefore = async ({ path, tip }: Held, { since }: Begun, stepKey: StepKey): Promise<string | null> =>
   tip === null ? null : commitOfStep(path, since, tip, stepKey);
 
+const atBase = (files: ApplyRequest['proposal']['files']) => files.map(({ path, base }) => ({ path, result: base }));
+
 const checkTurn = (newest: number, at: number): void => {
   if (newest > at)
     throw new ProblemError(problem('busy', 'A later attempt has taken over this run: its token is newer.'));
 };
 
+const pathFor = ({ dir, remote }: Place): string =>
+  join(dir, `${remote.stepKey}.${randomBytes(NONCE_BYTES).toString('hex')}`);
+
 /** What a run has left here under its token. */
-const drop = ({ dir, remote }: Place): Promise<void> => removeRun(dir, remote.stepKey);
+const drop = ({ dir, remote }: Place): Promise<void> => removeNamed(dir, `${remote.stepKey}.`);
 
 /** And what the mirror knows of its checkouts. Not by `git worktree prune`, which takes that of one that is being added at this moment. */
-async function removeRun(dir: string, stepKey: string): Promise<void> {
+async function removeNamed(dir: string, start: string): Promise<void> {
   for (const each of [dir, join(dir, 'mirror.git', 'worktrees')])
     for (const name of (await orNull(readdir(each), ['ENOENT'])) ?? [])
-      if (name.startsWith(`${stepKey}.`)) await rm(join(each, name), { recursive: true, force: true });
+      if (name.startsWith(start)) await rm(join(each, name), { recursive: true, force: true });
 }
 
 /** Of runs that ended without a commit, or went on elsewhere. */
 async function dropUnused(dir: string): Promise<void> {
-  for (const name of await readdir(dir)) {
-    if (!name.endsWith('.json')) continue;
+  for (const name of (await readdir(dir)).filter((each) => each.endsWith('.json'))) {
     const { mtimeMs } = await stat(join(dir, name)).catch(() => ({ mtimeMs: Infinity }));
     if (Date.now() - mtimeMs < UNUSED_DAYS * 86_400_000) continue;
-    await removeRun(dir, name.slice(0, -'.json'.length));
+    await removeNamed(dir, name.slice(0, -'json'.length));
   }
 }

@@ -12,7 +12,7 @@ import { ensureDir, orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import { fieldsOf, git, gitGroup, gitLine, valueOf } from '../git/git.js';
 
-const FETCH_OUTPUT_BYTES = 16_384; // bound: What git says of a fetch.
+const OUTPUT_BYTES = 16_384; // bound: What git says of a fetch or a checkout.
 const REFS_BYTES = 65_536; // bound: What a remote says of a run's own references.
 const NONCE_BYTES = 8; // bound: Random part of a token.
 const NAMED = 5; // bound: Of the paths that keep a repository out so many are named.
@@ -53,22 +53,27 @@ export async function openRemote(
 }
 
 /** Git takes a directory without a working tree for a repository only where it is told so. */
-export const inMirror = ({ mirror }: Remote) => ({
+const inMirror = ({ mirror }: Remote) => ({
   cwd: mirror,
   env: { GIT_DIR: mirror, GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh' },
 });
 
-/** Dies with us, and with its attempt. Git's own words where it fails; null: it is there. */
-async function fetch(remote: Remote, from: string, into: string, signal: AbortSignal): Promise<string | null> {
+/** Dies with us, and with its attempt. Git's own words where it fails; null: it is done. */
+async function inTime(remote: Remote, args: readonly string[], signal: AbortSignal): Promise<string | null> {
+  const { worktreeAdd_s: timeout_s } = STORE_BOUNDS;
+  const ran = await gitGroup(args, { ...inMirror(remote), timeout_s, maxOutput_bytes: OUTPUT_BYTES, signal });
+  if (ran.aborted) throw new Error(`git ${args[0] ?? ''} was stopped`);
+  return ran.exit === 0 ? null : ran.timedOut ? `timed out after ${timeout_s} s` : ran.output.trim();
+}
+function fetch(remote: Remote, from: string, into: string, signal: AbortSignal): Promise<string | null> {
   const still = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules'];
-  const ran = await gitGroup(['fetch', ...still, '--', remote.url, `+${from}:${into}`], {
-    ...inMirror(remote),
-    timeout_s: STORE_BOUNDS.worktreeAdd_s,
-    maxOutput_bytes: FETCH_OUTPUT_BYTES,
-    signal,
-  });
-  if (ran.aborted) throw new Error('git fetch was stopped');
-  return ran.exit === 0 ? null : ran.timedOut ? `timed out after ${STORE_BOUNDS.worktreeAdd_s} s` : ran.output.trim();
+  return inTime(remote, ['fetch', ...still, '--', remote.url, `+${from}:${into}`], signal);
+}
+
+export async function addWorktree(remote: Remote, path: string, commit: string, signal: AbortSignal): Promise<void> {
+  const args = ['worktree', 'add', '--quiet', '--force', '--detach', path, commit];
+  const failed = await inTime(remote, args, signal);
+  if (failed !== null) fail('git_failed', `git worktree add ${path}: ${failed}`);
 }
 
 const baseRef = ({ stepKey }: Remote): string => `refs/emend/base/${stepKey}`;

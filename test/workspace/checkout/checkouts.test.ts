@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { problem, ProblemError } from '../../../src/shared/problems.js';
 import { branchOf, phaseBranchOf, tokenRef } from '../../../src/shared/repository.js';
@@ -131,7 +131,13 @@ test('whoever was overtaken pushes nothing; what it left on its disk is not what
   expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: (made as { commit: string }).commit });
   // The same of another attempt in the same home, in a directory of its own.
   const again = await use('a', true);
-  expect(await again.workspace.root(url)).not.toBe(await old.workspace.root(url));
+  const path = await again.workspace.root(url);
+  expect(path).not.toBe(await old.workspace.root(url));
+  await old.leave();
+  expect(await again.repository.head(url)).toMatchObject({ head: base });
+  await again.leave();
+  expect(await readdir(dirname(path))).toEqual(['mirror.git']);
+  expect(await readdir(join(dirname(path), 'mirror.git', 'worktrees')).catch(() => [])).toEqual([]);
 });
 
 long('an attempt that was scheduled before another one takes its place nowhere, however late it wakes up', async () => {
