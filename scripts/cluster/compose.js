@@ -6,7 +6,6 @@ import { execFile } from 'node:child_process';
 import { appendFile, chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { parse } from 'yaml';
 import { root } from '../install.js';
 
 export const SERVICES = ['frontend', 'history', 'matching', 'worker'];
@@ -34,6 +33,8 @@ const everyText = (node, change) => {
 /** `{ services, configs, … }` with all variables put in. */
 const readCompose = async (variables) => {
   const text = await readFile(join(root, 'docker-compose.yml'), 'utf8');
+  // Not before the dependencies are installed.
+  const { parse } = await import('yaml');
   return everyText(parse(text, { merge: true }), (each) => interpolate(each, variables));
 };
 
