@@ -130,13 +130,13 @@ const killAndRecover = async (setting: Setting, kill: Kill): Promise<'new' | 'ol
 };
 
 const SETTINGS: readonly Setting[] = [
-  { name: 'one file', count: 1, work: 'apply', sample: 4 },
-  { name: 'two files in a repository', count: 2, git: true, work: 'apply', sample: 4 },
-  { name: 'twelve files of every kind', count: 12, work: 'apply', sample: 8 },
-  { name: 'six files, no hard links', count: 6, noLinks: true, work: 'apply', sample: 4 },
-  { name: 'rollback of six files', count: 6, work: 'rollback', sample: 4 },
-  { name: 'recovery going back', count: 4, work: 'recover', diedAt: { call: 'writeExclusive', nth: 7 }, sample: 4 },
-  { name: 'recovery going forward', count: 4, work: 'recover', diedAt: { call: 'rename', nth: 2 }, sample: 4 },
+  { name: 'one file', count: 1, work: 'apply', sample: 2 },
+  { name: 'two files in a repository', count: 2, git: true, work: 'apply', sample: 2 },
+  { name: 'twelve files of every kind', count: 12, work: 'apply', sample: 4 },
+  { name: 'six files, no hard links', count: 6, noLinks: true, work: 'apply', sample: 2 },
+  { name: 'rollback of six files', count: 6, work: 'rollback', sample: 2 },
+  { name: 'recovery going back', count: 4, work: 'recover', diedAt: { call: 'writeExclusive', nth: 7 }, sample: 2 },
+  { name: 'recovery going forward', count: 4, work: 'recover', diedAt: { call: 'rename', nth: 2 }, sample: 2 },
 ];
 
 describe('killed at every system call, recovered: all new or all old', () => {

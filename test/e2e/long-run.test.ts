@@ -78,6 +78,7 @@ const runsOf = async (workflowId: string): Promise<readonly number[]> => {
 /** None is lost, none is there twice. */
 const inOrder = async (run: ResolvedRun): Promise<void> => {
   const seqs = (await s.events(run)).map(({ seq }) => seq);
+  expect(seqs).not.toEqual([]);
   expect(seqs).toEqual(seqs.map((_, index) => index + 1));
 };
 const flood = async (workflowId: string, count: number): Promise<void> => {

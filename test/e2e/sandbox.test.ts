@@ -44,7 +44,7 @@ describeIf(works, 'there is no sandbox here')('with a sandbox', () => {
     expect(s.read('built')).toBe('x\n');
   });
 
-  test('a hook adds to the index it is given, reads no key, and reaches nothing else of the repository', async () => {
+  long('a hook adds to the index it is given, reads no key, and reaches nothing else of the repository', async () => {
     const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [RULE]));
     hook(s, [
       `cat /proc/*/environ | tr '\\0' '\\n' | grep -q ${KEY} && exit 3`,

@@ -122,7 +122,7 @@ long('a placeholder that the request did not have is refused, and the next answe
   expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
 });
 
-test('what a model makes up is hidden in events, history and the commit message', async () => {
+long('what a model makes up is hidden in events, history and the commit message', async () => {
   const [token, other] = [madeUp(), madeUp()];
   const s = (open = await scene({ 'a.ts': source(token) }, [
     once('made up', structured([{ type: 'delete', file_path: 'a.ts', at: { symbol: other } }])),

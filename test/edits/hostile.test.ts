@@ -115,7 +115,7 @@ describe('answers beyond all bounds', () => {
     }
   });
 
-  test.each(['whole-file', 'unified-diff', 'search-blocks'] as const)(
+  test.each(sampled('most lines', ['whole-file', 'unified-diff', 'search-blocks'] as const, 1))(
     '%s: as many lines as are read at all',
     (format) => {
       const most = MAX_ANSWER_LINES;
@@ -127,7 +127,7 @@ describe('answers beyond all bounds', () => {
     },
   );
 
-  test.each(['FILE **', 'File: a.', '```a.b', '~~~ a.b', 'FILE a  ', ' ```', 'a/a.b'])(
+  test.each(sampled('long lines', ['FILE **', 'File: a.', '```a.b', '~~~ a.b', 'FILE a  ', ' ```', 'a/a.b'], 1))(
     'a long line of %p outside of all bodies',
     (part) => {
       const long = `${part.repeat(200_000)} \n\`\`\`\`\n${part}${part.at(-1)?.repeat(1_000_000)}\` x y\n`;
@@ -228,7 +228,7 @@ describe('content that makes regular expressions explode', () => {
     'a marker, then blanks': `EMEND-COMPLETE${' '.repeat(LONG)}x`,
   } as const;
 
-  test.each(sampled('bombs', Object.entries(BOMBS), 2))('%s', (_what, bomb) => {
+  test.each(sampled('bombs', Object.entries(BOMBS), 1))('%s', (_what, bomb) => {
     const base = `first\n${bomb}\nlast\n`;
     const files = new Map([['a.txt', { bytes: utf8(base) }]]);
     for (const format of ALL) {

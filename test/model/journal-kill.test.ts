@@ -121,7 +121,7 @@ describe('killed with SIGKILL', () => {
       { at: i + 1, when: 'before' as const, fault: 'tear' as const },
     ]);
     let killed = 0;
-    for (const plan of sampled('journal kills', points, 12)) {
+    for (const plan of sampled('journal kills', points, 6)) {
       await withDir((dir) =>
         withRehearsal([rule(answer)], async ({ url, requests }) => {
           const ended = await start(dir, url, plan).ended;
@@ -144,7 +144,7 @@ describe('killed with SIGKILL', () => {
         }),
       );
     }
-    expect(killed).toBeGreaterThan(8);
+    expect(killed).toBeGreaterThan(3);
   }, 600_000);
 });
 

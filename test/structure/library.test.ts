@@ -31,7 +31,13 @@ test('every export of the package has a docstring', () => {
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
   // A door of the clients' functions, whose names are for use inside, has some without: this can fail.
   const other = 'src/client/index.ts';
-  const program = ts.createProgram([...doors.map(([, path]) => path), other], options);
+  const host = ts.createCompilerHost(options);
+  // What packages say is not asked about, and takes most of the time.
+  host.resolveModuleNameLiterals = (names, from) =>
+    names.map(({ text }) =>
+      text.startsWith('.') ? ts.resolveModuleName(text, from, options, host) : { resolvedModule: undefined },
+    );
+  const program = ts.createProgram([...doors.map(([, path]) => path), other], options, host);
   expect(Object.fromEntries(doors.map(([name, path]) => [name, undocumented(program, path)]))).toEqual(
     Object.fromEntries(doors.map(([name]) => [name, []])),
   );

@@ -149,20 +149,21 @@ const filesOf = (path: string, isRun: boolean): readonly string[] => {
 /** A pattern that only this path fits. */
 const exactly = (path: string): string => `/${posix.normalize(path).replace(/[\\*?[\]! ]/g, '\\$&')}`;
 
-let last = { key: '', all: ignore() }; // Of one workspace they are asked about again and again, and take milliseconds to read.
+const readPatterns = (patterns: readonly string[]) => {
+  const reasons = [{ why: '', of: ignore() }];
+  for (const pattern of patterns)
+    if (pattern.startsWith('# ')) reasons.push({ why: pattern.slice(2), of: ignore() });
+    else if (!pattern.startsWith('!')) reasons.at(-1)?.of.add(pattern);
+  return { key: patterns.join('\n'), all: ignore().add([...patterns]), reasons };
+};
+let last = readPatterns([]); // Of one workspace they are asked about again and again, and take milliseconds to read.
 /** Says of a path why it is protected by these patterns, which hold in any letter case; null: it is not. */
 export const whyProtected = (patterns: readonly string[]): ((path: string) => string | null) => {
-  const key = patterns.join('\n');
-  if (last.key !== key) last = { key, all: ignore().add([...patterns]) };
-  const { all } = last;
+  if (last.key !== patterns.join('\n')) last = readPatterns(patterns);
+  const { all, reasons } = last;
   return (path) => {
     const known = [path, asNamedElsewhere(path)].find((name) => name !== '' && all.ignores(name));
-    if (known === undefined) return null;
-    let [heading, why] = ['', ''];
-    for (const pattern of patterns)
-      if (pattern.startsWith('# ')) heading = pattern.slice(2);
-      else if (!pattern.startsWith('!') && ignore().add(pattern).ignores(known)) why = heading;
-    return why;
+    return known === undefined ? null : (reasons.findLast(({ of }) => of.ignores(known))?.why ?? '');
   };
 };
 

@@ -93,13 +93,14 @@ export const createCheckouts = (
     await remotes.push(remote, seen, { token });
     await drop(place);
     await dropUnused(dir);
+    await remotes.pack(remote);
     const held: Held = { token, tip: seen.tip, at, path: pathFor(place) };
     try {
       await remotes.addWorktree(remote, held.path, commit, signal);
       const { value } = await putJsonIfAbsent(sys, note, held);
       return value.path === held.path ? held : fail('busy', 'A later attempt took over this run at this moment.');
     } catch (error) {
-      await removeNamed(dir, basename(held.path));
+      await remotes.removeNamed(dir, basename(held.path));
       throw error;
     }
   };
@@ -184,7 +185,7 @@ export const createCheckouts = (
       workspace,
       leave: async () => {
         if ((await readJson<Held>(sys, place.note))?.path === path) await rm(place.note, { force: true });
-        await removeNamed(place.dir, basename(path));
+        await remotes.removeNamed(place.dir, basename(path));
       },
       repository: {
         ...repository,
@@ -281,20 +282,13 @@ const pathFor = ({ dir, remote }: Place): string =>
   join(dir, `${remote.stepKey}.${randomBytes(NONCE_BYTES).toString('hex')}`);
 
 /** What a run has left here under its token. */
-const drop = ({ dir, remote }: Place): Promise<void> => removeNamed(dir, `${remote.stepKey}.`);
-
-/** And what the mirror knows of its checkouts. Not by `git worktree prune`, which takes that of one that is being added at this moment. */
-async function removeNamed(dir: string, start: string): Promise<void> {
-  for (const each of [dir, join(dir, 'mirror.git', 'worktrees')])
-    for (const name of (await orNull(readdir(each), ['ENOENT'])) ?? [])
-      if (name.startsWith(start)) await rm(join(each, name), { recursive: true, force: true });
-}
+const drop = ({ dir, remote }: Place): Promise<void> => remotes.removeNamed(dir, `${remote.stepKey}.`);
 
 /** Of runs that ended without a commit, or went on elsewhere. */
 async function dropUnused(dir: string): Promise<void> {
   for (const name of (await readdir(dir)).filter((each) => each.endsWith('.json'))) {
     const { mtimeMs } = await stat(join(dir, name)).catch(() => ({ mtimeMs: Infinity }));
     if (Date.now() - mtimeMs < UNUSED_DAYS * 86_400_000) continue;
-    await removeNamed(dir, name.slice(0, -'json'.length));
+    await remotes.removeNamed(dir, name.slice(0, -'json'.length));
   }
 }

@@ -3,6 +3,7 @@
  * comes from the URL.
  */
 import { randomBytes } from 'node:crypto';
+import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { branchOf, isBase, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
@@ -76,6 +77,16 @@ export async function addWorktree(remote: Remote, path: string, commit: string, 
   if (failed !== null) fail('git_failed', `git worktree add ${path}: ${failed}`);
 }
 
+/**
+ * Checkouts beside the mirror whose names begin so, and what it knows of them. Not by `git worktree prune`, which takes that of one that is
+ * being added at this moment.
+ */
+export async function removeNamed(dir: string, start: string): Promise<void> {
+  for (const each of [dir, join(dir, 'mirror.git', 'worktrees')])
+    for (const name of (await orNull(readdir(each), ['ENOENT'])) ?? [])
+      if (name.startsWith(start)) await rm(join(each, name), { recursive: true, force: true });
+}
+
 const baseRef = ({ stepKey }: Remote): string => `refs/emend/base/${stepKey}`;
 const commitAt = async (remote: Remote, name: string): Promise<string | null> => {
   const asked = ['rev-parse', '--quiet', '--verify', `${name}^{commit}`];
@@ -129,6 +140,9 @@ async function refuseUnsupported(remote: Remote, commit: string): Promise<void> 
         `${remote.url} has ${what} ${paths.slice(0, NAMED).join(', ')}${paths.length > NAMED ? ', …' : ''}, which a run on a repository does not fetch.`,
       );
 }
+
+/** Where what fetches and runs have left is much by now, git packs it, in the background. No harm where that fails. */
+export const pack = (remote: Remote): Promise<unknown> => git(['gc', '--auto', '--quiet'], inMirror(remote));
 
 /** A run's own references on the remote; null: there is none. */
 export interface RunRefs {

@@ -107,11 +107,25 @@ test('from the base to a pushed commit; the remote keeps the branch and its toke
   expect(
     execFileSync('git', ['log', '-1', '--format=%P %s', made.commit], { cwd: join(root, 'origin.git') }).toString(),
   ).toBe(`${base} Change things\n`);
-  const [dir = ''] = await readdir(`${join(root, 'a')}-repositories`);
-  expect(await readdir(join(`${join(root, 'a')}-repositories`, dir))).toEqual(['mirror.git']);
+  const dir = dirname(path);
+  expect(await readdir(dir)).toEqual(['mirror.git']);
+  const inMirror = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: join(dir, 'mirror.git'), encoding: 'utf8' });
   // The same once more, with the answer of the first lost: what is on the branch is found, whoever made it.
   for (const home of ['a', 'b']) expect(await commitIn(await use(home, true))).toMatchObject({ commit: made.commit });
   expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
+  // What has become much in its mirror is packed.
+  inMirror('config', 'gc.auto', '1');
+  inMirror('config', 'gc.autoDetach', 'false');
+  const files = Array.from({ length: 2000 }, (_, i) => join(root, `loose-${i}`));
+  for (const [i, file] of files.entries()) await writeFile(file, `${i}\n`);
+  execFileSync('git', ['hash-object', '-w', '--stdin-paths'], {
+    cwd: join(dir, 'mirror.git'),
+    input: files.join('\n'),
+  });
+  expect(inMirror('count-objects', '-v')).toMatch(/^packs: 0$/m);
+  await use('a', true);
+  expect(inMirror('count-objects', '-v')).toMatch(/^packs: 1$/m);
 });
 
 test('whoever was overtaken pushes nothing; what it left on its disk is not what the next one works on', async () => {
