@@ -271,10 +271,13 @@ hosts(
     await sleep(3_000);
     expect([inOrigin('for-each-ref'), await entries()]).toEqual(before);
     expect(await s.end(run)).toEqual(result);
-    // What it can use no more is gone.
-    const [place = ''] = readdirSync(join(dirname(s.repo), 'first-repositories'));
-    const left = () => readdirSync(join(dirname(s.repo), 'first-repositories', place));
-    await s.until(() => left().join() === 'mirror.git', 60);
+    // What it can use no more is gone, whatever its home is called.
+    const dir = dirname(s.repo);
+    const places = readdirSync(dir).flatMap((name) =>
+      name.endsWith('-repositories') ? readdirSync(join(dir, name)).map((place) => join(dir, name, place)) : [],
+    );
+    expect(places).not.toEqual([]);
+    await s.until(() => places.every((place) => readdirSync(place).join() === 'mirror.git'), 60);
   },
   600_000,
 );
