@@ -97,10 +97,10 @@ export const createCheckouts = (
     const held: Held = { token, tip: seen.tip, at, path: pathFor(place) };
     try {
       await remotes.addWorktree(remote, held.path, commit, signal);
-      const { value } = await putJsonIfAbsent(sys, note, held);
-      return value.path === held.path ? held : fail('busy', 'A later attempt took over this run at this moment.');
+      const { created } = await putJsonIfAbsent(sys, note, held);
+      return created ? held : fail('busy', 'A later attempt took over this run at this moment.');
     } catch (error) {
-      await remotes.removeNamed(dir, basename(held.path));
+      await leave(place, held);
       throw error;
     }
   };
@@ -183,10 +183,7 @@ export const createCheckouts = (
     };
     return {
       workspace,
-      leave: async () => {
-        if ((await readJson<Held>(sys, place.note))?.path === path) await rm(place.note, { force: true });
-        await remotes.removeNamed(place.dir, basename(path));
-      },
+      leave: () => leave(place, held),
       repository: {
         ...repository,
         head: () => repository.head(path),
@@ -254,13 +251,15 @@ export const createCheckouts = (
 
   /** Null: it is at the tip of the branch now; `conflict`: that has moved, and the next attempt looks anew. Throws ProblemError `busy`. */
   async function pushed(place: Place, held: Held, tip: string): Promise<Problem | null> {
-    const token = await remotes.newToken(place.remote, held.at);
-    const failed = await remotes.push(place.remote, held, { token, tip }).catch((error: unknown) => {
-      if (error instanceof ProblemError && error.problem.code !== 'busy') return error.problem;
-      throw error;
-    });
-    if (failed === undefined || failed.code === 'conflict') await drop(place);
-    return failed ?? null;
+    try {
+      await remotes.push(place.remote, held, { token: await remotes.newToken(place.remote, held.at), tip });
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.problem.code === 'busy') throw error;
+      if (error.problem.code === 'conflict') await drop(place);
+      return error.problem;
+    }
+    await drop(place);
+    return null;
   }
 };
 
@@ -270,12 +269,10 @@ interface Begun extends Pick<CheckoutWanted, 'commit' | 'signal'> {
 }
 const pushedBefore = async ({ path, tip }: Held, { since }: Begun, stepKey: StepKey): Promise<string | null> =>
   tip === null ? null : commitOfStep(path, since, tip, stepKey);
-
 const atBase = (files: ApplyRequest['proposal']['files']) => files.map(({ path, base }) => ({ path, result: base }));
 
 const checkTurn = (newest: number, at: number): void => {
-  if (newest > at)
-    throw new ProblemError(problem('busy', 'A later attempt has taken over this run: its token is newer.'));
+  if (newest > at) fail('busy', 'A later attempt has taken over this run: its token is newer.');
 };
 
 const pathFor = ({ dir, remote }: Place): string =>
@@ -283,6 +280,11 @@ const pathFor = ({ dir, remote }: Place): string =>
 
 /** What a run has left here under its token. */
 const drop = ({ dir, remote }: Place): Promise<void> => remotes.removeNamed(dir, `${remote.stepKey}.`);
+
+const leave = async ({ dir, note }: Place, { path }: Held): Promise<void> => {
+  if ((await readJson<Held>(sys, note))?.path === path) await rm(note, { force: true });
+  await remotes.removeNamed(dir, basename(path));
+};
 
 /** Of runs that ended without a commit, or went on elsewhere. */
 async function dropUnused(dir: string): Promise<void> {

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fail, problem, ProblemError } from '../../shared/problems.js';
+import { fail, ProblemError } from '../../shared/problems.js';
 import { branchOf, isBase, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import type { StepKey } from '../../shared/ids.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -201,9 +201,7 @@ export async function push(
   // A push whose answer was lost has been done.
   if (now.token === to.token && (to.tip === undefined || now.tip === to.tip)) return;
   if (now.token !== was.token)
-    throw new ProblemError(
-      problem('busy', 'Another attempt has taken over this run: its token on the remote has moved.'),
-    );
+    fail('busy', 'Another attempt has taken over this run: its token on the remote has moved.');
   const at = now.tip === null ? 'is not there' : `is at ${now.tip.slice(0, 12)}`;
   if (to.tip !== undefined && now.tip !== was.tip)
     fail('conflict', `the branch ${remote.branch} of ${remote.url} ${at}, expected ${was.tip?.slice(0, 12) ?? 'none'}`);

@@ -7,7 +7,7 @@ import { reduce } from '../../../src/workflows/step/reduce.js';
 import { detailsOf, ledgerOf, statusOf } from '../../../src/workflows/step/views.js';
 import { eventsOf } from '../../../src/workflows/frame/details.js';
 import { inOrder, play, StepDriver, type Saying, type Words } from '../../shared/step-driver.js';
-import { sampled } from '../../support/seeded.js';
+import { drawn, sampled } from '../../support/seeded.js';
 import type { Wanted } from '../../shared/world.js';
 
 const SHORT = ['approve', 'skip', 'retry', 'abort'] as const;
@@ -46,9 +46,9 @@ describe('details', () => {
     ['four bytes a character', '🦔'],
   ] as const;
   test.each(sampled('characters', CHARACTERS, 1))(
-    '300 files with long paths and reasons, %s: bounded in bytes, and what to paste is there',
+    '1,000 files (in `npm test` 300) with long paths and reasons, %s: bounded in bytes, and what to paste is there',
     (_, character) => {
-      const files = Array.from({ length: 300 }, (__, index) => `${character.repeat(400)}${index}.ts`);
+      const files = Array.from({ length: drawn(300, 1000) }, (__, index) => `${character.repeat(400)}${index}.ts`);
       const driver = paused('declined', files, character.repeat(900));
       const details = detailsOf(driver.state);
       expect(Buffer.byteLength(details)).toBeLessThan(20_000);
