@@ -5,7 +5,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { format, resolveConfig } from 'prettier';
+import { format } from 'oxfmt';
 import ts from 'typescript';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -135,8 +135,8 @@ const schemaOf = (program) => {
   };
 };
 
-const style = await resolveConfig(TARGET);
-const text = await format(JSON.stringify(schemaOf(programOf())), { ...style, parser: 'json' });
+const style = JSON.parse(await readFile(join(root, '.oxfmtrc.json'), 'utf8'));
+const { code: text } = await format(TARGET, JSON.stringify(schemaOf(programOf())), style);
 if (process.argv.includes('--check')) {
   if (text !== (await readFile(TARGET, 'utf8').catch(() => ''))) {
     console.error(

@@ -80,9 +80,7 @@ const cleanUp = async () => {
   await rm(scratch, { recursive: true, force: true, maxRetries: 3 });
 };
 
-/** What a tool remembers of files that have not changed since: by their content, for a clone or a checkout has new times. */
 const cached = (name) => join(root, 'node_modules', '.cache', name);
-const BY_CONTENT = ['--cache', '--cache-strategy', 'content', '--cache-location'];
 
 /** Beside the tests, which wait as often as they compute: with what they leave of the machine, and as long as it takes on a slow one. */
 const tool = (path, ...args) =>
@@ -151,28 +149,25 @@ const chaos = () => {
   return run(process.execPath, args, { cwd: root, env: testEnvironment(), timeout_ms: Math.min(CHAOS_MS, left()) });
 };
 
-/** One after the other. */
-const inTurn = async (...tools) => {
-  for (const each of tools) if ((await each()) !== 0) return 1;
-  return 0;
-};
-/** Side by side: they end after the tests, when both cores are free. */
-const bothOf = async (...codes) => Math.max(...(await Promise.all(codes)));
-const RULES = ['src', 'worker.ts', 'client.ts', '--config', '.dependency-cruiser.cjs'];
 const CHECKS = [
-  'lint, format, types, dependency rules, dead code',
-  () =>
-    bothOf(
-      tool('eslint/bin/eslint.js', '.', ...BY_CONTENT, cached('eslint/')),
-      inTurn(
-        () =>
-          tool('prettier/bin/prettier.cjs', '--check', '.', '--log-level', 'warn', ...BY_CONTENT, cached('prettier')),
-        () => tool('typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', cached('tsc.tsbuildinfo')),
-        () => tool('typescript/bin/tsc', '-p', 'src/web/page'),
-        () => tool('dependency-cruiser/bin/dependency-cruise.mjs', ...RULES),
-        () => tool('knip/bin/knip.js'),
-      ),
-    ),
+  'lint and types, format, dependency rules, dead code',
+  async () => {
+    const tools = [
+      ['oxlint/bin/oxlint'],
+      ['oxfmt/bin/oxfmt', '--check'],
+      [
+        'dependency-cruiser/bin/dependency-cruise.mjs',
+        'src',
+        'worker.ts',
+        'client.ts',
+        '--config',
+        '.dependency-cruiser.cjs',
+      ],
+      ['knip/bin/knip.js'],
+    ];
+    for (const each of tools) if ((await tool(...each)) !== 0) return 1;
+    return 0;
+  },
 ];
 const stages = [
   [['install', async () => (await ensureInstalled(), 0)]],

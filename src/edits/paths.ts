@@ -133,9 +133,7 @@ const mayCreate = (path: string, under: readonly string[]): boolean =>
     return clean === '' || clean === '.' || path.startsWith(`${clean}/`);
   });
 
-export type LookedUp =
-  | { readonly ok: true; readonly path: string; readonly file: ContextFile }
-  | { readonly ok: false; readonly reason: Reason };
+export type LookedUp = Readonly<{ ok: true; path: string; file: ContextFile } | { ok: false; reason: Reason }>;
 
 /**
  * The file that an answer's path means. `file.text` is null exactly where the file does not exist yet. Refusals: `bad_path`,

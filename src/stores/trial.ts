@@ -26,7 +26,7 @@ export const tryStore = async (
         const writers = Array.from({ length: WRITERS }, (_, writer) => records.putIfAbsent(key, { writer }));
         const told = await Promise.all(writers);
         const winners = told.flatMap(({ created }, writer) => (created ? [writer] : []));
-        const stands = (await records.get(key)) as { readonly writer?: number } | null;
+        const stands: { readonly writer?: number } | null = await records.get(key);
         const same = told.every(({ value }) => value.writer === stands?.writer);
         if (winners.length === 1 && winners[0] === stands?.writer && same) return;
         fail(

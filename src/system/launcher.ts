@@ -13,9 +13,7 @@ export type Started =
   | { readonly capture: readonly [file: string, args: readonly string[], call: ProcessCall] }
   | { readonly run: Omit<ProcessRequest, 'signal' | 'watch'>; readonly watched: boolean };
 /** And back: its end, or what it told whoever watches it. */
-export type Told = { readonly id: number } & (
-  { readonly done: unknown } | { readonly failed: string } | { readonly told: string }
-);
+export type Told = Readonly<{ id: number } & ({ done: unknown } | { failed: string } | { told: string })>;
 
 let entry: URL | null = null;
 /** From now on this process has a launcher start its processes: `file`, a module; null: it starts its own, as at first. */

@@ -26,7 +26,8 @@ const redoDir = (home: string): string => join(home, 'redo');
 /** Whose log it is, by its name. Null: no log. */
 const ownerOf = (name: string) =>
   jsonOf(Buffer.from(name.split('.')[0] ?? '', 'base64url').toString()) as
-    (ProcessIdentity & { namespace: string | null }) | null;
+    | (ProcessIdentity & { namespace: string | null })
+    | null;
 
 const syncAll = async (sys: Sys, home: string, paths: ReadonlySet<string>): Promise<void> => {
   const dirs = new Set([home]);

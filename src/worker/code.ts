@@ -9,8 +9,7 @@ import type { ClientConnection } from '../temporal/connection.js';
 import { WORKER_BEAT_MS } from '../temporal/live-workers.js';
 
 /** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
-export function workflows({ interceptors, dataConverter }: Pick<WorkerOptions, 'interceptors' | 'dataConverter'> = {}):
-  { workflowBundle: { codePath: string } } | { workflowsPath: string } {
+export function workflows({ interceptors, dataConverter }: Pick<WorkerOptions, 'interceptors' | 'dataConverter'> = {}) {
   const codePath = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
   const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};
   const own = interceptors?.workflowModules?.[0] ?? payloadConverterPath ?? failureConverterPath;

@@ -110,8 +110,7 @@ export interface Attempt {
   readonly signal?: AbortSignal;
   readonly assertCurrent?: AssertCurrent;
 }
-export type SetUpOutcome =
-  { readonly outcome: 'ready' } | { readonly outcome: 'failed'; readonly how: string; readonly output: string };
+export type SetUpOutcome = Readonly<{ outcome: 'ready' } | { outcome: 'failed'; how: string; output: string }>;
 export interface Worktrees {
   /** Makes the worktree, or gives the one of that name as it is. A failure is a problem: `not_a_repository`, `git_failed`, `conflict`. */
   make(wanted: WorktreeWanted, attempt?: Attempt): Promise<Result<Worktree>>;

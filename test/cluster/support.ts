@@ -12,7 +12,12 @@ import { scene, whole, type Scene } from '../e2e/support.js';
 const CONTROL_MS = 240_000;
 
 type Action =
-  'start-postgres' | 'kill-postgres' | 'start-temporal' | 'start-temporal-tls' | 'kill-temporal' | 'stop-temporal';
+  | 'start-postgres'
+  | 'kill-postgres'
+  | 'start-temporal'
+  | 'start-temporal-tls'
+  | 'kill-temporal'
+  | 'stop-temporal';
 
 /** Does it to the cluster of `npm run test:cluster`; resolves when it is done (a server that is started answers by then). */
 export const control = async (action: Action): Promise<void> => {

@@ -293,7 +293,7 @@ describe('a plan, end to end', () => {
       expect(s.git('status', '--porcelain')).toBe('');
       const kept = (await s.emend.archive.lastFile(run.stepKey, 'checkpoint-')) as Record<string, unknown> | null;
       expect(kept).toMatchObject({ tests_passing: false, completed_phases: [1], status: 'incomplete' });
-      expect((kept?.test_failure_history as unknown[]).length).toBe(3);
+      expect(kept?.test_failure_history).toHaveLength(3);
     },
     240_000,
   );

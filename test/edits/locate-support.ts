@@ -33,7 +33,8 @@ export const summary = (reading: Reading, files: Readonly<Record<string, string 
     if (plan.kind === 'move') return `move ${plan.from} ${plan.path}`;
     const mode = plan.mode === undefined ? '' : ` mode ${plan.mode.toString(8)}`;
     const from = reading.plans.find((other) => other.kind === 'move' && other.path === plan.path) as
-      { from: string } | undefined;
+      | { from: string }
+      | undefined;
     const end = plan.finalNewline === undefined ? '' : ` end ${plan.finalNewline}`;
     return `${plan.path}=${linesOf(plan, files[from?.from ?? plan.path] ?? '').join('|')}${mode}${end}`;
   });

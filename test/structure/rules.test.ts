@@ -1,5 +1,5 @@
 /** The rules of the house: each can fail, and the sources keep them. */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -43,23 +43,40 @@ interface Violation {
 const RULES = (createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as { forbidden: readonly Rule[] })
   .forbidden;
 
-/** What dependency-cruiser says of these files, and of nothing else, under our rules. */
-const violations = (files: Readonly<Record<string, string>>): readonly Violation[] => {
+/** A tree of these files and our settings, in which the tools of node_modules run. */
+const treeOf = (files: Readonly<Record<string, string>>): string => {
   const dir = mkdtempSync(join(tmpdir(), 'emend-rules-'));
   folders.push(dir);
-  for (const file of ['.dependency-cruiser.cjs', 'tsconfig.build.json', 'package.json'])
+  const settings = [
+    '.dependency-cruiser.cjs',
+    '.oxlintrc.jsonc',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package.json',
+  ];
+  for (const file of [...settings, 'src/web/page/tsconfig.json']) {
+    mkdirSync(dirname(join(dir, file)), { recursive: true });
     cpSync(join(root, file), join(dir, file));
+  }
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(dir, path)), { recursive: true });
     writeFileSync(join(dir, path), text);
   }
-  const cruise = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
-  const run = spawnSync(
-    process.execPath,
-    [cruise, 'src', '--config', '.dependency-cruiser.cjs', '--output-type', 'json'],
-    { cwd: dir, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' }, timeout: 60_000 },
-  );
+  return dir;
+};
+const toolIn = (cwd: string, path: string, ...args: readonly string[]) =>
+  spawnSync(process.execPath, [join(root, 'node_modules', path), ...args], {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '' },
+    timeout: 60_000,
+  });
+
+/** What dependency-cruiser says of these files, and of nothing else, under our rules. */
+const violations = (files: Readonly<Record<string, string>>): readonly Violation[] => {
+  const cruise = 'dependency-cruiser/bin/dependency-cruise.mjs';
+  const run = toolIn(treeOf(files), cruise, 'src', '--config', '.dependency-cruiser.cjs', '--output-type', 'json');
   expect(run.stderr).toBe('');
   return (JSON.parse(run.stdout) as { summary: { violations: readonly Violation[] } }).summary.violations;
 };
@@ -146,7 +163,52 @@ describe('dependency rules', () => {
   });
 });
 
+test('oxlint finds what our settings forbid: one of each kind of rule, and errors of types, in each part of the tree', () => {
+  const bad = {
+    'src/long.ts': `${EMPTY}${'// so it goes on\n'.repeat(300)}`,
+    'src/wide.ts': 'export const f = (a: 1, b: 1, c: 1, d: 1, e: 1): number => a + b + c + d + e;\n',
+    'src/floats.ts': 'const later = (): Promise<void> => Promise.resolve();\nlater();\n',
+    'src/any.ts': "export const x: string = JSON.parse('1');\n",
+    'src/type.ts': 'export const x: string = 1;\n',
+    'src/web/page/type.tsx': 'export const X = () => <p>{document.titel}</p>;\n',
+    'test/type.test.ts': "import { x } from '../src/good.js';\nexport const y: string = x;\n",
+    'scripts/undef.js': 'missing();\n',
+  };
+  const good = { 'src/good.ts': EMPTY, 'src/web/page/good.tsx': 'export const X = () => <p>{document.title}</p>;\n' };
+  const run = toolIn(treeOf({ ...good, ...bad }), 'oxlint/bin/oxlint', '--format=unix', 'src', 'test', 'scripts');
+  expect(run.status).toBe(1);
+  const told = [...run.stdout.matchAll(/^([^:\n]+):.*\[Error\/\w+\((.+)\)\]$/gm)].map(
+    ([, path, rule]) => `${path}: ${rule}`,
+  );
+  expect(told.sort()).toEqual([
+    'scripts/undef.js: no-undef',
+    'src/any.ts: no-unsafe-assignment',
+    'src/floats.ts: no-floating-promises',
+    'src/long.ts: max-lines',
+    'src/type.ts: TS2322',
+    'src/web/page/type.tsx: TS2551',
+    'src/wide.ts: max-params',
+    'test/type.test.ts: TS2322',
+  ]);
+});
+
 describe('sources', () => {
+  const SELF = 'test/structure/rules.test.ts';
+
+  test('a path is fileURLToPath(new URL(…)): the pathname of a URL has %20 where its path has a space', () => {
+    const made = /new URL\([^()]*,[^()]*\)\.pathname/;
+    const listed = execFileSync('git', ['ls-files', '*.ts', '*.tsx', '*.js', '*.cjs'], { encoding: 'utf8' });
+    const code = listed.split('\n').filter((path) => path !== SELF && existsSync(path));
+    expect(code.filter((path) => !path.startsWith('test/scenarios/') && made.test(read(path)))).toEqual([]);
+    expect(made.test("new URL('.', import.meta.url).pathname")).toBe(true);
+  });
+
+  test('no row of test.each has what may be missing as a parameter: jest hands such a test a `done` and waits for it', () => {
+    const callback = /\)\(\s*(['"`]).*\1,\s*(?:async )?\([^()]*\w\?[:,][^()]*\)[^\n]*=>/;
+    expect(sources('test').filter((path) => path !== SELF && callback.test(read(path)))).toEqual([]);
+    expect(callback.test("test.each([\n[1]])('title', async (a: 1, b?: 2) => {")).toBe(true);
+  });
+
   /** Numbers that bound nothing: what others have fixed, weights and units. The page's own sizes stand beside what they draw. */
   const NO_BOUNDS: Record<string, string> = {
     'src/shared/problems.ts': 'the version of what is stored',

@@ -316,7 +316,11 @@ describe('what needs a server', () => {
           // Each kind of connection words the refusal in its own way.
           const env = bareEnvironment(place.home);
           const worker = await connectWorker({ env, home: place.home, connect_ms: 10_000 });
-          await awaitUsable(worker.connection, namespace).finally(() => worker.close());
+          try {
+            await awaitUsable(worker.connection, namespace);
+          } finally {
+            await worker.close();
+          }
           await start('in-time');
           await awaitUsable(connection, namespace);
           const { count } = await client.workflow.count('WorkflowType = "emend-search-attributes"');

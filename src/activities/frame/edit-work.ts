@@ -77,8 +77,7 @@ export interface MergeInput {
   readonly theirs: Uint8Array;
 }
 /** `why`: the places where both sides differ. */
-export type Merged =
-  { readonly outcome: 'clean'; readonly bytes: Uint8Array } | { readonly outcome: 'conflict'; readonly why: string };
+type Merged = Readonly<{ outcome: 'clean'; bytes: Uint8Array } | { outcome: 'conflict'; why: string }>;
 export interface FileBytes {
   readonly path: string;
   /** Null: there is no such file yet. */

@@ -174,9 +174,7 @@ export interface JsonWanted<T> extends Omit<CallWanted, 'format' | 'refusal' | '
   readonly calls: number;
   readonly notes: BlobRef | null;
   readonly build: (refusal: RefusedJson | null) => BuiltRequest;
-  readonly check: (
-    value: unknown,
-  ) => { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
+  readonly check: (value: unknown) => Readonly<{ ok: true; value: T } | { ok: false; why: string }>;
 }
 export type JsonAnswer<T> =
   | { readonly ok: true; readonly value: T; readonly usage: StepUsage }

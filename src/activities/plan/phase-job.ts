@@ -25,8 +25,7 @@ import type { PlanSettings } from './plan-call.js';
 // After a failed attempt a phase is asked for in another way: by the model that `emend.yaml` names for that (`plan: { fallbackModel }`), else
 // in another format. A file that is too long for a whole answer is never asked for as one. Null: there is no other way.
 
-export type Fallback =
-  { readonly key: 'model'; readonly value: string } | { readonly key: 'format'; readonly value: Format };
+type Fallback = Readonly<{ key: 'model'; value: string } | { key: 'format'; value: Format }>;
 
 export async function fallbackOf(
   workspace: string,

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { ProblemError } from '../../shared/problems.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
-import type { PhaseWriteInput } from '../../shared/plan-activities.js';
+import type { MarkPhaseResult, PhaseWriteInput } from '../../shared/plan-activities.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
 import { inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
 import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
@@ -60,9 +60,7 @@ interface Written {
   /** The marks went along. */
   readonly marks: boolean;
 }
-type NotWritten =
-  { readonly outcome: 'busy'; readonly holder: string } | { readonly outcome: 'conflict'; readonly why: string };
-export type PlanWritten = (Written & { readonly data: unknown }) | NotWritten;
+type NotWritten = Exclude<MarkPhaseResult, { outcome: 'marked' }>;
 
 /** `change` works from the files as they are now; what it throws is thrown on. */
 export async function writePlan(
@@ -70,7 +68,7 @@ export async function writePlan(
   wanted: PlanWrite,
   change: () => Promise<PlanTexts | null>,
   scope: ActivityScope,
-): Promise<PlanWritten> {
+): Promise<(Written & { readonly data: unknown }) | NotWritten> {
   for (let number = 1; number <= STORE_BOUNDS.markTries; number++) {
     const key = `steps/${wanted.stepKey}/${wanted.name}-${number}`;
     const plan = async (): Promise<WriteRecord> => recordOf(ports, wanted, await change());

@@ -99,7 +99,7 @@ export const init = async (io: Io, flags: QuietFlag): Promise<void> => {
 /** The project's own test command, where its manifest names one. */
 const npmTest = async (top: string): Promise<string | null> => {
   const text = await readGivenText(join(top, 'package.json')).catch(() => null);
-  const manifest = jsonOf(text ?? '') as { readonly scripts?: { readonly test?: unknown } } | null;
+  const manifest: { readonly scripts?: { readonly test?: unknown } } | null = jsonOf(text ?? '');
   return typeof manifest?.scripts?.test === 'string' ? 'npm test' : null;
 };
 

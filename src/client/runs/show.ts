@@ -182,8 +182,7 @@ export const testRuns = (
   );
 
 type Ask = <T>(name: string, ...args: readonly unknown[]) => Promise<T>;
-type Asked<T> =
-  { readonly ok: true; readonly value: T; readonly note: string | null } | { readonly ok: false; readonly why: string };
+type Asked<T> = Readonly<{ ok: true; value: T; note: string | null } | { ok: false; why: string }>;
 
 /** The task queues that an open run needs, one that has ended to tell of itself, and that no live worker serves. No action. */
 export const unserved = async (

@@ -143,5 +143,4 @@ export interface ProjectConfig extends RunSettings {
   readonly limits: Partial<Record<LimitName, number>>;
 }
 
-export type Checked<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly Problem[] };
+export type Checked<T> = Readonly<{ ok: true; value: T } | { ok: false; problems: readonly Problem[] }>;

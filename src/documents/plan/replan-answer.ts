@@ -60,15 +60,12 @@ export const replanSchema = z.discriminatedUnion('action', [
 ]);
 export type Replan = z.infer<typeof replanSchema>;
 
-export type CheckedReplan =
-  { readonly ok: true; readonly replan: Replan } | { readonly ok: false; readonly why: string };
-
 /** `value`: parsed JSON of an answer. `actions` and `phases`: what was asked for. */
 export function checkReplan(
   value: unknown,
   actions: readonly ReplanAction[],
   phases: readonly number[],
-): CheckedReplan {
+): Readonly<{ ok: true; replan: Replan } | { ok: false; why: string }> {
   const checked = replanSchema.safeParse(value);
   if (!checked.success) {
     const [issue] = checked.error.issues;

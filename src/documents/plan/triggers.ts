@@ -62,7 +62,8 @@ export function outcomeOf(facts: TriggerFacts, values: Thresholds): TriggerOutco
 }
 
 type Called =
-  { readonly outcome: 'called'; readonly why: string } | Extract<TriggerOutcome, { outcome: 'none' | 'notice' }>;
+  | { readonly outcome: 'called'; readonly why: string }
+  | Extract<TriggerOutcome, { outcome: 'none' | 'notice' }>;
 
 function callOf(facts: TriggerFacts, values: Thresholds): Called {
   switch (facts.trigger) {

@@ -13,9 +13,9 @@ export interface Wave {
   /** The same, at most `PLAN_WAVE` at once; each starts from what the one before has left. */
   readonly subWaves: readonly (readonly number[])[];
 }
-export type Waves =
-  | { readonly ok: true; readonly waves: readonly Wave[]; readonly declared: boolean }
-  | { readonly ok: false; readonly faults: readonly Fault[] };
+export type Waves = Readonly<
+  { ok: true; waves: readonly Wave[]; declared: boolean } | { ok: false; faults: readonly Fault[] }
+>;
 
 /** Kahn's algorithm by levels. Every fault at once, each at the line that a person has to change. `file` holds the headings. */
 export function wavesOf(parts: readonly Part[], fileOf: (part: Part) => string): Waves {

@@ -10,8 +10,7 @@ import { isBase, urlFault, URL_WORDS } from '../../shared/repository.js';
 
 // The rule for every path in a job file and `emend.yaml`: relative, `/`-separated, inside the workspace. Says nothing about the disk.
 
-export type CheckedPath =
-  { readonly ok: true; readonly path: string } | { readonly ok: false; readonly expected: string };
+export type CheckedPath = Readonly<{ ok: true; path: string } | { ok: false; expected: string }>;
 
 const refused = (expected: string): CheckedPath => ({ ok: false, expected });
 

@@ -152,7 +152,7 @@ class Draft {
   readonly #settings: ToleranceSettings | undefined;
 
   constructor(base: Text | null, known: boolean, { tolerances }: ApplyOptions) {
-    this.text = base && base.lines.join('\n') + ((base.ends.at(-1) ?? '') === '' ? '' : '\n');
+    this.text = base === null ? null : base.lines.join('\n') + ((base.ends.at(-1) ?? '') === '' ? '' : '\n');
     this.#known = known;
     this.#settings = tolerances;
   }

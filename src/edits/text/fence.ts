@@ -27,7 +27,7 @@ export const isBareFence = (line: string | undefined): boolean => openingFence(l
 
 export const closesFence = (line: string | undefined, { mark }: Fence): boolean => {
   const closing = openingFence(line);
-  return closing !== null && closing.info === '' && closing.mark.startsWith(mark);
+  return closing?.info === '' && closing.mark.startsWith(mark);
 };
 
 /** Follows the fences in the lines of an answer that stand outside of its bodies. */

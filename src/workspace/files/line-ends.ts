@@ -72,8 +72,7 @@ function toPattern(glob: string): string {
     else if (rest.startsWith('?')) piece(1, '[^/]');
     else if (set) piece(set[0].length, `[${set[1] === '!' ? '^' : ''}${(set[2] ?? '').replace(/[\\^[]/g, '\\$&')}]`);
     else if (RANGE.test(rest)) piece(RANGE.exec(rest)?.[0].length ?? 1, '-?\\d+');
-    else if (single)
-      piece(single[0].length, literally(single[0])); // `{x}` is text, not a choice
+    else if (single) piece(single[0].length, literally(single[0])); // `{x}` is text, not a choice
     else if (rest.startsWith('{')) {
       open += 1;
       piece(1, '(?:');
