@@ -18,8 +18,9 @@ const cluster = { ...base, displayName: 'cluster', testMatch: ['<rootDir>/test/c
 export default {
   reporters: ['default', '<rootDir>/test/support/last-line.js'],
   testTimeout: 60_000,
-  // A process forks slower the more memory it holds (3 ms at 50 MB, 84 ms at 1 GB here), and what a file loaded is never given back.
-  workerIdleMemoryLimit: '200MB',
+  // A process forks slower the more memory it holds (3 ms at 50 MB, 84 ms at 1 GB here), and what a file loaded is never given back; but a
+  // worker that starts anew for most files costs more: 54 files took 126 s of CPU with 200 MB, 112 with 500.
+  workerIdleMemoryLimit: '500MB',
   testSequencer: '<rootDir>/scripts/heaviest-first.js',
   projects: [
     {
