@@ -27,10 +27,11 @@ export function buildJsonRequest({ parts, refusal, ...rest }: JsonPrompt): block
   return blocks.closeRequest(open, (nonce) => `Now answer with the JSON object. ${blocks.plainTail(nonce)}`);
 }
 
-export type JsonReading =
-  | { readonly outcome: 'complete'; readonly value: unknown }
-  | { readonly outcome: 'invalid'; readonly message: string }
-  | Exclude<blocks.PlainReading, { outcome: 'complete' }>;
+export type JsonReading = Readonly<
+  | { outcome: 'complete'; value: unknown }
+  | { outcome: 'invalid'; message: string }
+  | Exclude<blocks.PlainReading, { outcome: 'complete' }>
+>;
 
 export function readJsonAnswer(answer: blocks.PlainAnswer): JsonReading {
   const reading = blocks.readPlain(answer);

@@ -8,12 +8,11 @@ import { dirname, join } from 'node:path';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { branchOf, isBase, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import type { StepKey } from '../../shared/ids.js';
-import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { ensureDir, orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
-import { fieldsOf, git, gitGroup, gitLine, valueOf } from '../git/git.js';
+import { fieldsOf, git, gitLine, valueOf } from '../git/git.js';
+import { besideOthers } from '../git/worktree-git.js';
 
-const OUTPUT_BYTES = 16_384; // bound: What git says of a fetch or a checkout.
 const REFS_BYTES = 65_536; // bound: What a remote says of a run's own references.
 const NONCE_BYTES = 8; // bound: Random part of a token.
 const NAMED = 5; // bound: Of the paths that keep a repository out so many are named.
@@ -45,10 +44,8 @@ export async function openRemote(
     valueOf(await git(['init', '--quiet', '--bare', '--template=', mirror], { cwd: dirname(mirror) }));
   };
   const made = (making.get(mirror) ?? Promise.resolve()).then(make);
-  making.set(
-    mirror,
-    made.catch(() => undefined),
-  );
+  const settled = made.catch(() => undefined);
+  making.set(mirror, settled);
   await made;
   return { url, mirror, stepKey, branch };
 }
@@ -59,21 +56,14 @@ const inMirror = ({ mirror }: Remote) => ({
   env: { GIT_DIR: mirror, GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh' },
 });
 
-/** Dies with us, and with its attempt. Git's own words where it fails; null: it is done. */
-async function inTime(remote: Remote, args: readonly string[], signal: AbortSignal): Promise<string | null> {
-  const { worktreeAdd_s: timeout_s } = STORE_BOUNDS;
-  const ran = await gitGroup(args, { ...inMirror(remote), timeout_s, maxOutput_bytes: OUTPUT_BYTES, signal });
-  if (ran.aborted) throw new Error(`git ${args[0] ?? ''} was stopped`);
-  return ran.exit === 0 ? null : ran.timedOut ? `timed out after ${timeout_s} s` : ran.output.trim();
-}
 function fetch(remote: Remote, from: string, into: string, signal: AbortSignal): Promise<string | null> {
   const still = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules'];
-  return inTime(remote, ['fetch', ...still, '--', remote.url, `+${from}:${into}`], signal);
+  return besideOthers(['fetch', ...still, '--', remote.url, `+${from}:${into}`], inMirror(remote), signal);
 }
 
 export async function addWorktree(remote: Remote, path: string, commit: string, signal: AbortSignal): Promise<void> {
   const args = ['worktree', 'add', '--quiet', '--force', '--detach', path, commit];
-  const failed = await inTime(remote, args, signal);
+  const failed = await besideOthers(args, inMirror(remote), signal);
   if (failed !== null) fail('git_failed', `git worktree add ${path}: ${failed}`);
 }
 
@@ -130,15 +120,10 @@ async function refuseUnsupported(remote: Remote, commit: string): Promise<void> 
   const asked = ['grep', '-I', '-z', '--name-only', '-e', 'filter=lfs', commit, '--', ':(top,glob)**/.gitattributes'];
   const lfs = valueOf(await git(asked, { ...call, noLiteral: true, accept: [0, 1] }));
   const attributes = fieldsOf(lfs).map((path) => path.slice(commit.length + 1));
-  for (const [paths, what] of [
-    [modules, 'submodules'],
-    [attributes, 'files in Git LFS, by'],
-  ] as const)
-    if (paths.length > 0)
-      fail(
-        'repository_unsupported',
-        `${remote.url} has ${what} ${paths.slice(0, NAMED).join(', ')}${paths.length > NAMED ? ', …' : ''}, which a run on a repository does not fetch.`,
-      );
+  const [paths, what] = modules.length > 0 ? [modules, 'submodules'] : [attributes, 'files in Git LFS, by'];
+  if (paths.length === 0) return;
+  const named = `${paths.slice(0, NAMED).join(', ')}${paths.length > NAMED ? ', …' : ''}`;
+  fail('repository_unsupported', `${remote.url} has ${what} ${named}, which a run on a repository does not fetch.`);
 }
 
 /** Where what fetches and runs have left is much by now, git packs it, in the background. No harm where that fails. */
@@ -188,10 +173,8 @@ export async function push(
   to: { readonly token: string; readonly tip?: string },
 ): Promise<void> {
   const branch = { ref: `refs/heads/${remote.branch}`, was: was.tip, to: to.tip };
-  const moved = [
-    { ref: tokenRef(remote.stepKey), was: was.token, to: to.token },
-    ...(to.tip === undefined ? [] : [branch]),
-  ];
+  const token = { ref: tokenRef(remote.stepKey), was: was.token, to: to.token };
+  const moved = to.tip === undefined ? [token] : [token, branch];
   const leases = moved.map((each) => `--force-with-lease=${each.ref}:${each.was ?? ''}`);
   const specs = moved.map((each) => `${each.to}:${each.ref}`);
   const args = ['push', '--quiet', '--atomic', '--no-verify', '--recurse-submodules=no', ...leases, '--', remote.url];

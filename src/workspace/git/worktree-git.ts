@@ -1,6 +1,7 @@
 /** What git and the disk hold of a worktree: its branch, the directories of the attempts at it, git's files about those. */
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { git, gitGroup, gitLine, repositoryOf, valueOf } from './git.js';
@@ -8,7 +9,9 @@ import { orNull } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type { Worktree, WorktreeWanted } from '../repository.js';
 
-const WORKTREE_OUTPUT_BYTES = 16_384; // bound: Kept output of its checkout and set-up.
+const WORKTREE_OUTPUT_BYTES = 16_384; // bound: Kept output of its checkout and set-up, and of a fetch.
+const HALF_TRIES = 40; // bound: So often git is asked beside a worktree that is half there; then it counts as left by the dead.
+const HALF_MS = 250; // bound: Between two of these.
 
 export async function planWorktree(path: string, { plan, name, workspace, base }: WorktreeWanted): Promise<Worktree> {
   const repository = await repositoryOf(workspace);
@@ -47,27 +50,40 @@ export async function makeBranch(worktree: Worktree): Promise<void> {
   if (!moved.ok && (await tipOf(worktree)) === null) throw new ProblemError(moved.problem);
 }
 
-/** In a process group of its own that dies with us: a retry must not work beside it. */
+/** Git stops at its note of a worktree that is half there: another process adds it at this moment, or the one that did has died. */
+const HALF_NOTED = /\bworktrees\/([^/\s]+)\/(?:commondir|HEAD)\b/;
+/** In a mirror; elsewhere a worktree may be a person's, and the next attempt at one of ours clears it. */
+const OF_A_MIRROR = /^[\da-f]+\.[\da-f]{16}$/;
+
+/**
+ * For `worktree add` and `fetch`, which read the notes of all worktrees: in a process group of its own that dies with us, and with its
+ * attempt, as a retry must not work beside it. Git's own words where it fails; null: it is done.
+ */
+export async function besideOthers(
+  args: readonly string[],
+  where: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  signal?: AbortSignal,
+): Promise<string | null> {
+  const { worktreeAdd_s: timeout_s } = STORE_BOUNDS;
+  const call = { ...where, timeout_s, maxOutput_bytes: WORKTREE_OUTPUT_BYTES, ...(signal && { signal }) };
+  for (let tries = 1; ; tries += 1) {
+    const ran = await gitGroup(args, call);
+    if (ran.aborted) throw new Error(`git ${args[0] ?? ''} was stopped`);
+    if (ran.exit === 0) return null;
+    const half = HALF_NOTED.exec(ran.output)?.[1];
+    if (half === undefined || tries > 2 * HALF_TRIES)
+      return ran.timedOut ? `timed out after ${timeout_s} s` : ran.output.trim();
+    if (tries > HALF_TRIES && OF_A_MIRROR.test(half))
+      await rm(join(where.cwd, 'worktrees', half), { recursive: true, force: true });
+    else await sleep(HALF_MS, undefined, call);
+  }
+}
+
 export async function addWorktree({ path, branch, commonDir }: Worktree, signal?: AbortSignal): Promise<void> {
-  const args = [
-    'worktree',
-    'add',
-    '--quiet',
-    // Also where the branch is checked out in the directory of an attempt that died.
-    '--force',
-    path,
-    branch.slice('refs/heads/'.length),
-  ];
-  const ran = await gitGroup(args, {
-    ...inCommon(commonDir),
-    timeout_s: STORE_BOUNDS.worktreeAdd_s,
-    maxOutput_bytes: WORKTREE_OUTPUT_BYTES,
-    ...(signal === undefined ? {} : { signal }),
-  });
-  if (ran.aborted) throw new Error('git worktree add was stopped');
-  if (ran.exit === 0) return;
-  const how = ran.timedOut ? `timed out after ${STORE_BOUNDS.worktreeAdd_s} s` : ran.output.trim();
-  fail('git_failed', `git worktree add ${path}: ${how}`);
+  // By force also where the branch is checked out in the directory of an attempt that died.
+  const args = ['worktree', 'add', '--quiet', '--force', path, branch.slice('refs/heads/'.length)];
+  const failed = await besideOthers(args, inCommon(commonDir), signal);
+  if (failed !== null) fail('git_failed', `git worktree add ${path}: ${failed}`);
 }
 
 /** The same worktree in the directory of one attempt. */

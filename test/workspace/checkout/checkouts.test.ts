@@ -1,10 +1,11 @@
 /** Checkouts of a repository that is nobody's working tree: two homes, one remote, real git. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { problem, ProblemError } from '../../../src/shared/problems.js';
 import { branchOf, phaseBranchOf, tokenRef } from '../../../src/shared/repository.js';
@@ -214,6 +215,37 @@ long('what a run leaves is removed beside a checkout that is only just being add
   mkdirSync(begun);
   expect(await (await use('a', true)).workspace.root(url)).not.toBe(path);
   expect([existsSync(begun), existsSync(path)]).toEqual([true, false]);
+});
+
+/** As `git worktree add` notes a checkout of another run before it is whole: with a HEAD of zeros, and an empty file (git 2.39.5). */
+const halfMade = (mirror: string, commondir: string): string => {
+  const begun = join(mirror, 'worktrees', `${STEP.replace(/^./, '9')}.0123456789abcdef`);
+  mkdirSync(begun, { recursive: true });
+  writeFileSync(join(begun, 'gitdir'), '/nowhere/.git\n');
+  writeFileSync(join(begun, 'HEAD'), `${'0'.repeat(40)}\n`);
+  writeFileSync(join(begun, 'commondir'), commondir);
+  return begun;
+};
+
+test('beside a checkout that is half there a run waits until it is whole', async () => {
+  const mirror = join(await (await use('a')).workspace.root(url), '..', 'mirror.git');
+  const begun = halfMade(mirror, '');
+  const others = use('a', false, STEP.replace(/^./, '8'));
+  await sleep(400);
+  writeFileSync(join(begun, 'commondir'), '../..\n');
+  writeFileSync(join(begun, 'HEAD'), `${base}\n`);
+  expect(existsSync(await (await others).workspace.root(url))).toBe(true);
+  expect(existsSync(begun)).toBe(true);
+});
+
+long.each(['', '../..\n'])('a checkout whose maker died half-way (commondir: %j) is removed', async (commondir) => {
+  const mirror = join(await (await use('a')).workspace.root(url), '..', 'mirror.git');
+  const begun = halfMade(mirror, commondir);
+  await repo.write('a.txt', 'new\n');
+  base = await repo.commitAll('new');
+  push('HEAD:refs/heads/main');
+  expect(existsSync(await (await use('a', false, STEP.replace(/^./, '8'))).workspace.root(url))).toBe(true);
+  expect(existsSync(begun)).toBe(false);
 });
 
 long('a file that is not as the proposal has its base is a conflict, and nothing is written', async () => {

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
@@ -53,6 +54,19 @@ beforeEach(async () => {
 afterEach(async () => {
   await repo.remove();
   await rm(root, { recursive: true, force: true });
+});
+
+test('beside a worktree that is half noted the next waits until it is whole', async () => {
+  const notes = join(repo.dir, '.git', 'worktrees', 'p1-9');
+  await mkdir(notes, { recursive: true });
+  await writeFile(join(notes, 'gitdir'), '/nowhere/.git\n');
+  await writeFile(join(notes, 'HEAD'), `${'0'.repeat(40)}\n`);
+  await writeFile(join(notes, 'commondir'), '');
+  const made = make();
+  await sleep(400);
+  await writeFile(join(notes, 'commondir'), '../..\n');
+  expect(existsSync((await made).path)).toBe(true);
+  expect(existsSync(notes)).toBe(true);
 });
 
 test('made beside the home, on its own branch at the base; the same again; removed without a trace', async () => {
