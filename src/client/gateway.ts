@@ -13,7 +13,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure, ValueError } from '@temporalio/common';
+import { ApplicationFailure, NamespaceNotFoundError, ValueError } from '@temporalio/common';
 import { problem, ProblemError, isKnown, unknownVersion } from '../shared/problems.js';
 import { UPDATES, WORKFLOWS } from '../shared/names.js';
 import { runOptions } from '../shared/run-options.js';
@@ -227,15 +227,11 @@ const asProblem = (error: unknown): unknown => {
     const why = `Runs of this namespace hold values that cannot be read here: ${error.message}.`;
     return new ProblemError(problem('config_invalid', why, 'Use the program whose data converter wrote them.'));
   }
-  return hasCode(error, status.DEADLINE_EXCEEDED, status.UNAVAILABLE)
-    ? new ProblemError(
-        problem(
-          'no_server',
-          'The Temporal server stopped responding.',
-          'Start it again (`emend dev`, if that started it), then see `emend list`: no run is lost.',
-        ),
-      )
-    : error;
+  // The namespace was there when the connection was made: a server that starts again knows it a moment later.
+  const isStarting = error instanceof NamespaceNotFoundError;
+  if (!isStarting && !hasCode(error, status.DEADLINE_EXCEEDED, status.UNAVAILABLE)) return error;
+  const next = 'Start it again (`emend dev`, if that started it), then see `emend list`: no run is lost.';
+  return new ProblemError(problem('no_server', 'The Temporal server stopped responding.', next));
 };
 
 const queryProblem = (error: unknown, { workflowId }: RunRef): unknown => {

@@ -117,7 +117,8 @@ export const answersTo = (name: string, traits: Traits, paths: readonly string[]
     { name: `${name} brief`, match: { contains: ['Now write the brief', name] }, answer: marked('Number the lines.') },
     {
       name: `${name} pick`,
-      match: { contains: ['Files of the project', `Carry ${name} over`] },
+      // By the task's heading: another carrier's commit, `changed with "Carry …"`, may stand beside a file.
+      match: { contains: ['Files of the project', `# Carry ${name} over`] },
       answer: marked(JSON.stringify({ files: paths.map((path) => ({ path, why: 'named by the job' })) })),
     },
     ...faulty,

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { WorkflowFailedError } from '@temporalio/client';
+import { Client, WorkflowFailedError } from '@temporalio/client';
 import {
   DefaultLogger,
   Runtime,
@@ -97,6 +97,14 @@ describe('payloads on a real server', () => {
     const ended = handle.result();
     await Promise.all([other.close(), expect(ended).rejects.toMatchObject({ cause: { code: 1 } })]);
     await expect(handle.describe()).rejects.toMatchObject({ cause: { code: 1 } });
+  });
+
+  // `emend run` looked on while a server started again, and ended with a stack.
+  test('a server that does not know the namespace, as it may for a moment after its start, counts as away', async () => {
+    const { connection } = client;
+    const gateway = createTemporalGateway(new Client({ connection, namespace: 'later' }), connection, 'later');
+    const described = gateway.describe({ workflowId: 'any', runId: null });
+    await expect(described).rejects.toMatchObject({ problem: { code: 'no_server' } });
   });
 
   test('a result over the maximum fails once, without retry, and says why', async () => {
