@@ -130,6 +130,7 @@ const OTHERS: Record<string, readonly string[]> = {
     'countPoll_ms',
     'runningPoll_ms',
     'watch_ms',
+    'half_ms',
     'flush_ms',
     'cut_ms',
   ],
