@@ -7,7 +7,7 @@
 import { execFileSync } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { constants, cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from './build.js';
 import { ensureInstalled, root } from './install.js';
@@ -90,6 +90,13 @@ const tool = (path, ...args) =>
     priority: constants.priority.PRIORITY_BELOW_NORMAL,
   });
 
+/** Its failed tests by name, or that it did not load. */
+const failedIn = ({ name, status, assertionResults }) => {
+  const failed = assertionResults.filter((each) => each.status === 'failed').map(({ fullName }) => fullName);
+  const loaded = failed.length > 0 || status !== 'failed';
+  return (loaded ? failed : ['did not load']).map((what) => `${relative(root, name)}: ${what}`);
+};
+
 const jest = async () => {
   const options = ['--json', `--outputFile=${resultFile}`, `--maxWorkers=${Math.min(3, cpus().length + 1)}`];
   const cache = `--cacheDirectory=${cached('jest')}`;
@@ -114,6 +121,7 @@ const jest = async () => {
     await copyFile(resultFile, cached(name));
     total.passed += results.numPassedTests;
     total.failed += results.numFailedTests + results.numRuntimeErrorTestSuites;
+    total.names.push(...results.testResults.flatMap(failedIn));
   }
   return code;
 };
@@ -178,7 +186,7 @@ const stages = [
     : [[['package', packed]], [['tests', jest], CHECKS]]),
 ];
 
-const total = { passed: 0, failed: 0 };
+const total = { passed: 0, failed: 0, names: [] };
 endWithSignals(cleanUp);
 console.log(
   `Samples are drawn with EMEND_SEED=${seed}.${share === null ? '' : ` Share ${share.number} of ${share.of}.`}`,
@@ -186,6 +194,7 @@ console.log(
 // A stage that cannot go on ends the process: what was counted so far is said all the same.
 process.on('exit', (code) => {
   if (code !== 0 && total.failed === 0) total.failed = 1;
+  for (const name of total.names) console.log(`FAILED ${name}`);
   console.log(`${total.passed} passed, ${total.failed} failed`);
 });
 
@@ -199,6 +208,7 @@ const carryOut = async ([title, stage]) => {
     console.error(error);
   }
   total[code === 0 ? 'passed' : 'failed'] += 1;
+  if (code !== 0) total.names.push(title);
   console.log(`== ${title}: ${code === 0 ? 'passed' : 'FAILED'} in ${((Date.now() - from) / 1000).toFixed(1)} s`);
 };
 for (const row of stages) await Promise.all(row.map(carryOut));
