@@ -16,6 +16,8 @@ const programOf = () => {
   const path = join(root, 'tsconfig.build.json');
   const { config } = ts.readConfigFile(path, ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  // Nothing that is printed is made of Node's types.
+  options.types = [];
   const host = ts.createCompilerHost(options);
   // Of packages, what is printed is made of zod's types alone; to read the others takes most of the time.
   host.resolveModuleNameLiterals = (names, from) =>

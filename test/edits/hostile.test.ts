@@ -11,7 +11,7 @@ import {
 import { DIALECTS, FORMATS, type AnswerFormat } from '../../src/shared/formats.js';
 import { BOUNDS } from '../../src/shared/limits.js';
 import { sampled } from '../support/seeded.js';
-import { longOnly } from '../support/skipped.js';
+import { longOnly, testIf } from '../support/skipped.js';
 import { MAX_ANSWER_LINES } from '../../src/edits/answer-size.js';
 import { REASONS_REPORTED } from '../../src/edits/apply-answer.js';
 
@@ -103,6 +103,12 @@ describe.each(ALL)('%s: hostile paths', (format) => {
   });
 });
 
+/** What takes seconds each. */
+const SLOW = ['most lines', 'long lines', 'operations', 'no file', 'fit nowhere', 'bombs'] as const;
+const drawnOfSlow = sampled('slow answers', SLOW, 2);
+const slow = (which: (typeof SLOW)[number]): typeof test | typeof test.skip =>
+  testIf(drawnOfSlow.includes(which), `${which} were not drawn`);
+
 describe('answers beyond all bounds', () => {
   const files = new Map([['a.txt', { bytes: utf8('x\n') }]]);
   const judge = (format: AnswerFormat, answer: string): AnswerOutcome =>
@@ -115,7 +121,7 @@ describe('answers beyond all bounds', () => {
     }
   });
 
-  test.each(sampled('most lines', ['whole-file', 'unified-diff', 'search-blocks'] as const, 1))(
+  slow('most lines').each(sampled('most lines', ['whole-file', 'unified-diff', 'search-blocks'] as const, 1))(
     '%s: as many lines as are read at all',
     (format) => {
       const most = MAX_ANSWER_LINES;
@@ -127,18 +133,17 @@ describe('answers beyond all bounds', () => {
     },
   );
 
-  test.each(sampled('long lines', ['FILE **', 'File: a.', '```a.b', '~~~ a.b', 'FILE a  ', ' ```', 'a/a.b'], 1))(
-    'a long line of %p outside of all bodies',
-    (part) => {
-      const long = `${part.repeat(200_000)} \n\`\`\`\`\n${part}${part.at(-1)?.repeat(1_000_000)}\` x y\n`;
-      for (const format of ALL) judge(format, `${long}${editOf[format]('a.txt', 'x', 'y')}${long}`);
-      expect(judge('whole-file', `${editOf['whole-file']('a.txt', 'x', 'y')}--- a\n+++ a\n${long}`).outcome).not.toBe(
-        'edited',
-      );
-    },
-  );
+  slow('long lines').each(
+    sampled('long lines', ['FILE **', 'File: a.', '```a.b', '~~~ a.b', 'FILE a  ', ' ```', 'a/a.b'], 1),
+  )('a long line of %p outside of all bodies', (part) => {
+    const long = `${part.repeat(200_000)} \n\`\`\`\`\n${part}${part.at(-1)?.repeat(1_000_000)}\` x y\n`;
+    for (const format of ALL) judge(format, `${long}${editOf[format]('a.txt', 'x', 'y')}${long}`);
+    expect(judge('whole-file', `${editOf['whole-file']('a.txt', 'x', 'y')}--- a\n+++ a\n${long}`).outcome).not.toBe(
+      'edited',
+    );
+  });
 
-  test('10,000 operations on one line', () => {
+  slow('operations')('10,000 operations on one line', () => {
     const operation = '{"type":"delete","file_path":"a.txt","start_line":1,"end_line":1},';
     // Each overlaps the others, and a hundred reasons are enough.
     const answer = `{"operations":[${operation.repeat(9_999)}${operation.slice(0, -1)}]}`;
@@ -161,28 +166,35 @@ describe('answers beyond all bounds', () => {
     expect(['answer_too_large', 'too_many_edits']).toContain(reason?.code);
   });
 
-  test('operations that name no file are refused by their number, too, before one of them is looked at', () => {
-    const answer = `{"operations":[${'{"start_line":1},'.repeat(BOUNDS.maxAnswer_edits)}{}]}`;
-    expect(judge('structured-edit', answer)).toMatchObject({
-      outcome: 'invalid',
-      reasons: [{ code: 'too_many_edits' }],
-    });
-  });
+  slow('no file')(
+    'operations that name no file are refused by their number, too, before one of them is looked at',
+    () => {
+      const answer = `{"operations":[${'{"start_line":1},'.repeat(BOUNDS.maxAnswer_edits)}{}]}`;
+      expect(judge('structured-edit', answer)).toMatchObject({
+        outcome: 'invalid',
+        reasons: [{ code: 'too_many_edits' }],
+      });
+    },
+  );
 
-  test.each([
+  const NOWHERE = [
     ['search-replace', 'FILE: a.txt\nFIND:\nzz\nREPLACE:\ny\nEND\n'],
     ['search-blocks', 'a.txt\n<<<<<<< SEARCH\nzz\n=======\ny\n>>>>>>> REPLACE\n'],
     ['unified-diff', '@@ -1 +1 @@\n-zz\n+y\n'],
     ['begin-patch', '@@\n-zz\n+y\n'],
-  ] as const)('20,000 edits in %s that fit nowhere', (format, edit) => {
-    const head = {
-      'unified-diff': '--- a/a.txt\n+++ b/a.txt\n',
-      'begin-patch': '*** Begin Patch\n*** Update File: a.txt\n',
-    };
-    const tail = format === 'begin-patch' ? '*** End Patch\n' : '';
-    const answer = `${format in head ? head[format as keyof typeof head] : ''}${edit.repeat(20_000)}${tail}`;
-    expect(['invalid', 'refused']).toContain(judge(format, answer).outcome);
-  });
+  ] as const;
+  slow('fit nowhere').each(sampled('edits that fit nowhere', NOWHERE, 1))(
+    '20,000 edits in %s that fit nowhere',
+    (format, edit) => {
+      const head = {
+        'unified-diff': '--- a/a.txt\n+++ b/a.txt\n',
+        'begin-patch': '*** Begin Patch\n*** Update File: a.txt\n',
+      };
+      const tail = format === 'begin-patch' ? '*** End Patch\n' : '';
+      const answer = `${format in head ? head[format as keyof typeof head] : ''}${edit.repeat(20_000)}${tail}`;
+      expect(['invalid', 'refused']).toContain(judge(format, answer).outcome);
+    },
+  );
 
   test.each(['structured-edit', 'string-replace'] as const)('%s: brackets a million deep', (format) => {
     const nests = [
@@ -228,7 +240,7 @@ describe('content that makes regular expressions explode', () => {
     'a marker, then blanks': `EMEND-COMPLETE${' '.repeat(LONG)}x`,
   } as const;
 
-  test.each(sampled('bombs', Object.entries(BOMBS), 1))('%s', (_what, bomb) => {
+  slow('bombs').each(sampled('bombs', Object.entries(BOMBS), 1))('%s', (_what, bomb) => {
     const base = `first\n${bomb}\nlast\n`;
     const files = new Map([['a.txt', { bytes: utf8(base) }]]);
     for (const format of ALL) {

@@ -23,16 +23,28 @@ export async function replay(history: unknown, name: string): Promise<void> {
 /** By history: the events that it told the archive. */
 export type Told = Readonly<Record<string, readonly StepEvent[]>>;
 
-/** All of them on one worker, by the workflow code given. */
-export async function replayAll(histories: Readonly<Record<string, unknown>>, code: string): Promise<Told> {
+type Archive = (of: { workflowId: string }, stepKey: string, events: readonly StepEvent[]) => void;
+const replaysOf = (
+  histories: Readonly<Record<string, unknown>>,
+  workflowBundle: WorkflowBundleOption,
+  fn: Archive,
+): ReturnType<typeof Worker.runReplayHistories> => {
   install();
-  const told: Record<string, StepEvent[]> = {};
-  const fn = ({ workflowId }: { workflowId: string }, _stepKey: string, events: readonly StepEvent[]): void => {
-    (told[workflowId] ??= []).push(...events);
-  };
   const sinks = { archive: { append: { fn, callDuringReplay: true } } };
   const all = Object.entries(histories).map(([workflowId, history]) => ({ workflowId, history }));
-  for await (const { error } of Worker.runReplayHistories({ workflowBundle: { code }, sinks }, all))
-    if (error !== undefined) throw error;
+  return Worker.runReplayHistories({ workflowBundle, sinks }, all);
+};
+
+/** One after the other on one worker, since to start one takes longer than most replays: the id of each, and what was wrong with it. */
+export const replays = (histories: Readonly<Record<string, unknown>>): ReturnType<typeof Worker.runReplayHistories> =>
+  replaysOf(histories, { codePath: BUNDLE }, () => undefined);
+
+/** All of them on one worker, by the workflow code given. */
+export async function replayAll(histories: Readonly<Record<string, unknown>>, code: string): Promise<Told> {
+  const told: Record<string, StepEvent[]> = {};
+  const fn: Archive = ({ workflowId }, _stepKey, events) => {
+    (told[workflowId] ??= []).push(...events);
+  };
+  for await (const { error } of replaysOf(histories, { code }, fn)) if (error !== undefined) throw error;
   return told;
 }
