@@ -14,6 +14,7 @@ import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import type { BlobStore } from '../../src/stores/ports.js';
 import type { Rehearsal } from '../../src/model/rehearsal/server.js';
+import { sampled } from '../support/seeded.js';
 import { journalAt, rule, withDir, withRehearsal } from '../model/support.js';
 
 type Rules = Parameters<typeof withRehearsal>[0];
@@ -86,7 +87,7 @@ describe('the second score', () => {
       });
     }));
 
-  test.each<[string, Rules, number]>([
+  const UNUSABLE: readonly (readonly [string, Rules, number])[] = [
     ['two answers that are no score', [rule('I think it is about eight.\nEMEND-COMPLETE {{nonce}} 0 0')], 2],
     ['a score that is no number', [rule(marked({ ...GOOD, score: 'high' }))], 2],
     ['answers without their marker', [rule(JSON.stringify(GOOD))], 2],
@@ -94,7 +95,8 @@ describe('the second score', () => {
     ['a refusal', [rule('', { fault: { kind: 'refusal' } })], 1],
     ['a server that is overloaded', [rule('', { fault: { kind: 'overload' } })], 1],
     ['a server that refuses', [rule('', { fault: { kind: 'status', status: 400 } })], 1],
-  ])('%s: the first score stands', (_name, rules, calls) =>
+  ];
+  test.each(sampled('scores of no use', UNUSABLE, 3))('%s: the first score stands', (_name, rules, calls) =>
     withScene(rules, async ({ dependencies, base, scope, rehearsal }) => {
       const found = await scorePhase(dependencies, base, scope);
       expect(found).toMatchObject({ score: 8.3, method: 'threshold', discrepancy: null });

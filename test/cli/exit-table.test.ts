@@ -15,7 +15,7 @@ const cases = EXIT_TABLE.flatMap((row) => [
   ['without a terminal', row, row.without] as const,
   ['in a terminal', row, row.terminal === 'same' ? row.without : row.terminal] as const,
 ]);
-test.each(spread(cases, 60).map((each) => [each[1].situation, each[1].line, each[0], each] as const))(
+test.each(spread(cases, 24).map((each) => [each[1].situation, each[1].line, each[0], each] as const))(
   '%s: emend %s, %s',
   async (_situation, line, _where, [where, row, { exit, prints }]) => {
     const isTty = where === 'in a terminal';

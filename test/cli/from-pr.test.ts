@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { noteLine, readReview, takeNotes } from '../../src/cli/commands/from-pr.js';
 import { findGh, graphql, repositoryWith, startGithub, type Github, type SaidPull } from '../support/github.js';
-import { describeIf } from '../support/skipped.js';
+import { describeIf, longOnly } from '../support/skipped.js';
 import { fakeIo } from './io.js';
 
 const COMMIT = 'c'.repeat(40);
@@ -90,18 +90,21 @@ describeIf('path' in found, 'why' in found ? found.why : '')('by gh', () => {
     }
   });
 
-  test('more threads than are read, and a token that does not count: a refusal with the reason', async () => {
-    const thread = { path: 'a.js', comments: [] };
-    pulls = [{ headRefName: 'x', threads: Array.from({ length: 1_001 }, () => thread) }];
-    expect(await problemOf(read())).toMatchObject({
-      code: 'limit_reached',
-      message: expect.stringContaining('over 1000 threads'),
-    });
-    expect(await problemOf(read({ GH_ENTERPRISE_TOKEN: 'another' }))).toMatchObject({
-      code: 'git_failed',
-      message: expect.stringMatching(/^Cannot read the review comments: gh: .*401/),
-    });
-  });
+  longOnly('eleven pages by `gh`; the refusals that pass show how one is told')(
+    'more threads than are read, and a token that does not count: a refusal with the reason',
+    async () => {
+      const thread = { path: 'a.js', comments: [] };
+      pulls = [{ headRefName: 'x', threads: Array.from({ length: 1_001 }, () => thread) }];
+      expect(await problemOf(read())).toMatchObject({
+        code: 'limit_reached',
+        message: expect.stringContaining('over 1000 threads'),
+      });
+      expect(await problemOf(read({ GH_ENTERPRISE_TOKEN: 'another' }))).toMatchObject({
+        code: 'git_failed',
+        message: expect.stringMatching(/^Cannot read the review comments: gh: .*401/),
+      });
+    },
+  );
 });
 
 /** `review_comments` of a person that prints this; `gh` knows no host here, or is not there. */

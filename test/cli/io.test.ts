@@ -1,22 +1,27 @@
 /** `--quiet` by command: what goes, what stays, and that nothing else changes. */
+import { tmpdir } from 'node:os';
 import { expect, test } from '@jest/globals';
 import { buildProgram } from '../../src/cli/program.js';
+import { literally } from '../../src/shared/text.js';
+import { sampled } from '../support/seeded.js';
 import { fakeIo } from './io.js';
 import { ONLY_RESULTS, QUIET_TABLE } from './quiet-table.js';
 import { played, type Played } from './situations.js';
 
+const TEMP = new RegExp(`${literally(tmpdir())}/[\\w/-]+`, 'g');
 /** Without what differs from run to run: keys, ports, times. */
 const linesOf = ({ out, err }: Played): readonly string[] =>
   `${out}${err}`
     .replaceAll(/\b[0-9a-f]{8,}\b/g, 'KEY')
     .replaceAll(/:\d{2,}/g, ':N')
-    .replaceAll(/\/tmp\/[\w/-]+/g, 'DIR')
+    .replaceAll(TEMP, 'DIR')
     .split('\n')
     .map((text) => text.replace(/\.$/, ''));
 
-test.each(
-  QUIET_TABLE.flatMap(({ cases }) => cases.map((each) => [each.situation, each.line, each.typed ?? [], each] as const)),
-)('%s: emend %s %j', async (situation, line, typed, { loses, keeps }) => {
+const CASES = QUIET_TABLE.flatMap(({ cases }) =>
+  cases.map((each) => [each.situation, each.line, each.typed ?? [], each] as const),
+);
+test.each(sampled('quiet commands', CASES, 8))('%s: emend %s %j', async (situation, line, typed, { loses, keeps }) => {
   const isTty = typed.length > 0;
   const loud = await played(situation, line, { isTty, typed });
   const quiet = await played(situation, `${line} --quiet`, { isTty, typed });

@@ -8,6 +8,8 @@ import { expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { hostId } from '../../src/stores/home.js';
 import { COMMANDS, faultsOf, printedFaults } from '../support/json-schema.js';
+import { sampled } from '../support/seeded.js';
+import { longOnly } from '../support/skipped.js';
 import type { Situation } from './exit-table.js';
 import { fakeIo } from './io.js';
 import { played } from './situations.js';
@@ -15,11 +17,15 @@ import { played } from './situations.js';
 const temp = () => mkdtemp(join(tmpdir(), 'emend-json-'));
 const PLAN = '# Plan\n\n### Phase 1: One\n\n- [ ] Create `a.js`\n\n### Phase 2: Two\n\n- [ ] Create `b.js`\n';
 
-test('docs/reference/json.schema.json is what the types of src/cli/json-types.ts say', async () => {
-  await promisify(execFile)(process.execPath, ['scripts/json-schema.js', '--check']);
-}, 120_000);
+longOnly('six seconds of the compiler; what is printed is held against the file')(
+  'docs/reference/json.schema.json is what the types of src/cli/json-types.ts say',
+  async () => {
+    await promisify(execFile)(process.execPath, ['scripts/json-schema.js', '--check']);
+  },
+  120_000,
+);
 
-test.each([
+const LOCAL = [
   ['list', 0],
   ['stats', 0],
   ['recover', 0],
@@ -35,7 +41,8 @@ test.each([
   ['plan show plan.md', 0],
   ['plan expand phase plan.md 1', 0],
   ['plan expand phase plan.md 9', 2],
-] as const)('emend %s --json', async (line, exit) => {
+] as const;
+test.each(sampled('commands without a server', LOCAL, 6))('emend %s --json', async (line, exit) => {
   const cwd = await temp();
   await writeFile(join(cwd, 'plan.md'), PLAN);
   await writeFile(join(cwd, 'a.js'), 'let a = 1;\n');
@@ -50,7 +57,7 @@ test.each([
 });
 
 /** With a server that is a map: what a run or a plan's run comes to, as data. */
-test.each<readonly [Situation, string, number]>([
+const SERVED: readonly (readonly [Situation, string, number])[] = [
   ['committed', 'run job.md', 0],
   ['limit', 'run job.md', 6],
   ['terminated', 'run job.md', 1],
@@ -74,7 +81,8 @@ test.each<readonly [Situation, string, number]>([
   ['waits', 'list', 0],
   ['waits', 'approve RUN --decision 1-abcdabcd', 0],
   ['stale', 'approve RUN --decision 9-0', 2],
-])('%s: emend %s --json', async (situation, line, exit) => {
+];
+test.each(sampled('commands with a server', SERVED, 8))('%s: emend %s --json', async (situation, line, exit) => {
   const found = await played(situation, `${line} --json`, { isTty: false });
   expect({ line, ...found }).toMatchObject({ exit, out: expect.stringContaining('{') });
   expect(printedFaults(line.split(' '), found.out)).toEqual([]);

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
+import { sampled } from '../support/seeded.js';
 import { fakeIo } from './io.js';
 
 let dir: string;
@@ -89,7 +90,7 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     expect(readdirSync(work)).toEqual(['a.txt']);
   });
 
-  test.each([
+  const TOLD = [
     ['whole-file', 'FILE a.txt\none\nTWO\nthree\nEND FILE\nEMEND-COMPLETE 1 1\n'],
     ['whole-file', 'FILE a.txt k3f9\none\nTWO\nthree\nEND FILE k3f9\nEMEND-COMPLETE k3f9 1 1\n'],
     ['unified-diff', DIFF],
@@ -102,7 +103,8 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     ['search-blocks', 'a.txt\n<<<<<<< SEARCH\ntwo\n=======\nTWO\n>>>>>>> REPLACE\n'],
     ['begin-patch', '*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+TWO\n*** End Patch\n'],
     ['string-replace', '{ "file_path": "a.txt", "old_string": "two", "new_string": "TWO" }'],
-  ])('tells %s by its first lines', async (format, answer) => {
+  ] as const;
+  test.each(sampled('formats told', TOLD, 3))('tells %s by its first lines', async (format, answer) => {
     put('a.txt', 'one\ntwo\nthree\n');
     const done = await patch(answer, '--json');
     expect(jsonOf(done)).toMatchObject({ v: 1, outcome: 'applied', format, exit: 0, checked: false });
@@ -196,7 +198,7 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     expect((await emend(['undo'])).out).toContain('Nothing to undo');
   });
 
-  test.each([
+  const OUTSIDE = [
     ['above the workspace', '../a.txt', 'bad_path'],
     ['an absolute path', '/etc/passwd', 'bad_path'],
     ["git's own folder", '.git/hooks/pre-commit', 'bad_path'],
@@ -204,18 +206,22 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     ['a linked file outside', 'link.txt', 'target_outside'],
     ['a device name', 'con.txt', 'bad_path'],
     ['a folder', 'folder', 'target_not_a_file'],
-  ])('%s is refused, and nothing is read there', async (_what, path, code) => {
-    mkdirSync(join(dir, 'outside'));
-    mkdirSync(join(work, 'folder'));
-    writeFileSync(join(dir, 'outside/a.txt'), 'secret\n');
-    symlinkSync(join(dir, 'outside'), join(work, 'out'));
-    symlinkSync(join(dir, 'outside/a.txt'), join(work, 'link.txt'));
-    const refused = await patch(`FILE: ${path}\nFIND:\nsecret\nREPLACE:\nx\nEND\n`, '--json');
-    expect({ exit: refused.exit, reasons: jsonOf(refused).reasons }).toMatchObject({ exit: 4, reasons: [{ code }] });
-    const made = await patch(`FILE ${path}\nx\nEND FILE\n`, '--json');
-    expect({ exit: made.exit, reasons: jsonOf(made).reasons }).toMatchObject({ exit: 4, reasons: [{ code }] });
-    expect(readFileSync(join(dir, 'outside/a.txt'), 'utf8')).toBe('secret\n');
-  });
+  ] as const;
+  test.each(sampled('paths outside', OUTSIDE, 3))(
+    '%s is refused, and nothing is read there',
+    async (_what, path, code) => {
+      mkdirSync(join(dir, 'outside'));
+      mkdirSync(join(work, 'folder'));
+      writeFileSync(join(dir, 'outside/a.txt'), 'secret\n');
+      symlinkSync(join(dir, 'outside'), join(work, 'out'));
+      symlinkSync(join(dir, 'outside/a.txt'), join(work, 'link.txt'));
+      const refused = await patch(`FILE: ${path}\nFIND:\nsecret\nREPLACE:\nx\nEND\n`, '--json');
+      expect({ exit: refused.exit, reasons: jsonOf(refused).reasons }).toMatchObject({ exit: 4, reasons: [{ code }] });
+      const made = await patch(`FILE ${path}\nx\nEND FILE\n`, '--json');
+      expect({ exit: made.exit, reasons: jsonOf(made).reasons }).toMatchObject({ exit: 4, reasons: [{ code }] });
+      expect(readFileSync(join(dir, 'outside/a.txt'), 'utf8')).toBe('secret\n');
+    },
+  );
 
   test('bare line numbers are used and printed; emend.yaml turns the tolerance off', async () => {
     put('a.txt', 'one\ntwo\n');
@@ -267,7 +273,7 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     expect(await patch('x'.repeat(1025))).toMatchObject({ exit: 6 });
   });
 
-  test.each([
+  const MANY = [
     [
       'string-replace',
       (n: number) =>
@@ -289,16 +295,20 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
       'unified-diff',
       (n: number) => Array.from({ length: n }, (_, i) => `--- f${i}\n+++ f${i}\n@@ -1 +1 @@\n-x\n+y\n`).join(''),
     ],
-  ])('many files in one %s answer, all or none', async (format, answer) => {
-    const n = 40;
-    for (let i = 0; i < n; i++) put(`f${i}`, 'x\n');
-    put('f7', 'z\n');
-    expect(await patch(answer(n), '--format', format)).toMatchObject({ exit: 4 });
-    expect(get('f0')).toBe('x\n');
-    put('f7', 'x\n');
-    expect(await patch(answer(n), '--format', format)).toMatchObject({ exit: 0 });
-    expect(Array.from({ length: n }, (_, i) => get(`f${i}`))).toEqual(Array.from({ length: n }, () => 'y\n'));
-  });
+  ] as const;
+  test.each(sampled('answers of many files', MANY, 1))(
+    'many files in one %s answer, all or none',
+    async (format, answer) => {
+      const n = 40;
+      for (let i = 0; i < n; i++) put(`f${i}`, 'x\n');
+      put('f7', 'z\n');
+      expect(await patch(answer(n), '--format', format)).toMatchObject({ exit: 4 });
+      expect(get('f0')).toBe('x\n');
+      put('f7', 'x\n');
+      expect(await patch(answer(n), '--format', format)).toMatchObject({ exit: 0 });
+      expect(Array.from({ length: n }, (_, i) => get(`f${i}`))).toEqual(Array.from({ length: n }, () => 'y\n'));
+    },
+  );
 
   test('a file that the answer leaves as it is: nothing to change, exit 0', async () => {
     put('a.txt', 'one\n');

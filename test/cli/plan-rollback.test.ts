@@ -1,9 +1,9 @@
 /** `emend plan rollback` on real repositories: what a phase committed goes, a person's work never does. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { createApplyEngine } from '../../src/workspace/apply/engine.js';
 import { ownProcess } from '../../src/system/process.js';
@@ -12,6 +12,7 @@ import { localHolder } from '../../src/workspace/apply/lock-owners.js';
 import { openStores, resolveStore } from '../../src/stores/location.js';
 import { realSys } from '../../src/system/sys.js';
 import { takeBack } from '../../src/workspace/landing/revert-commits.js';
+import { sampled } from '../support/seeded.js';
 import { fakeIo } from './io.js';
 
 const RUN = 'feedc0de'.repeat(4);
@@ -58,11 +59,11 @@ const emend = async (...args: readonly string[]) => {
   return { exit, ...io.printed };
 };
 
+/** The repository that each test has a copy of. */
+let made = '';
 let two = '';
-beforeEach(async () => {
-  cwd = mkdtempSync(join(tmpdir(), 'emend-rollback-'));
-  home = mkdtempSync(join(tmpdir(), 'emend-home-'));
-  await hostId(home);
+beforeAll(() => {
+  made = cwd = mkdtempSync(join(tmpdir(), 'emend-rollback-'));
   git('init', '-q', '-b', 'main');
   git('config', 'user.name', 'Ada Person');
   git('config', 'user.email', 'ada@example.org');
@@ -77,6 +78,15 @@ beforeEach(async () => {
   put('plans/010_demo.md', PLAN);
   put('summaries/010_partial.md', '# Partial summary\n\n- Phase 2 (Two): completed\n');
   commit('Mark Phase 2 of plans/010_demo as completed (2/2)');
+});
+afterAll(() => {
+  rmSync(made, { recursive: true });
+});
+beforeEach(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'emend-rollback-'));
+  cpSync(made, cwd, { recursive: true, preserveTimestamps: true });
+  home = mkdtempSync(join(tmpdir(), 'emend-home-'));
+  await hostId(home);
 });
 
 test('one new commit takes back files, marks and boxes; what a person has beside it stays, and the phase is open again', async () => {
@@ -156,7 +166,7 @@ test('signed where git is told so, or emend.yaml says it', async () => {
 }, 60_000);
 
 describe('refused, and nothing is changed', () => {
-  test.each([
+  const REFUSED: readonly (readonly [string, number: string, prepare: () => void, said: readonly string[]])[] = [
     [
       "a person's commit on a file of it",
       '2',
@@ -202,7 +212,8 @@ describe('refused, and nothing is changed', () => {
     ],
     ['no such phase', '7', () => undefined, ['has no Phase 7', 'its phases are 1, 2']],
     ['no number', 'x', () => undefined, ['expected the number of a phase, received "x"']],
-  ])('%s', async (_, number, prepare, said) => {
+  ];
+  test.each(sampled('refusals', REFUSED, 3))('%s', async (_, number, prepare, said) => {
     prepare();
     const [head, status] = [git('rev-parse', 'HEAD'), git('status', '--porcelain')];
     const { exit, err } = await emend('rollback', 'plans/010_demo.md', number);

@@ -8,6 +8,7 @@ import { buildProgram } from '../../src/cli/program.js';
 import { jobFlags, jobOfSentence } from '../../src/cli/sentence.js';
 import { isPathKey, JOB_KEYS, keyTakes, keyValue } from '../../src/documents/job/index.js';
 import { Repo } from '../workspace/git-fixture.js';
+import { sampled } from '../support/seeded.js';
 import { fakeIo } from './io.js';
 
 let dir: string;
@@ -135,7 +136,7 @@ describe('on a repository', () => {
 });
 
 describe('what is wrong names the flag and what to type', () => {
-  test.each<readonly [readonly string[], string, string]>([
+  const WRONG: readonly (readonly [readonly string[], string, string])[] = [
     [['-m', 'Do it', 'gone.js'], 'FILES: expected an existing file, src/gone.js does not exist', '--new-files PATH'],
     [['-m', 'Do it', '..'], 'FILES: expected a path that is not empty', 'emend help run'],
     [['-m', 'Do it', '../../x'], 'FILES: expected a path inside the workspace, received "../x"', 'emend help run'],
@@ -170,7 +171,8 @@ describe('what is wrong names the flag and what to type', () => {
     [['gone.md'], 'Job file gone.md not found', 'Give the path of a Markdown job file'],
     [['job.md', '--commit'], '--commit goes with -m', 'Write `commit` into the front matter'],
     [['job.md', '--require-complete-sentinel', 'false'], '--require-complete-sentinel goes with -m', 'front matter'],
-  ])('emend run %j: %s', async (line, what, next) => {
+  ];
+  test.each(sampled('wrong sentences', WRONG, 8))('emend run %j: %s', async (line, what, next) => {
     await writeFile(join(repo.dir, 'src', 'job.md'), '# Do it\n');
     const env = { EMEND_HOME: join(dir, 'home'), TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300' };
     const io = fakeIo({ cwd: join(repo.dir, 'src'), env });

@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path';
 import { spliced } from '../../src/edits/text/to-splices.js';
 import { decodeFile } from '../../src/edits/text/codec.js';
 import { unifiedDiff } from '../../src/edits/formats/unified-diff/index.js';
+import { sampled } from '../support/seeded.js';
 import { contextOf, whyNot } from './locate-support.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -123,7 +124,7 @@ const cases: Case[] = [
 ];
 
 describe('unified-diff, against git', () => {
-  test.each(cases)('$name', ({ name, before, after, executable = [], args = [] }) => {
+  test.each(sampled('diffs of git', cases, 10))('$name', ({ name, before, after, executable = [], args = [] }) => {
     const dir = mkdtempSync(join(home, 'repo '));
     git(dir, 'init', '-q');
     for (const [path, text] of Object.entries(before)) put(dir, path, text);

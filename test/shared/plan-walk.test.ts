@@ -44,7 +44,7 @@ test('no sequence spins, every answer that a decision offers leads on, every pla
       }
       note(walk, seen);
     }),
-    fuzz('plans', drawn(2_000, 20_000)),
+    fuzz('plans', drawn(600, 20_000)),
   );
   // The walks reach every activity's failure, every reason for one, every question of a plan, and every end; a short sample may miss one.
   if (drawn(0, 1) === 0) return;

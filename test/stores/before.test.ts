@@ -175,7 +175,7 @@ test('a blob that is there is durable once it is named, whoever made it', async 
 });
 
 describe('a power cut takes back what was not synced; the next start brings back what was reported', () => {
-  const SEEDS = drawn(5, 100);
+  const SEEDS = drawn(2, 100);
   const ALL_LOST = () => 0.5;
   const text = (words: string) => new TextEncoder().encode(words);
   const stepKey = '0123456789abcdef0123456789abcdef';

@@ -14,6 +14,7 @@ import { tryStore } from '../../src/stores/trial.js';
 import { fakeEmend, FakeServer } from '../client/fake.js';
 import { holds } from '../support/blobs.js';
 import { next, startFaultyProxy, type Asked, type Fault, type FaultyProxy } from '../support/faulty-proxy.js';
+import { sampled } from '../support/seeded.js';
 import { findSeaweed, startSeaweed, type Seaweed } from '../support/seaweed.js';
 import { describeIf, longOnly } from '../support/skipped.js';
 import { storeContract } from './contract.js';
@@ -93,7 +94,7 @@ describeS3('a store in a bucket', () => {
 
   // ------------------------------------------------------------------------------------------------------------ faults on the way
 
-  test.each<readonly [string, Fault]>([
+  const PUTS: readonly (readonly [string, Fault])[] = [
     ['no answer', 'hang'],
     ['a connection that is reset', 'reset'],
     ['a lost reply', 'reply lost'],
@@ -104,25 +105,30 @@ describeS3('a store in a bucket', () => {
       'a conditional put beside another',
       { status: 409, body: '<Error><Code>ConditionalRequestConflict</Code></Error>' },
     ],
-  ])('a put with %s is sent again; it is whole, and ours', async (_, fault) => {
-    const key = freshKey();
-    proxy.fault = next(fault, new RegExp(`^PUT .*${key}\\b`));
-    const bytes = bytesOf(`bytes of ${key} `.repeat(1_000));
-    expect(await objects().putIfAbsent(key, bytes)).toMatchObject({ created: true });
-    expect(textOf(await objects().get(key))).toBe(textOf(bytes));
-    expect(proxy.seen.filter((each) => each.startsWith('PUT') && each.includes(`${key}?`))).toHaveLength(2);
-    // Another's with the same bytes is another's.
-    expect(await objects().putIfAbsent(key, bytes)).toMatchObject({ created: false });
-  });
+  ];
+  test.each(sampled('puts with faults', PUTS, 3))(
+    'a put with %s is sent again; it is whole, and ours',
+    async (_, fault) => {
+      const key = freshKey();
+      proxy.fault = next(fault, new RegExp(`^PUT .*${key}\\b`));
+      const bytes = bytesOf(`bytes of ${key} `.repeat(1_000));
+      expect(await objects().putIfAbsent(key, bytes)).toMatchObject({ created: true });
+      expect(textOf(await objects().get(key))).toBe(textOf(bytes));
+      expect(proxy.seen.filter((each) => each.startsWith('PUT') && each.includes(`${key}?`))).toHaveLength(2);
+      // Another's with the same bytes is another's.
+      expect(await objects().putIfAbsent(key, bytes)).toMatchObject({ created: false });
+    },
+  );
 
-  test.each<readonly [string, Fault]>([
+  const READS: readonly (readonly [string, Fault])[] = [
     ['no answer', 'hang'],
     ['a connection that is reset', 'reset'],
     ['a body that is cut off', 'cut'],
     ['a body that stops coming', 'slow'],
     ['a damaged byte', 'damaged'],
     ['status 502', { status: 502 }],
-  ])('a read with %s is made again', async (_, fault) => {
+  ];
+  test.each(sampled('reads with faults', READS, 2))('a read with %s is made again', async (_, fault) => {
     const key = freshKey();
     await objects().put(key, bytesOf('what was put'));
     proxy.fault = next(fault, new RegExp(`^GET .*${key}\\b`));
@@ -206,7 +212,7 @@ describeS3('a store in a bucket', () => {
     headers: { 'x-amz-bucket-region': 'eu-central-1' },
     body: '<Error><Code>PermanentRedirect</Code></Error>',
   };
-  test.each<readonly [string, () => Readonly<Record<string, string>>, Fault | null, RegExp, RegExp]>([
+  const WRONG: readonly (readonly [string, () => Readonly<Record<string, string>>, Fault | null, RegExp, RegExp])[] = [
     [
       'no credentials',
       () => without('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'),
@@ -244,13 +250,17 @@ describeS3('a store in a bucket', () => {
       /conditional writes/,
       /another service/,
     ],
-  ])('with %s the message says what to type', async (_, at, fault, says, type) => {
-    setEnv(at());
-    proxy.fault = () => fault;
-    const { message, next: what } = await failure(objects().putIfAbsent(freshKey(), bytesOf('x')));
-    expect(message).toMatch(says);
-    expect(what).toMatch(type);
-  });
+  ];
+  test.each(sampled('wrong settings', WRONG, 3))(
+    'with %s the message says what to type',
+    async (_, at, fault, says, type) => {
+      setEnv(at());
+      proxy.fault = () => fault;
+      const { message, next: what } = await failure(objects().putIfAbsent(freshKey(), bytesOf('x')));
+      expect(message).toMatch(says);
+      expect(what).toMatch(type);
+    },
+  );
 
   test('with a bucket that is missing the message says how to create it', async () => {
     const home = await resolveHome({ EMEND_HOME: join(dir, 'missing') });

@@ -10,6 +10,7 @@ import type { SnapshotTarget } from '../../../src/activities/step/snapshot.js';
 import { showSignatures } from '../../../src/model/prompts/index.js';
 import { createRecordStore } from '../../../src/stores/index.js';
 import { createBlobStore } from '../../../src/stores/directory/blobs.js';
+import { sampled } from '../../support/seeded.js';
 import { getJson } from '../../../src/stores/ports.js';
 import { listWorkspaceFiles } from '../../../src/workspace/files/index.js';
 
@@ -175,7 +176,7 @@ const LANGUAGES: readonly (readonly [string, string, Files, files: readonly stri
   ],
 ];
 
-describe.each(LANGUAGES)('%s', (_, path, files, expected, texts) => {
+describe.each(sampled('languages', LANGUAGES, 2))('%s', (_, path, files, expected, texts) => {
   test('what it imports, who uses what the task names, its test; nothing else', async () => {
     const found = listed(await shown(tree(files), `Let ${/pay_?for/i.exec(files[path]!)![0]} take a discount`, [path]));
     expect(found.files.filter((file) => !/[.]c: uses/.test(file)).sort()).toEqual([...expected].sort());
