@@ -7,6 +7,7 @@ import { expect, test } from '@jest/globals';
 import { prices } from '../../src/cli/commands/doctor.js';
 import { main } from '../../src/cli/main.js';
 import { PRICES } from '../../src/documents/job/index.js';
+import { sampled } from '../support/seeded.js';
 import { fakeIo } from './io.js';
 
 const repositoryWith = (files: Readonly<Record<string, string>>): string => {
@@ -139,21 +140,39 @@ test('of a repository, in a checkout of it: nothing is pushed, and nothing stays
   const at = ['--repository', `file://${origin}`, '--base', head];
   const refs = () => execFileSync('git', ['-C', origin, 'for-each-ref'], { encoding: 'utf8' });
   const before = refs();
-  const named = await emend(cwd, 'run', 'job.md', '--estimate', ...at);
-  expect([named.exit, named.out]).toEqual([0, expect.stringMatching(/^job\.md: about 1 model call, 2,507 tokens in/)]);
-  const found = await emend(cwd, 'run', '-m', 'Make it larger', '--estimate', '--json', ...at);
-  expect(JSON.parse(found.out)).toMatchObject({ estimate: { model: 'claude-haiku-4-5' }, exit: 0 });
-  const planned = await emend(cwd, 'plan', 'run', 'plans/001_one.md', '--estimate', ...at);
-  expect([planned.exit, planned.out]).toEqual([
-    0,
-    expect.stringMatching(/^plans\/001_one: 1 phase: about 1 model call, [\d,]+ tokens in, 1,000 out, /),
-  ]);
-  const none = await emend(cwd, 'plan', 'run', 'plans/002_none.md', '--estimate', ...at);
-  expect([none.exit, none.err]).toEqual([2, expect.stringContaining('plans/002_none')]);
-  const gone = await emend(cwd, 'run', '-m', 'Make it larger', 'gone.txt', '--estimate', ...at);
-  expect([gone.exit, gone.err]).toEqual([2, expect.stringContaining('gone.txt')]);
-  const absent = await emend(cwd, 'run', 'job.md', '--estimate', ...at.slice(0, 3), 'absent');
-  expect([absent.exit, absent.err]).toEqual([2, expect.stringContaining('it has no absent')]);
+  const looks = [
+    async () => {
+      const named = await emend(cwd, 'run', 'job.md', '--estimate', ...at);
+      expect([named.exit, named.out]).toEqual([
+        0,
+        expect.stringMatching(/^job\.md: about 1 model call, 2,507 tokens in/),
+      ]);
+    },
+    async () => {
+      const found = await emend(cwd, 'run', '-m', 'Make it larger', '--estimate', '--json', ...at);
+      expect(JSON.parse(found.out)).toMatchObject({ estimate: { model: 'claude-haiku-4-5' }, exit: 0 });
+    },
+    async () => {
+      const planned = await emend(cwd, 'plan', 'run', 'plans/001_one.md', '--estimate', ...at);
+      expect([planned.exit, planned.out]).toEqual([
+        0,
+        expect.stringMatching(/^plans\/001_one: 1 phase: about 1 model call, [\d,]+ tokens in, 1,000 out, /),
+      ]);
+    },
+    async () => {
+      const none = await emend(cwd, 'plan', 'run', 'plans/002_none.md', '--estimate', ...at);
+      expect([none.exit, none.err]).toEqual([2, expect.stringContaining('plans/002_none')]);
+    },
+    async () => {
+      const gone = await emend(cwd, 'run', '-m', 'Make it larger', 'gone.txt', '--estimate', ...at);
+      expect([gone.exit, gone.err]).toEqual([2, expect.stringContaining('gone.txt')]);
+    },
+    async () => {
+      const absent = await emend(cwd, 'run', 'job.md', '--estimate', ...at.slice(0, 3), 'absent');
+      expect([absent.exit, absent.err]).toEqual([2, expect.stringContaining('it has no absent')]);
+    },
+  ];
+  for (const look of sampled('estimates of a repository', looks, 3)) await look();
   expect(refs()).toBe(before);
   expect(scratch()).toEqual([]);
 });

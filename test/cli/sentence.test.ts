@@ -13,12 +13,12 @@ import { fakeIo } from './io.js';
 
 let dir: string;
 let repo: Repo;
-beforeEach(async () => {
+const inRepo = async (): Promise<void> => {
   dir = await realpath(await mkdtemp(join(tmpdir(), 'emend sentence-')));
   repo = await Repo.make({ dir: await mkdtemp(join(dir, 'repo-')) });
   await mkdir(join(repo.dir, 'src'));
   for (const name of ['a.js', 'b.js']) await writeFile(join(repo.dir, 'src', name), `${name}\n`);
-});
+};
 
 /** The job that a command line stands for. */
 const jobOf = async (line: readonly string[], cwd = join(repo.dir, 'src'), stdin?: string) => {
@@ -71,6 +71,8 @@ describe('flags', () => {
 });
 
 describe('the job', () => {
+  beforeEach(inRepo);
+
   test('may make files, unless a flag or emend.yaml says otherwise', async () => {
     const create = async (...line: string[]) => (await jobOf(['-m', 'Add tea', ...line])).job.create;
     expect(await create()).toBe(true);
@@ -121,6 +123,7 @@ describe('the job', () => {
 });
 
 describe('on a repository', () => {
+  beforeEach(inRepo);
   const HERE = ['-m', 'Do it', '--repository', 'https://example.org/p.git', '--base', 'main'];
 
   test('its files are relative to its top, nothing is looked for here, and its own emend.yaml says what may be made', async () => {
@@ -136,6 +139,7 @@ describe('on a repository', () => {
 });
 
 describe('what is wrong names the flag and what to type', () => {
+  beforeEach(inRepo);
   const WRONG: readonly (readonly [readonly string[], string, string])[] = [
     [['-m', 'Do it', 'gone.js'], 'FILES: expected an existing file, src/gone.js does not exist', '--new-files PATH'],
     [['-m', 'Do it', '..'], 'FILES: expected a path that is not empty', 'emend help run'],

@@ -2,6 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
 import { FORMATS } from '../../src/shared/formats.js';
+import { spread } from '../support/seeded.js';
 import { recordedAnswers } from './answers.js';
 
 const answers = recordedAnswers();
@@ -33,12 +34,16 @@ describe.each(answers)('$name', ({ input, expected }) => {
     const end = Buffer.from(input.answer.trimEnd()).length;
     const used: number[] = [];
     let tried = 0;
-    for (let cut = 0; cut < end; cut += 1) {
+    const cuts = spread(
+      Array.from({ length: end }, (_, cut) => cut),
+      60,
+    );
+    for (const cut of cuts) {
       tried += 1;
       const outcome = applyAnswer({ ...input, answer: bytes.subarray(0, cut).toString('utf8') });
       if (isUsed(outcome.outcome)) used.push(cut);
     }
-    expect(tried).toBe(end);
+    expect(tried).toBe(cuts.length);
     expect(used).toEqual([]);
   });
 

@@ -10,6 +10,7 @@ import { folderOf, resolveLink, type PlanTree, levelOf } from '../../../src/docu
 import { readMarkdown } from '../../../src/documents/plan/markdown.js';
 import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/score.js';
 import { fuzz } from '../../support/fuzz.js';
+import { drawn, sampled } from '../../support/seeded.js';
 import { collapse, done, EVERYTHING, expand, filesOf, inOneFile } from './support.js';
 
 const MAIN = '010_demo/010_demo.md';
@@ -290,16 +291,17 @@ describe('expand and collapse give the same bytes', () => {
         );
         opened += roundTrip((head + text.join('') + tail).replaceAll('\n', eol));
       }),
-      fuzz('expanded plans', 40),
+      fuzz('expanded plans', drawn(12, 40)),
     );
-    expect(opened).toBeGreaterThan(40);
+    expect(opened).toBeGreaterThan(drawn(0, 40));
   });
 
   test('over READMEs of installed packages as the text of a phase', () => {
-    const readmes = readdirSync('node_modules')
+    const all = readdirSync('node_modules')
       .map((name) => join('node_modules', name, 'README.md'))
       .filter((path) => existsSync(path) && statSync(path).size > 1_000 && statSync(path).size < 40_000)
       .slice(0, 25);
+    const readmes = sampled('READMEs', all, 8);
     const opened = readmes.map((path) => {
       const text = readFileSync(path, 'utf8')
         .replace(/^(#+)/gm, '###$1')
@@ -307,6 +309,6 @@ describe('expand and collapse give the same bytes', () => {
         .replace(/^(=+|-+)[ \t]*$/gm, '');
       return roundTrip(`# Plan\n\n### Phase 1: It\n${text}\n### Phase 2: Next\nx\n`);
     });
-    expect(opened.filter((count) => count === 2).length).toBeGreaterThanOrEqual(20);
+    expect(opened.filter((count) => count === 2).length).toBeGreaterThanOrEqual(readmes.length - 5);
   });
 });
