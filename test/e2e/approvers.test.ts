@@ -37,7 +37,8 @@ beforeAll(() => {
   for (const who of ['ada', 'eve'])
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', who, '-f', join(keys, who)]);
 });
-afterAll(() => {
+afterAll(async () => {
+  await shared?.close();
   rmSync(keys, { recursive: true, force: true });
   if (before === undefined) delete process.env.GIT_CONFIG_GLOBAL;
   else process.env.GIT_CONFIG_GLOBAL = before;
@@ -54,21 +55,33 @@ interface Waiting {
   readonly request: DecisionRequest;
   readonly proposalId: string;
 }
-/** A run that waits for an approver, and the approval as anybody can write it. */
-const waiting = async (crash?: string): Promise<Waiting> => {
-  const s = (open = await scene(
+const signing = (): Promise<Scene> =>
+  scene(
     {
       'a.js': 'const a = 1;\n',
       'emend.yaml': 'approvers: .emend/allowed_signers\n',
       '.emend/allowed_signers': signer('ada'),
     },
     RULES,
-  ));
-  await s.worker(crash);
+  );
+/** With a worker, for the tests that need none of their own: starting one takes longer than a run. */
+let shared: Scene | null = null;
+const sharedAtWork = async (): Promise<Scene> => {
+  if (shared === null) {
+    shared = await signing();
+    await shared.worker();
+  }
+  return shared;
+};
+/** A run that waits for an approver, and the approval as anybody can write it. `crash`: of a worker of its own. */
+const waiting = async (crash?: string): Promise<Waiting> => {
+  const s = crash === undefined ? await sharedAtWork() : (open = await signing());
+  if (crash !== undefined) await s.worker(crash);
+  s.write('a.js', 'const a = 1;\n');
   // What lies in the working tree says nothing of who approves.
   s.write('emend.yaml', '');
   s.write('.emend/allowed_signers', signer('eve'));
-  const run = await s.start('job.md', JOB);
+  const run = await s.start('job.md', JOB, { again: true });
   const { status, workflowId } = await s.settle(run);
   expect(status.decision).toMatchObject({ reason: 'approval', mustSign: true });
   const { id, proposalId } = status.decision!;

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { exitOfResult } from '../../src/cli/errors.js';
 import { resultLines } from '../../src/cli/render/run.js';
 import { numbered, scene, structured, whole, type Scene } from './support.js';
@@ -14,16 +14,56 @@ afterEach(async () => {
 
 const front = (keys: string, text = '# Change it\n\nDo what is asked.\n'): string => `---\n${keys}\n---\n${text}`;
 
+/** The three that `npm test` has: one worker for all of them, as starting one takes longer than a run. */
+const FILES = {
+  'src/greet.js': 'export const greet = () => "hello";\n',
+  ...Object.fromEntries(['a', 'b', 'c'].map((x) => [`${x}.js`, `const ${x} = 1;\n`])),
+  'n.js': 'module.exports = 1;\n',
+};
+const RULES = [
+  {
+    name: 'edit',
+    match: { contains: 'src/greet.js' },
+    answer: whole({ 'src/greet.js': 'export const greet = () => "good day";\n' }),
+  },
+  {
+    name: 'brief',
+    match: { contains: 'Now write the brief' },
+    answer: 'All constants become 2.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+  },
+  {
+    name: 'all',
+    match: { contains: ['- a.js', '- b.js', '- c.js'] },
+    answer: whole({ 'a.js': 'const a = 2;\n' }),
+    fault: { kind: 'truncate' as const, bytes: 30 },
+  },
+  ...['a', 'b', 'c'].map((x) => ({
+    name: x,
+    match: { contains: [`- ${x}.js`, 'All constants become 2.'] },
+    answer: whole({ [`${x}.js`]: `const ${x} = 2;\n` }),
+  })),
+  { name: 'revised', match: { contains: 'make it three' }, answer: whole({ 'n.js': 'module.exports = 3;\n' }) },
+  { name: 'wrong', match: { contains: '- n.js' }, answer: whole({ 'n.js': 'module.exports = 2;\n' }) },
+];
+let s: Scene;
+let before = 0;
+beforeAll(async () => {
+  s = await scene(FILES, RULES);
+  await s.worker();
+});
+afterAll(() => s.close());
+beforeEach(() => {
+  before = s.rehearsal.requests().length;
+});
+/** By which rule each request of this test was answered. */
+const asked = () =>
+  s.rehearsal
+    .requests()
+    .slice(before)
+    .map(({ rule }) => rule);
+
 describe('a job, end to end', () => {
   test('one file: proposed, approved, applied, verified, committed', async () => {
-    const s = (open = await scene({ 'src/greet.js': 'export const greet = () => "hello";\n' }, [
-      {
-        name: 'edit',
-        match: { contains: 'src/greet.js' },
-        answer: whole({ 'src/greet.js': 'export const greet = () => "good day";\n' }),
-      },
-    ]));
-    await s.worker();
     const job = front(
       'target_files: [src/greet.js]\ntest: node --check src/greet.js\ncommit: true',
       '# Greet politely\n\nSay good day.\n',
@@ -46,30 +86,10 @@ describe('a job, end to end', () => {
     const said = s.git('log', '-1', '--format=%s%n%(trailers:key=Emend-Step,valueonly)').trim().split('\n');
     expect(said).toEqual(['Greet politely', run.stepKey]);
     expect(s.git('status', '--porcelain', 'src')).toBe('');
-    expect(s.rehearsal.requests()).toHaveLength(1);
+    expect(asked()).toEqual(['edit']);
   });
 
   test('a whole step is cut off, split by file, and each file is asked for alone with the brief', async () => {
-    const files = { 'a.js': 'const a = 1;\n', 'b.js': 'const b = 1;\n', 'c.js': 'const c = 1;\n' };
-    const s = (open = await scene(files, [
-      {
-        name: 'brief',
-        match: { contains: 'Now write the brief' },
-        answer: 'All constants become 2.\nEMEND-COMPLETE {{nonce}} 0 0\n',
-      },
-      {
-        name: 'all',
-        match: { contains: ['- a.js', '- b.js', '- c.js'] },
-        answer: whole({ 'a.js': 'const a = 2;\n' }),
-        fault: { kind: 'truncate', bytes: 30 },
-      },
-      ...['a', 'b', 'c'].map((x) => ({
-        name: x,
-        match: { contains: [`- ${x}.js`, 'All constants become 2.'] },
-        answer: whole({ [`${x}.js`]: `const ${x} = 2;\n` }),
-      })),
-    ]));
-    await s.worker();
     const run = await s.start(
       'job.md',
       front('target_files: [a.js, b.js, c.js]\nlimits: { maxFilesBeforeSplit: 3 }\napproval: auto'),
@@ -92,7 +112,7 @@ describe('a job, end to end', () => {
     expect(seen('edit_chunk_started')).toBe(4);
     expect(seen('edit_chunk_completed')).toBe(3);
     expect(types[0]).toBe('preflight_complete');
-    expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['all', 'brief', 'a', 'b', 'c']);
+    expect(asked()).toEqual(['all', 'brief', 'a', 'b', 'c']);
     // The second file's call sees the first one's accepted diff.
     expect(result.usage.calls).toBe(5);
   });
@@ -312,11 +332,6 @@ describe('a job, end to end', () => {
   });
 
   test('tests fail: rolled back, asked again with the output; the same failure again asks a person; revise mends it', async () => {
-    const s = (open = await scene({ 'n.js': 'module.exports = 1;\n' }, [
-      { name: 'revised', match: { contains: 'make it three' }, answer: whole({ 'n.js': 'module.exports = 3;\n' }) },
-      { name: 'wrong', match: { contains: '- n.js' }, answer: whole({ 'n.js': 'module.exports = 2;\n' }) },
-    ]));
-    await s.worker();
     const check = `node -e "require('assert').strictEqual(require('./n.js'), 3)"`;
     const run = await s.start(
       'job.md',
@@ -325,7 +340,7 @@ describe('a job, end to end', () => {
     const failed = await s.settle(run);
     expect(failed.status.decision?.reason).toBe('tests_failed');
     expect(s.read('n.js')).toBe('module.exports = 1;\n');
-    expect(s.rehearsal.requests()).toHaveLength(2);
+    expect(asked()).toEqual(['wrong', 'wrong']);
     await s.answer(run, 'revise', { note: 'make it three' });
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
     expect(s.read('n.js')).toBe('module.exports = 3;\n');

@@ -172,7 +172,7 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
 describe('without a sandbox', () => {
   const NONE = { EMEND_BWRAP: '/nonexistent/bwrap' };
 
-  test('the approval says so, and is the consent for tests and hooks', async () => {
+  long('the approval says so, and is the consent for tests and hooks', async () => {
     const { s, run } = await begin('commit: true\ntest: echo x > ../outside', {}, NONE);
     hook(s, ['echo x > ../hooked']);
     const { decision } = (await s.settle(run)).status;

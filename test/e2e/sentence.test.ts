@@ -57,30 +57,36 @@ const keyOf = ({ out }: FakeIo['printed']): string => /^([0-9a-f]{8}) {2}/.exec(
 const ASKED = "Boil the water twice, it's <b>cold</b> today";
 const NAMED = ['run', '-m', ASKED, 'kettle.js', '--test', 'node --check src/kettle.js', '--commit'];
 
-test('named files: a second start joins the run, the words are shown where they are answered for, and it is committed', async () => {
-  const cwd = join(s.repo, 'src');
-  const run = keyOf(await typed(3, NAMED, cwd));
-  expect(run).toMatch(/./);
-  const { stepKey } = await resolveRun(s.emend, run);
-  const workflowId = expect.stringMatching(/^emend\/job\/boil-the-water-twice-it-s\/[0-9a-f]{12}$/);
-  const joined = JSON.parse((await typed(3, [...NAMED, '--json'], cwd)).out) as object;
-  expect(joined).toMatchObject({ stepKey, workflowId, started: 'already_running', state: 'waiting' });
-  expect((await typed(3, NAMED, cwd)).out).toContain('This job is already running; showing it.');
-  expect((await typed(3, ['review', run])).err).toMatch(
-    /^asked for:\n {2}Boil the water twice, it's <b>cold<\/b> today/,
-  );
-  expect((await typed(0, ['show', run])).out).toMatch(
-    /^[0-9a-f]{8} {2}Boil the water[^]* job +boil-the-water-twice-it-s\n/,
-  );
-  expect((await typed(0, ['list'])).out).toContain('boil-the-water-twice-it-s');
-  const command = /emend (approve \S+ --decision \S+)/.exec((await typed(0, ['show', run])).out)?.[1] ?? '';
-  await typed(0, command.split(' '));
-  expect(await s.end(await resolveRun(s.emend, run))).toMatchObject({ outcome: 'committed', files: ['src/kettle.js'] });
-  expect(s.git('log', '-1', '--format=%s').trim()).toBe(ASKED);
-  for (const flag of ['--markdown', '--json']) expect((await typed(0, ['report', run, flag])).out).toContain(ASKED);
-  const asked = requestsIn(s.store).filter((request) => JSON.stringify(request).includes('Boil the water'));
-  expect(asked).toHaveLength(1);
-});
+longOnly('cli.test.ts joins a run, shows it, approves it and commits')(
+  'named files: a second start joins the run, the words are shown where they are answered for, and it is committed',
+  async () => {
+    const cwd = join(s.repo, 'src');
+    const run = keyOf(await typed(3, NAMED, cwd));
+    expect(run).toMatch(/./);
+    const { stepKey } = await resolveRun(s.emend, run);
+    const workflowId = expect.stringMatching(/^emend\/job\/boil-the-water-twice-it-s\/[0-9a-f]{12}$/);
+    const joined = JSON.parse((await typed(3, [...NAMED, '--json'], cwd)).out) as object;
+    expect(joined).toMatchObject({ stepKey, workflowId, started: 'already_running', state: 'waiting' });
+    expect((await typed(3, NAMED, cwd)).out).toContain('This job is already running; showing it.');
+    expect((await typed(3, ['review', run])).err).toMatch(
+      /^asked for:\n {2}Boil the water twice, it's <b>cold<\/b> today/,
+    );
+    expect((await typed(0, ['show', run])).out).toMatch(
+      /^[0-9a-f]{8} {2}Boil the water[^]* job +boil-the-water-twice-it-s\n/,
+    );
+    expect((await typed(0, ['list'])).out).toContain('boil-the-water-twice-it-s');
+    const command = /emend (approve \S+ --decision \S+)/.exec((await typed(0, ['show', run])).out)?.[1] ?? '';
+    await typed(0, command.split(' '));
+    expect(await s.end(await resolveRun(s.emend, run))).toMatchObject({
+      outcome: 'committed',
+      files: ['src/kettle.js'],
+    });
+    expect(s.git('log', '-1', '--format=%s').trim()).toBe(ASKED);
+    for (const flag of ['--markdown', '--json']) expect((await typed(0, ['report', run, flag])).out).toContain(ASKED);
+    const asked = requestsIn(s.store).filter((request) => JSON.stringify(request).includes('Boil the water'));
+    expect(asked).toHaveLength(1);
+  },
+);
 
 test('no file named: found, picked and told before anything is edited; then a commit', async () => {
   const line = ['run', '-m', 'pour shall take a cup', '--approval', 'auto', '--commit'];

@@ -129,19 +129,22 @@ describe('the dev server', () => {
     expect(await liveDevServer(place.home)).not.toBeNull();
   });
 
-  test('without fixed ports it takes free ones beside another server', async () => {
-    const options = await serverOptions(place.home, 'memory');
-    const free = { home: options.home, cli: options.cli, dbFile: options.dbFile, logFile: options.logFile };
-    const beside = await newHome();
-    try {
-      const one = await keep(startDevServer(free));
-      const two = await keep(startDevServer({ ...free, home: beside.home }));
-      expect(new Set([one.address, two.address, one.hiddenUi, two.hiddenUi]).size).toBe(4);
-      await two.stop(0);
-    } finally {
-      await beside.remove();
-    }
-  });
+  longOnly('page-sites.test.ts has one on free ports beside that of all tests')(
+    'without fixed ports it takes free ones beside another server',
+    async () => {
+      const options = await serverOptions(place.home, 'memory');
+      const free = { home: options.home, cli: options.cli, dbFile: options.dbFile, logFile: options.logFile };
+      const beside = await newHome();
+      try {
+        const one = await keep(startDevServer(free));
+        const two = await keep(startDevServer({ ...free, home: beside.home }));
+        expect(new Set([one.address, two.address, one.hiddenUi, two.hiddenUi]).size).toBe(4);
+        await two.stop(0);
+      } finally {
+        await beside.remove();
+      }
+    },
+  );
 
   test('one that cannot start says why, and gives its claim back', async () => {
     const options = await serverOptions(place.home, 'memory');
@@ -216,7 +219,7 @@ describe('what needs a server', () => {
     await (await open('default')).close();
   });
 
-  testIf(isFree, 'port 7233 is taken')(
+  testIf(isFree && long === test, 'needs port 7233, and the test before shows it at another')(
     'localhost:7233, which nobody named: as above, for client, worker and doctor',
     async () => {
       const server = await keep(startDevServer({ ...(await serverOptions(place.home, 'memory')), port: 7233 }));
