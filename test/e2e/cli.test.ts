@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { resolveRun } from '../../src/client/index.js';
 import type { StepEvent } from '../../src/shared/events.js';
@@ -35,15 +35,12 @@ const newGreeting = async (): Promise<Scene> => {
 };
 const greeting = async (): Promise<Scene> => (open = await newGreeting());
 /** With a worker, for both tests that `npm test` has: starting one takes longer than a run. */
-let shared: Scene | null = null;
-const greetingAtWork = async (): Promise<Scene> => {
-  if (shared === null) {
-    shared = await newGreeting();
-    await shared.worker();
-  } else shared.git('reset', '-q', '--hard', ':/base');
-  return shared;
-};
-afterAll(() => shared?.close());
+let shared: Scene;
+beforeAll(async () => {
+  shared = await newGreeting();
+  await shared.worker();
+});
+afterAll(() => shared.close());
 type Typed = { isTty?: boolean; typed?: (string | null)[] };
 const ioOf = (s: Scene, more: Typed = {}): FakeIo =>
   fakeIo({ env: { ...s.env, GIT_PAGER: 'cat', NO_COLOR: '1' }, cwd: s.repo, ...more });
@@ -61,7 +58,7 @@ const json = (printed: FakeIo['printed']) => JSON.parse(printed.out) as Record<s
 
 describe('without a terminal', () => {
   test('the run pauses with 3 and prints what to type; typing that ends it', async () => {
-    const s = await greetingAtWork();
+    const s = shared;
     const paused = await emend(s, 3, ['run', 'job.md']);
     const command = /emend (approve \S+ --decision \S+)/.exec(paused.out)?.[1]?.split(' ') ?? [];
     expect(command).toHaveLength(4);
@@ -186,7 +183,8 @@ describe('without a terminal', () => {
 
 describe('in a terminal', () => {
   test('the person reads the diff and answers there', async () => {
-    const s = await greetingAtWork();
+    const s = shared;
+    s.git('reset', '-q', '--hard', ':/base');
     const printed = await emend(s, 0, ['run', 'job.md'], { isTty: true, typed: ['z', 'd', ':', 'a greet.js'] });
     expect(printed.out).toContain('"z" is not one of');
     // Before anything is asked, and once more for `d`.
