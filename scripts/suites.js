@@ -62,7 +62,6 @@ export const LONG_ONLY = [
   'test/e2e/plan-repository.test.ts',
   'test/e2e/plan-start.test.ts',
   'test/e2e/plan-waves.test.ts',
-  'test/e2e/protected.test.ts',
   'test/e2e/reasons-commit.test.ts',
   'test/e2e/reasons.test.ts',
   'test/e2e/regions.test.ts',
