@@ -1,7 +1,7 @@
 /** Real repositories and a blob store in memory for the tests of git, commit and files. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -26,16 +26,28 @@ export class Repo {
   static async make(options: { dir?: string; identity?: boolean; sha256?: boolean } = {}): Promise<Repo> {
     const repo = new Repo(options.dir ?? (await realpath(await mkdtemp(join(tmpdir(), 'emend git-')))));
     await repo.git('init', '-q', '-b', 'main', ...(options.sha256 === true ? ['--object-format=sha256'] : []));
-    if (options.identity ?? true) {
-      await repo.git('config', 'user.name', 'Ada Person');
-      await repo.git('config', 'user.email', 'ada@example.org');
-    }
+    // Not by git: its processes are most of what a test with a repository costs.
+    if (options.identity ?? true)
+      await appendFile(join(repo.dir, '.git', 'config'), '[user]\n\tname = Ada Person\n\temail = ada@example.org\n');
     return repo;
   }
   /** Standard output, byte for byte as latin1 where `-z` outputs matter little; here as UTF-8. */
   async git(...args: string[]): Promise<string> {
+    return this.#run('git', ['-c', 'core.quotepath=off', ...args]);
+  }
+  /** Several commands by one fork: that of a big jest worker costs more than git does. */
+  #sh(script: string, ...args: string[]): Promise<string> {
+    return this.#run('/bin/sh', ['-c', script, 'sh', ...args]);
+  }
+  async #run(file: string, args: readonly string[]): Promise<string> {
     const options = { cwd: this.dir, env: process.env, maxBuffer: 64 * 1024 * 1024 };
-    return (await promisify(execFile)('git', ['-c', 'core.quotepath=off', ...args], options)).stdout;
+    return (await promisify(execFile)(file, args, options)).stdout;
+  }
+  /** The commit and the branch that HEAD is at; null where there is none. */
+  async head(): Promise<{ head: string | null; headRef: string | null }> {
+    const said = await this.#sh('git rev-parse -q --verify HEAD || echo; git symbolic-ref -q HEAD || echo');
+    const [head, headRef] = said.split('\n').map((line) => (line === '' ? null : line));
+    return { head: head ?? null, headRef: headRef ?? null };
   }
   async line(...args: string[]): Promise<string> {
     return (await this.git(...args)).trim();
@@ -52,9 +64,7 @@ export class Repo {
     return readFile(join(this.dir, path), 'utf8');
   }
   async commitAll(message = 'before'): Promise<string> {
-    await this.git('add', '-A');
-    await this.git('commit', '-q', '-m', message);
-    return this.line('rev-parse', 'HEAD');
+    return (await this.#sh('git add -A && git commit -q -m "$1" && git rev-parse HEAD', message)).trim();
   }
   status(): Promise<string> {
     return this.git('status', '--porcelain');
@@ -104,8 +114,7 @@ export async function requestFor(
   files: readonly ProposalFile[],
   more: Partial<CommitRequest> = {},
 ): Promise<CommitRequest> {
-  const head = await repo.line('rev-parse', 'HEAD').catch(() => null);
-  const headRef = await repo.line('symbolic-ref', '-q', 'HEAD').catch(() => null);
+  const { head, headRef } = await repo.head();
   return {
     stepKey: STEP,
     workspace: repo.dir,

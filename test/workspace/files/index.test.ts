@@ -22,11 +22,16 @@ let plain: string;
 let repo: Repo;
 beforeEach(async () => {
   plain = await realpath(await mkdtemp(join(tmpdir(), 'emend files-')));
-  repo = await Repo.make();
 });
+const made: Repo[] = [];
+/** Of those that use it alone: most of the tests here are about names. */
+const makeRepo = async (): Promise<void> => {
+  repo = await Repo.make();
+  made.push(repo);
+};
 afterEach(async () => {
   await rm(plain, { recursive: true, force: true });
-  await repo.remove();
+  for (const each of made.splice(0)) await each.remove();
 });
 const write = async (path: string, content = ''): Promise<void> => {
   await mkdir(dirname(join(plain, path)), { recursive: true });
@@ -58,6 +63,7 @@ const LISTED = [
 
 describe('listing says the same with git and without', () => {
   test('with git', async () => {
+    await makeRepo();
     for (const [path, content] of TREE) await repo.write(path, content ?? '');
     expect(await listWorkspaceFiles(repo.dir)).toEqual(LISTED);
     const below = await listWorkspaceFiles(join(repo.dir, 'sub'));
@@ -74,6 +80,7 @@ describe('listing says the same with git and without', () => {
   });
 
   test('git: tracked files count though ignored, deleted ones do not, submodules and other repositories are no files', async () => {
+    await makeRepo();
     await repo.write('tracked.log', 'x');
     await repo.write('gone', 'x');
     await repo.write('plain', 'x');
@@ -223,6 +230,7 @@ describe('inspectTarget', () => {
 
 describe('dirtyPaths', () => {
   test('what is changed, staged, untracked, ignored, unmerged; clean and absent paths are not named', async () => {
+    await makeRepo();
     for (const path of ['clean', 'changed', 'staged', 'both', 'gone', 'merge', 'p ü/"x"'])
       await repo.write(path, '1\n');
     await repo.write('.gitignore', 'ignored/\n');
@@ -268,6 +276,7 @@ describe('dirtyPaths', () => {
   });
 
   test('outside git, and asked for nothing: none', async () => {
+    await makeRepo();
     await write('f');
     expect(await dirtyPaths(plain, ['f'])).toEqual([]);
     expect(await dirtyPaths(repo.dir, [])).toEqual([]);
@@ -276,6 +285,7 @@ describe('dirtyPaths', () => {
 
 describe('eolForNewFile', () => {
   test('.gitattributes, then .editorconfig, then siblings, then LF', async () => {
+    await makeRepo();
     expect(await eolForNewFile(repo.dir, 'd/new.txt', [])).toBe('\n');
     await repo.write('d/a.txt', 'x\r\ny\r\n');
     await repo.write('d/b.md', 'x\ny\n');
@@ -353,6 +363,7 @@ describe('a new file that a model names', () => {
   });
 
   test.each(['git', 'plain'])('%s: on the disk nothing is in its way, and no rule ignores it', async (how) => {
+    await makeRepo();
     const dir = how === 'git' ? repo.dir : plain;
     const put = (path: string, content: string) => (how === 'git' ? repo.write(path, content) : write(path, content));
     await put('.gitignore', 'build/\n*.log\n!keep.log\n');
@@ -384,6 +395,7 @@ describe('a new file that a model names', () => {
   });
 
   test('it is not made in a repository below the workspace', async () => {
+    await makeRepo();
     await repo.write('lib/a.js', '');
     execFileSync('git', ['init', '-q'], { cwd: join(repo.dir, 'lib') });
     expect([...(await newFilesRefused(repo.dir, ['lib/b.js'], anywhere)).values()]).toEqual([
