@@ -31,7 +31,7 @@ describe.each(attempts)('$errno, $when the call, short $short, onwards $onwards'
     for (const at of sampled(
       `faults ${errno}`,
       Array.from({ length: count.calls() }, (_, i) => i + 1),
-      drawn(5, 70),
+      drawn(2, 70),
       [],
       WHOLE,
     )) {

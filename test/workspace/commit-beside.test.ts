@@ -7,6 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import type { CommitOutcome, CommitRequest } from '../../src/workspace/ports.js';
+import { sampled } from '../support/seeded.js';
+import { longOnly } from '../support/skipped.js';
 import { Blobs, isolateGit, Repo, requestFor, STEP } from './git-fixture.js';
 
 isolateGit();
@@ -53,35 +55,42 @@ describe('a file with uncommitted changes', () => {
     expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
   });
 
-  test("a person's uncommitted mode stays theirs", async () => {
-    await repo.write('f', text(), 0o644);
-    await repo.commitAll();
-    await repo.write('f', text({ 3: 'x\n' }), 0o755);
-    committed(await commit(await requestFor(repo, [blobs.file('f', text(), text({ 3: 'x\n' }), [0o755, 0o755])])));
-    expect(await repo.git('ls-tree', '--format=%(objectmode)', 'HEAD')).toBe('100644\n');
-  });
+  longOnly('the hunks of the first show that what a person changed stays theirs')(
+    "a person's uncommitted mode stays theirs",
+    async () => {
+      await repo.write('f', text(), 0o644);
+      await repo.commitAll();
+      await repo.write('f', text({ 3: 'x\n' }), 0o755);
+      committed(await commit(await requestFor(repo, [blobs.file('f', text(), text({ 3: 'x\n' }), [0o755, 0o755])])));
+      expect(await repo.git('ls-tree', '--format=%(objectmode)', 'HEAD')).toBe('100644\n');
+    },
+  );
 
-  test('a move of a changed file carries only the hunks of the proposal', async () => {
-    await repo.write('old', text());
-    await repo.commitAll();
-    const files = [
-      blobs.file('new', null, text({ 2: 'mine\n', 15: 'x\n' })),
-      blobs.file('old', text({ 2: 'mine\n' }), null),
-    ];
-    await repo.write('new', text({ 2: 'mine\n', 15: 'x\n' }));
-    await rm(join(repo.dir, 'old'));
-    committed(await commit(await requestFor(repo, files, { renames: [{ from: 'old', to: 'new' }] })));
-    expect(await repo.git('show', 'HEAD:new')).toBe(text({ 15: 'x\n' }));
-    expect(await repo.git('ls-tree', '--name-only', 'HEAD')).toBe('new\n');
-  });
+  longOnly('git/commit.test.ts moves a file; the first shows hunks')(
+    'a move of a changed file carries only the hunks of the proposal',
+    async () => {
+      await repo.write('old', text());
+      await repo.commitAll();
+      const files = [
+        blobs.file('new', null, text({ 2: 'mine\n', 15: 'x\n' })),
+        blobs.file('old', text({ 2: 'mine\n' }), null),
+      ];
+      await repo.write('new', text({ 2: 'mine\n', 15: 'x\n' }));
+      await rm(join(repo.dir, 'old'));
+      committed(await commit(await requestFor(repo, files, { renames: [{ from: 'old', to: 'new' }] })));
+      expect(await repo.git('show', 'HEAD:new')).toBe(text({ 15: 'x\n' }));
+      expect(await repo.git('ls-tree', '--name-only', 'HEAD')).toBe('new\n');
+    },
+  );
 
-  test.each([
+  const conflicts: readonly [string, string, string | null, string | null][] = [
     ['deleted, but the commit has more', 'f', text({ 1: 'mine\n' }), null],
     ['made new, where the commit has one', 'f', null, 'new\n'],
     ['changed, but never added', 'untracked', 'u\n', 'U\n'],
     ['new below what the commit has as a file', 'f/below', null, 'b\n'],
     ['new in the place of what the commit has as a directory', 'dir', null, 'b\n'],
-  ])('%s: conflict', async (_, path, base, result) => {
+  ];
+  test.each(sampled('what conflicts', conflicts, 2))('%s: conflict', async (_, path, base, result) => {
     await repo.write('f', text());
     await repo.write('dir/inner', 'i\n');
     const head = await repo.commitAll();
@@ -124,7 +133,8 @@ describe("the person's index", () => {
     const lock = join(repo.dir, '.git/index.lock');
     await writeFile(lock, '');
     const waiting = commit(await requestFor(repo, [blobs.file('f', '1\n', '2\n')]), 20_000);
-    while ((await repo.line('rev-list', '--count', 'HEAD')) !== '2') await new Promise((go) => setTimeout(go, 20));
+    const [branch, before] = ['.git/refs/heads/main', await repo.line('rev-parse', 'HEAD')];
+    while ((await repo.read(branch)).trim() === before) await new Promise((go) => setTimeout(go, 20));
     await rm(lock);
     expect(committed(await waiting).note).toBeUndefined();
     expect(await repo.status()).toBe('');
@@ -171,26 +181,32 @@ describe('line endings', () => {
     expect(await repo.status()).toBe('');
   });
 
-  test('autocrlf over a file that was committed with CRLF: it may be deleted', async () => {
-    await repo.write('f', 'a\r\nb\r\n');
-    await repo.commitAll();
-    await repo.git('config', 'core.autocrlf', 'true');
-    await rm(join(repo.dir, 'f'));
-    committed(await commit(await requestFor(repo, [blobs.file('f', 'a\r\nb\r\n', null)])));
-    expect(await repo.git('ls-tree', 'HEAD')).toBe('');
-    expect(await repo.status()).toBe('');
-  });
+  longOnly('the one before shows files that were committed with CRLF')(
+    'autocrlf over a file that was committed with CRLF: it may be deleted',
+    async () => {
+      await repo.write('f', 'a\r\nb\r\n');
+      await repo.commitAll();
+      await repo.git('config', 'core.autocrlf', 'true');
+      await rm(join(repo.dir, 'f'));
+      committed(await commit(await requestFor(repo, [blobs.file('f', 'a\r\nb\r\n', null)])));
+      expect(await repo.git('ls-tree', 'HEAD')).toBe('');
+      expect(await repo.status()).toBe('');
+    },
+  );
 
-  test('autocrlf with uncommitted changes: hunks are merged in what git stores', async () => {
-    const crlf = (lf: string): string => lf.replaceAll('\n', '\r\n');
-    await repo.git('config', 'core.autocrlf', 'true');
-    await repo.write('f', crlf(text()));
-    await repo.commitAll();
-    const [base, result] = [crlf(text({ 2: 'mine\n' })), crlf(text({ 2: 'mine\n', 15: 'x\n' }))];
-    await repo.write('f', result);
-    committed(await commit(await requestFor(repo, [blobs.file('f', base, result)])));
-    expect(await repo.git('show', 'HEAD:f')).toBe(text({ 15: 'x\n' }));
-  });
+  longOnly('autocrlf and uncommitted changes are each shown alone')(
+    'autocrlf with uncommitted changes: hunks are merged in what git stores',
+    async () => {
+      const crlf = (lf: string): string => lf.replaceAll('\n', '\r\n');
+      await repo.git('config', 'core.autocrlf', 'true');
+      await repo.write('f', crlf(text()));
+      await repo.commitAll();
+      const [base, result] = [crlf(text({ 2: 'mine\n' })), crlf(text({ 2: 'mine\n', 15: 'x\n' }))];
+      await repo.write('f', result);
+      committed(await commit(await requestFor(repo, [blobs.file('f', base, result)])));
+      expect(await repo.git('show', 'HEAD:f')).toBe(text({ 15: 'x\n' }));
+    },
+  );
 
   test('eol attributes and clean filters of .gitattributes apply by path, also below a sub-directory workspace', async () => {
     await repo.write('.gitattributes', 'pkg/*.txt text eol=crlf\n*.up filter=up\n');
@@ -224,7 +240,7 @@ describe('hooks', () => {
     return requestFor(repo, [blobs.file('f', '1\n', '2\n')], { hooks: true, ...more });
   };
 
-  test('none there: committed', async () => {
+  longOnly('a refusal that is not asked shows a commit without hooks')('none there: committed', async () => {
     committed(await commit(await request()));
   });
 
@@ -270,14 +286,17 @@ describe('hooks', () => {
   });
 });
 
-test("signing that fails is sign_failed with git's words, nothing committed", async () => {
-  await repo.write('f', '1\n');
-  const head = await repo.commitAll();
-  await repo.git('config', 'gpg.program', '/nonexistent/gpg');
-  const asked = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
-  expect(await commit(asked)).toMatchObject({ outcome: 'failed', problem: { code: 'sign_failed' } });
-  expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
-});
+longOnly('git/signing.test.ts shows it with real keys')(
+  "signing that fails is sign_failed with git's words, nothing committed",
+  async () => {
+    await repo.write('f', '1\n');
+    const head = await repo.commitAll();
+    await repo.git('config', 'gpg.program', '/nonexistent/gpg');
+    const asked = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
+    expect(await commit(asked)).toMatchObject({ outcome: 'failed', problem: { code: 'sign_failed' } });
+    expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
+  },
+);
 
 test('signed: the signature differs each time, yet a retry finds the commit', async () => {
   await repo.write('f', '1\n');

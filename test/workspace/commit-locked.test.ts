@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import type { CommitOutcome } from '../../src/workspace/ports.js';
+import { sampled } from '../support/seeded.js';
 import { Blobs, isolateGit, Repo, requestFor } from './git-fixture.js';
 
 isolateGit();
@@ -48,10 +49,11 @@ const commitOurs = async (): Promise<CommitOutcome> => {
   );
 };
 
-test.each([
+const LOCKED: readonly [string, string, string[]][] = [
   ['the branch', 'refs/heads/main.lock', []],
   ['HEAD, detached', 'HEAD.lock', ['checkout', '-q', '--detach']],
-])(
+];
+test.each(sampled('what is locked', LOCKED, 1))(
   'killed with %s locked: failed, with the lock and what to type; after that the commit is made',
   async (_what, lock, before) => {
     if (before.length > 0) await repo.git(...before);
@@ -106,37 +108,43 @@ test('killed with the index locked: the commit is made, its note names the lock 
   expect(await repo.status()).toBe('');
 }, 60_000);
 
-test.each([
+const CLOCKS: readonly [string, number][] = [
   ['a year ahead', 1],
   ['a year behind', -1],
-])('the clock is set %s while a lock is waited for: the wait is as long as it should be', async (_what, sign) => {
-  const real = Date.now;
-  const YEAR_ms = 365 * 24 * 3_600_000;
-  await repo.write('f', '2\n');
-  const request = await requestFor(repo, [blobs.file('f', '1\n', '2\n')]);
-  const lock = git('refs/heads/main.lock');
-  writeFileSync(lock, '');
-  let jumped = 0;
-  const jump = setInterval(() => {
-    jumped += 1;
-    Date.now = () => real() + sign * jumped * YEAR_ms;
-  }, 20);
-  try {
-    // The lock stays: given up all the same. Then it goes away in the middle of the wait: not given up before.
-    const given = await createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })(request);
-    expect(given).toMatchObject({ outcome: 'failed', problem: { code: 'git_failed' } });
-    const later = setTimeout(() => {
-      rmSync(lock);
-    }, 500);
-    const made = await createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 60_000 })(
-      request,
-    ).finally(() => {
-      clearTimeout(later);
-    });
-    expect(made).toMatchObject({ outcome: 'committed' });
-    expect(jumped).toBeGreaterThan(10);
-  } finally {
-    clearInterval(jump);
-    Date.now = real;
-  }
-});
+];
+test.each(sampled('clocks', CLOCKS, 1))(
+  'the clock is set %s while a lock is waited for: the wait is as long as it should be',
+  async (_what, sign) => {
+    const real = Date.now;
+    const YEAR_ms = 365 * 24 * 3_600_000;
+    await repo.write('f', '2\n');
+    const request = await requestFor(repo, [blobs.file('f', '1\n', '2\n')]);
+    const lock = git('refs/heads/main.lock');
+    writeFileSync(lock, '');
+    let jumped = 0;
+    const jump = setInterval(() => {
+      jumped += 1;
+      Date.now = () => real() + sign * jumped * YEAR_ms;
+    }, 20);
+    try {
+      // The lock stays: given up all the same. Then it goes away in the middle of the wait: not given up before.
+      const given = await createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })(
+        request,
+      );
+      expect(given).toMatchObject({ outcome: 'failed', problem: { code: 'git_failed' } });
+      const later = setTimeout(() => {
+        rmSync(lock);
+      }, 500);
+      const made = await createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 60_000 })(
+        request,
+      ).finally(() => {
+        clearTimeout(later);
+      });
+      expect(made).toMatchObject({ outcome: 'committed' });
+      expect(jumped).toBeGreaterThan(10);
+    } finally {
+      clearInterval(jump);
+      Date.now = real;
+    }
+  },
+);

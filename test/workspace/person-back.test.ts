@@ -82,12 +82,12 @@ describe.each(Object.entries(BACKS))('%s', (name, { prepare, work, side }) => {
       await work(counted, count.sys);
       counted.remove();
       const steps = count.names().map((_, i) => i + 1);
-      for (const { path } of FILES.slice(0, 3)) {
+      for (const { path } of sampled(`${name}, ${how}, files`, FILES.slice(0, 3), 1)) {
         const own = `-${FILES.findIndex((file) => file.path === path)}.`;
         const critical = count.stepsAbout((p) => p.endsWith(`/${path}`) || p.includes(own));
         expect(critical.length).toBeGreaterThan(3);
         let told = 0;
-        for (const at of sampled(`${name}, ${how}, ${path}`, steps, drawn(2, 60), spread(critical, 4), WHOLE)) {
+        for (const at of sampled(`${name}, ${how}, ${path}`, steps, drawn(1, 60), spread(critical, 3), WHOLE)) {
           const scene = await makeScene(FILES);
           await prepare(scene);
           const fault = () => {

@@ -4,7 +4,6 @@ import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { main } from '../../src/cli/main.js';
 import { createApplyEngine } from '../../src/workspace/apply/engine.js';
 import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
@@ -14,6 +13,7 @@ import { takeBack } from '../../src/workspace/landing/revert-commits.js';
 import type { ApplyEngine, ApplyRequest, CommitOutcome } from '../../src/workspace/ports.js';
 import { createWorktreeKeeper } from '../../src/workspace/git/worktrees.js';
 import { fakeIo } from '../cli/io.js';
+import { longOnly } from '../support/skipped.js';
 import { Blobs, isolateGit, Repo, requestFor, STEP } from './git-fixture.js';
 
 isolateGit();
@@ -76,16 +76,19 @@ test('commit: an edit, a deletion and a new file; and one of a deletion alone', 
   expect(await repo.status()).toBe('');
 });
 
-test('a first commit, of a new file beside one that is gone', async () => {
-  await rm(join(repo.dir, '.git'), { recursive: true });
-  await Repo.make({ dir: repo.dir, sha256: true });
-  await rm(join(repo.dir, 'gone.txt'));
-  await rm(join(repo.dir, 'a.txt'));
-  await repo.write('new.txt', 'new\n');
-  const outcome = await commit([blobs.file('gone.txt', 'x\n', null), blobs.file('new.txt', null, 'new\n')]);
-  expect(outcome).toMatchObject({ outcome: 'committed' });
-  expect(await repo.git('ls-tree', '--name-only', 'HEAD')).toBe('new.txt\n');
-});
+longOnly('git/commit.test.ts makes first commits; the one before ids of 64 digits')(
+  'a first commit, of a new file beside one that is gone',
+  async () => {
+    await rm(join(repo.dir, '.git'), { recursive: true });
+    await Repo.make({ dir: repo.dir, sha256: true });
+    await rm(join(repo.dir, 'gone.txt'));
+    await rm(join(repo.dir, 'a.txt'));
+    await repo.write('new.txt', 'new\n');
+    const outcome = await commit([blobs.file('gone.txt', 'x\n', null), blobs.file('new.txt', null, 'new\n')]);
+    expect(outcome).toMatchObject({ outcome: 'committed' });
+    expect(await repo.git('ls-tree', '--name-only', 'HEAD')).toBe('new.txt\n');
+  },
+);
 
 test('rollback: the files come back, and a late commit of them is not made', async () => {
   const files = [blobs.file('a.txt', 'one\n', 'ONE\n'), blobs.file('gone.txt', 'x\n', null)];
@@ -100,18 +103,24 @@ test('rollback: the files come back, and a late commit of them is not made', asy
   expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
 });
 
-test('undo: `emend undo` puts a patch back, in a tree with commits', async () => {
-  const emend = async (args: readonly string[], stdin = '') => {
-    const env = { EMEND_HOME: home, HOME: home, PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1' };
-    const io = fakeIo({ env, cwd: repo.dir, stdin: Buffer.from(stdin) });
-    return { exit: await main(args, io), ...io.printed };
-  };
-  const diff = '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+ONE\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n';
-  expect(await emend(['patch', '-'], diff)).toMatchObject({ exit: 0 });
-  expect(existsSync(join(repo.dir, 'gone.txt'))).toBe(false);
-  expect(await emend(['undo'])).toMatchObject({ exit: 0, err: '' });
-  expect(await repo.status()).toBe('');
-});
+longOnly('the rollback shows that files come back')(
+  'undo: `emend undo` puts a patch back, in a tree with commits',
+  async () => {
+    // Here alone: to load the whole command line takes longer than the other tests.
+    const { main } = await import('../../src/cli/main.js');
+    const emend = async (args: readonly string[], stdin = '') => {
+      const env = { EMEND_HOME: home, HOME: home, PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1' };
+      const io = fakeIo({ env, cwd: repo.dir, stdin: Buffer.from(stdin) });
+      return { exit: await main(args, io), ...io.printed };
+    };
+    const diff =
+      '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+ONE\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n';
+    expect(await emend(['patch', '-'], diff)).toMatchObject({ exit: 0 });
+    expect(existsSync(join(repo.dir, 'gone.txt'))).toBe(false);
+    expect(await emend(['undo'])).toMatchObject({ exit: 0, err: '' });
+    expect(await repo.status()).toBe('');
+  },
+);
 
 test('worktree: made at its base, merged with a deletion, taken back, removed', async () => {
   const base = await repo.line('rev-parse', 'HEAD');

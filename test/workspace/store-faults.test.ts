@@ -10,6 +10,7 @@ import { refOf } from '../../src/system/hash.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import type { ArchiveEntry } from '../../src/stores/ports.js';
+import { sampled } from '../support/seeded.js';
 import { FAULTS, SHORT_WRITES, atEachCall, noLinks, type StoreWork } from '../support/store-faults.js';
 import { holds } from '../support/blobs.js';
 
@@ -172,10 +173,11 @@ describe.each([
 ] as const)('%s', (store, work) => {
   // Git is asked at every use of a lock outside a repository: two faults, as its writes are those of the other.
   const few = ['ENOSPC, torn', 'EIO, after'];
-  const faults =
+  const all =
     store === 'archive'
       ? [...FAULTS, ...SHORT_WRITES]
       : FAULTS.filter(([name]) => !store.startsWith('lock in the home') || few.includes(name));
+  const faults = sampled(`kinds of faults of ${store}`, all, 3);
 
   test('each fault at each write: nothing torn is read, nothing recorded is lost, the next attempt succeeds', async () => {
     const tally: Record<string, unknown> = {};

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { sampled } from '../../support/seeded.js';
 import {
   leftovers,
   makeScene,
@@ -24,20 +25,23 @@ afterEach(() => {
 const ONE: SceneFile = { path: 'a.txt', before: 'old\n', after: 'new\n' };
 
 describe('apply', () => {
-  test.each([1, 2, 12])('changes %i files of every kind, bytes and modes, whatever the umask', async (count) => {
-    const { request, workspace, engine } = await start(mixedFiles(count), { git: true });
-    const umask = process.umask(0o077);
-    const outcome = await engine()
-      .apply(request)
-      .finally(() => process.umask(umask));
-    expect(outcome).toMatchObject({
-      outcome: 'applied',
-      files: request.files,
-      lock: { stepKey: STEP, token: 1, headRef: 'refs/heads/main' },
-    });
-    expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
-    expect(leftovers(workspace)).toEqual([]);
-  });
+  test.each(sampled('numbers of files', [1, 2, 12], 1))(
+    'changes %i files of every kind, bytes and modes, whatever the umask',
+    async (count) => {
+      const { request, workspace, engine } = await start(mixedFiles(count), { git: true });
+      const umask = process.umask(0o077);
+      const outcome = await engine()
+        .apply(request)
+        .finally(() => process.umask(umask));
+      expect(outcome).toMatchObject({
+        outcome: 'applied',
+        files: request.files,
+        lock: { stepKey: STEP, token: 1, headRef: 'refs/heads/main' },
+      });
+      expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
+      expect(leftovers(workspace)).toEqual([]);
+    },
+  );
 
   test('again with the same key: the same outcome, and nothing is touched', async () => {
     const { request, workspace, engine } = await start(mixedFiles(6));
@@ -121,17 +125,20 @@ describe('apply', () => {
       { path: 'p/f', before: 'p\n', after: 'P\n' },
     ],
   ];
-  test.each(disturbed)('%s: base_changed, nothing is written, the lock is free again', async (_what, disturb, file) => {
-    const { request, engine, at, workspace } = await start([{ path: 'z.txt', before: 'z\n', after: 'Z\n' }, file]);
-    disturb(at(file.path));
-    const before = snapshot(workspace);
-    expect(await engine().apply(request)).toMatchObject({
-      outcome: 'base_changed',
-      conflicts: [{ path: file.path }],
-    });
-    expect(snapshot(workspace)).toEqual(before);
-    expect(await engine().readLock(workspace)).toBeNull();
-  });
+  test.each(sampled('what is disturbed', disturbed, 3))(
+    '%s: base_changed, nothing is written, the lock is free again',
+    async (_what, disturb, file) => {
+      const { request, engine, at, workspace } = await start([{ path: 'z.txt', before: 'z\n', after: 'Z\n' }, file]);
+      disturb(at(file.path));
+      const before = snapshot(workspace);
+      expect(await engine().apply(request)).toMatchObject({
+        outcome: 'base_changed',
+        conflicts: [{ path: file.path }],
+      });
+      expect(snapshot(workspace)).toEqual(before);
+      expect(await engine().readLock(workspace)).toBeNull();
+    },
+  );
 
   test('special mode bits are kept', async () => {
     const { request, engine, at } = await start([ONE]);
@@ -244,20 +251,23 @@ describe('links and places', () => {
     ],
     ['a path that climbs out', () => undefined, { path: '../x', before: null, after: 'new\n' }],
   ];
-  test.each(placements)('%s is refused, nothing is written', async (_what, place, file) => {
-    const { at, root, workspace } = await start([]);
-    place(at, root);
-    const before = snapshot(root);
-    const request = requestOf(workspace, [file]);
-    expect(await scene.engine().apply(request)).toMatchObject({
-      outcome: 'base_changed',
-      conflicts: [{ path: file.path }],
-    });
-    const after = Object.entries(snapshot(root)).filter(([path]) => !path.startsWith('home/'));
-    expect(Object.fromEntries(after)).toEqual(
-      Object.fromEntries(Object.entries(before).filter(([p]) => !p.startsWith('home/'))),
-    );
-  });
+  test.each(sampled('links and places', placements, 3))(
+    '%s is refused, nothing is written',
+    async (_what, place, file) => {
+      const { at, root, workspace } = await start([]);
+      place(at, root);
+      const before = snapshot(root);
+      const request = requestOf(workspace, [file]);
+      expect(await scene.engine().apply(request)).toMatchObject({
+        outcome: 'base_changed',
+        conflicts: [{ path: file.path }],
+      });
+      const after = Object.entries(snapshot(root)).filter(([path]) => !path.startsWith('home/'));
+      expect(Object.fromEntries(after)).toEqual(
+        Object.fromEntries(Object.entries(before).filter(([p]) => !p.startsWith('home/'))),
+      );
+    },
+  );
 
   test("files of Emend's own home are refused, also where the home lies in the workspace", async () => {
     const { root, home, engine } = await start([]);

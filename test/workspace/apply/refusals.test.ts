@@ -7,6 +7,7 @@ import { ProblemError } from '../../../src/shared/problems.js';
 import { processOf } from '../../../src/system/process.js';
 import { realSys, type Sys } from '../../../src/system/sys.js';
 import type { ApplyEngine } from '../../../src/workspace/ports.js';
+import { sampled } from '../../support/seeded.js';
 import { testIf } from '../../support/skipped.js';
 import { errnoError, shimSys } from '../../support/sys-shim.js';
 import { leftovers, makeScene, sidesOf, type Scene } from '../apply-scene.js';
@@ -42,16 +43,19 @@ const refusing = (scene: Scene, path: string, errno: string, times = Infinity): 
   return { ...realSys, rename, fired: () => fired };
 };
 
-test.each(['EPERM', 'EBUSY', 'EACCES'])('a refusal (%s) that is over in a moment is tried again', async (errno) => {
-  const scene = await makeScene(FILES);
-  const sys = refusing(scene, 'sub/c.txt', errno, 2);
-  expect(await scene.engine({ sys }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
-  expect(sys.fired()).toBe(2);
-  expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['new']);
-  scene.remove();
-});
+test.each(sampled('refusals that are over', ['EPERM', 'EBUSY', 'EACCES'], 1))(
+  'a refusal (%s) that is over in a moment is tried again',
+  async (errno) => {
+    const scene = await makeScene(FILES);
+    const sys = refusing(scene, 'sub/c.txt', errno, 2);
+    expect(await scene.engine({ sys }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
+    expect(sys.fired()).toBe(2);
+    expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['new']);
+    scene.remove();
+  },
+);
 
-test.each(['EPERM', 'EBUSY'])(
+test.each(sampled('refusals that stay', ['EPERM', 'EBUSY'], 1))(
   'one that stays (%s) names file, cause and what to type; then it goes on',
   async (errno) => {
     const scene = await makeScene(FILES);
@@ -132,26 +136,30 @@ const chattr = (path: string, attribute: string): void => {
   undo.push(() => void spawnSync('chattr', [`-${attribute}`, path]));
 };
 
-testIf(mayChattr, 'this user may not set attributes with chattr').each([
+const ATTRIBUTES: readonly [string, string, string][] = [
   ['i', 'a.txt', 'a.txt'],
   ['a', 'sub/c.txt', 'sub/c.txt'],
   ['a', 'sub', 'sub'],
-])('chattr +%s %s: refused before anything is written, then as if nothing had been', async (attribute, path, named) => {
-  const scene = await makeScene(FILES, { disk: true });
-  chattr(scene.at(path), attribute);
-  expect(await failure(scene.engine(), scene)).toContain(`${scene.at(named)} is immutable or append-only`);
-  expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['old']);
-  for (const each of undo.splice(0)) each();
-  expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
-  // Back as well: nothing is put back by halves.
-  chattr(scene.at(path), attribute);
-  expect(await thrown(scene.engine().rollback(scene.request))).toContain(`${scene.at(named)} is immutable`);
-  expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['new']);
-  for (const each of undo.splice(0)) each();
-  expect(await scene.engine().rollback(scene.request)).toMatchObject({ outcome: 'rolled_back' });
-  expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['old']);
-  scene.remove();
-});
+];
+testIf(mayChattr, 'this user may not set attributes with chattr').each(sampled('attributes', ATTRIBUTES, 1))(
+  'chattr +%s %s: refused before anything is written, then as if nothing had been',
+  async (attribute, path, named) => {
+    const scene = await makeScene(FILES, { disk: true });
+    chattr(scene.at(path), attribute);
+    expect(await failure(scene.engine(), scene)).toContain(`${scene.at(named)} is immutable or append-only`);
+    expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['old']);
+    for (const each of undo.splice(0)) each();
+    expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
+    // Back as well: nothing is put back by halves.
+    chattr(scene.at(path), attribute);
+    expect(await thrown(scene.engine().rollback(scene.request))).toContain(`${scene.at(named)} is immutable`);
+    expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['new']);
+    for (const each of undo.splice(0)) each();
+    expect(await scene.engine().rollback(scene.request)).toMatchObject({ outcome: 'rolled_back' });
+    expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['old']);
+    scene.remove();
+  },
+);
 
 testIf(mayChattr, 'this user may not set attributes with chattr')(
   'a file that becomes immutable right after the point of no return: named, and finished when it is free again',

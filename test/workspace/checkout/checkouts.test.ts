@@ -91,44 +91,47 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-test('from the base to a pushed commit; the remote keeps the branch and its token, the home only its mirror', async () => {
-  expect(await checkoutsOf('a').resolve(run())).toEqual({ commit: base });
-  const checkout = await use('a');
-  const path = await checkout.workspace.root(url);
-  expect(path.startsWith(`${join(root, 'a')}-repositories/`)).toBe(true);
-  expect(await checkout.repository.head(url)).toMatchObject({ head: base, headRef: null });
-  expect(await checkout.workspace.apply(applyRequest())).toMatchObject({
-    outcome: 'applied',
-    lock: { head: base, headRef: null, token: (await checkout.workspace.readLock(url))?.token },
-  });
-  expect(await checkout.workspace.differing(url, [change()])).toEqual([]);
-  const made = await commitIn(checkout);
-  expect(made).toMatchObject({ outcome: 'committed' });
-  if (made.outcome !== 'committed') return;
-  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
-  expect(
-    execFileSync('git', ['log', '-1', '--format=%P %s', made.commit], { cwd: join(root, 'origin.git') }).toString(),
-  ).toBe(`${base} Change things\n`);
-  const dir = dirname(path);
-  expect(await readdir(dir)).toEqual(['mirror.git']);
-  const inMirror = (...args: string[]): string =>
-    execFileSync('git', args, { cwd: join(dir, 'mirror.git'), encoding: 'utf8' });
-  // The same once more, with the answer of the first lost: what is on the branch is found, whoever made it.
-  for (const home of ['a', 'b']) expect(await commitIn(await use(home, true))).toMatchObject({ commit: made.commit });
-  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
-  // What has become much in its mirror is packed.
-  inMirror('config', 'gc.auto', '1');
-  inMirror('config', 'gc.autoDetach', 'false');
-  // Git guesses at their number by one of the 256 directories.
-  const isIn17 = (text: string): boolean =>
-    createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex').startsWith('17');
-  const texts = Array.from({ length: 3000 }, (_, i) => `${i}`).filter(isIn17);
-  for (const input of texts.slice(0, 3))
-    execFileSync('git', ['hash-object', '-w', '--stdin'], { cwd: join(dir, 'mirror.git'), input });
-  expect(inMirror('count-objects', '-v')).toMatch(/^packs: 0$/m);
-  await use('a', true);
-  expect(inMirror('count-objects', '-v')).toMatch(/^packs: 1$/m);
-});
+longOnly('e2e/repository.test.ts shows a run from its base to a pushed branch')(
+  'from the base to a pushed commit; the remote keeps the branch and its token, the home only its mirror',
+  async () => {
+    expect(await checkoutsOf('a').resolve(run())).toEqual({ commit: base });
+    const checkout = await use('a');
+    const path = await checkout.workspace.root(url);
+    expect(path.startsWith(`${join(root, 'a')}-repositories/`)).toBe(true);
+    expect(await checkout.repository.head(url)).toMatchObject({ head: base, headRef: null });
+    expect(await checkout.workspace.apply(applyRequest())).toMatchObject({
+      outcome: 'applied',
+      lock: { head: base, headRef: null, token: (await checkout.workspace.readLock(url))?.token },
+    });
+    expect(await checkout.workspace.differing(url, [change()])).toEqual([]);
+    const made = await commitIn(checkout);
+    expect(made).toMatchObject({ outcome: 'committed' });
+    if (made.outcome !== 'committed') return;
+    expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
+    expect(
+      execFileSync('git', ['log', '-1', '--format=%P %s', made.commit], { cwd: join(root, 'origin.git') }).toString(),
+    ).toBe(`${base} Change things\n`);
+    const dir = dirname(path);
+    expect(await readdir(dir)).toEqual(['mirror.git']);
+    const inMirror = (...args: string[]): string =>
+      execFileSync('git', args, { cwd: join(dir, 'mirror.git'), encoding: 'utf8' });
+    // The same once more, with the answer of the first lost: what is on the branch is found, whoever made it.
+    for (const home of ['a', 'b']) expect(await commitIn(await use(home, true))).toMatchObject({ commit: made.commit });
+    expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
+    // What has become much in its mirror is packed.
+    inMirror('config', 'gc.auto', '1');
+    inMirror('config', 'gc.autoDetach', 'false');
+    // Git guesses at their number by one of the 256 directories.
+    const isIn17 = (text: string): boolean =>
+      createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex').startsWith('17');
+    const texts = Array.from({ length: 3000 }, (_, i) => `${i}`).filter(isIn17);
+    for (const input of texts.slice(0, 3))
+      execFileSync('git', ['hash-object', '-w', '--stdin'], { cwd: join(dir, 'mirror.git'), input });
+    expect(inMirror('count-objects', '-v')).toMatch(/^packs: 0$/m);
+    await use('a', true);
+    expect(inMirror('count-objects', '-v')).toMatch(/^packs: 1$/m);
+  },
+);
 
 test('whoever was overtaken pushes nothing; what it left on its disk is not what the next one works on', async () => {
   const old = await use('a');
@@ -389,43 +392,46 @@ const write = async (checkout: Checkout, stepKey: string, [path, before, after]:
 };
 const commitOf = (outcome: object): string => (outcome as { readonly commit: string }).commit;
 
-test('a plan and its phases push to one branch, from its tip; what was pushed is found again, and whoever was overtaken pushes no mark', async () => {
-  const first = await usePlan('a');
-  expect(await first.repository.head(url)).toMatchObject({ head: base });
-  const p1 = `${STEP}-p1-1`;
-  expect(await checkoutsOf('b').resolve({ ...run(p1), ...onPlan() })).toEqual({ commit: base });
-  const one = await write(await usePlan('b', phase('p1-1')), p1, ['a.txt', 'one\n', 'two\n']);
-  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: commitOf(one) });
-  // The plan sees it on the host that had it before, and marks it.
-  const waiting = await usePlan('a', phase('p9-1'));
-  const marking = await usePlan('a');
-  expect(await marking.repository.head(url)).toMatchObject({ head: commitOf(one) });
-  expect(await marking.repository.message(url, commitOf(one))).toContain(p1);
-  const stopped = await usePlan('a');
-  const mark = await write(marking, `${STEP}-p1-m1`, ['plan.md', null, 'done\n']);
-  expect(branches()[BRANCH]).toBe(commitOf(mark));
-  expect(existsSync(await waiting.workspace.root(url))).toBe(true);
-  // Its answer was lost: another host finds it.
-  const again = await usePlan('b', { takeOver: true });
-  expect(await write(again, `${STEP}-p1-m1`, ['plan.md', null, 'done\n'])).toMatchObject({ commit: commitOf(mark) });
-  expect(await failure(write(stopped, `${STEP}-p2-m1`, ['late.md', null, 'late\n']))).not.toBe('no failure');
-  expect(branches()[BRANCH]).toBe(commitOf(mark));
-  expect(await checkoutsOf('a').resolve({ ...run(`${STEP}-p2-1`), ...onPlan() })).toEqual({ commit: commitOf(mark) });
-  // A person pushes while a phase is under way.
-  const two = await usePlan('a', phase('p2-1', { commit: commitOf(mark) }));
-  await repo.git('fetch', '-q', url, BRANCH);
-  await repo.git('checkout', '-q', 'FETCH_HEAD');
-  await repo.write('mine.txt', 'mine\n');
-  const mine = await repo.commitAll('mine');
-  push(`HEAD:${BRANCH}`);
-  expect(await failure(write(two, `${STEP}-p2-1`, ['c.txt', null, 'c\n']))).toBe('no failure');
-  expect(branches()[BRANCH]).toBe(mine);
-  const late = await usePlan('a', phase('p2-1', { commit: commitOf(mark) }));
-  expect(await write(late, `${STEP}-p2-1`, ['c.txt', null, 'c\n'])).toMatchObject({
-    outcome: 'conflict',
-    why: expect.stringContaining(`has moved to ${mine.slice(0, 12)}`) as unknown,
-  });
-});
+longOnly('e2e/plan-repository.test.ts shows phases on one branch; overtaken attempts show that nothing is pushed late')(
+  'a plan and its phases push to one branch, from its tip; what was pushed is found again, and whoever was overtaken pushes no mark',
+  async () => {
+    const first = await usePlan('a');
+    expect(await first.repository.head(url)).toMatchObject({ head: base });
+    const p1 = `${STEP}-p1-1`;
+    expect(await checkoutsOf('b').resolve({ ...run(p1), ...onPlan() })).toEqual({ commit: base });
+    const one = await write(await usePlan('b', phase('p1-1')), p1, ['a.txt', 'one\n', 'two\n']);
+    expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: commitOf(one) });
+    // The plan sees it on the host that had it before, and marks it.
+    const waiting = await usePlan('a', phase('p9-1'));
+    const marking = await usePlan('a');
+    expect(await marking.repository.head(url)).toMatchObject({ head: commitOf(one) });
+    expect(await marking.repository.message(url, commitOf(one))).toContain(p1);
+    const stopped = await usePlan('a');
+    const mark = await write(marking, `${STEP}-p1-m1`, ['plan.md', null, 'done\n']);
+    expect(branches()[BRANCH]).toBe(commitOf(mark));
+    expect(existsSync(await waiting.workspace.root(url))).toBe(true);
+    // Its answer was lost: another host finds it.
+    const again = await usePlan('b', { takeOver: true });
+    expect(await write(again, `${STEP}-p1-m1`, ['plan.md', null, 'done\n'])).toMatchObject({ commit: commitOf(mark) });
+    expect(await failure(write(stopped, `${STEP}-p2-m1`, ['late.md', null, 'late\n']))).not.toBe('no failure');
+    expect(branches()[BRANCH]).toBe(commitOf(mark));
+    expect(await checkoutsOf('a').resolve({ ...run(`${STEP}-p2-1`), ...onPlan() })).toEqual({ commit: commitOf(mark) });
+    // A person pushes while a phase is under way.
+    const two = await usePlan('a', phase('p2-1', { commit: commitOf(mark) }));
+    await repo.git('fetch', '-q', url, BRANCH);
+    await repo.git('checkout', '-q', 'FETCH_HEAD');
+    await repo.write('mine.txt', 'mine\n');
+    const mine = await repo.commitAll('mine');
+    push(`HEAD:${BRANCH}`);
+    expect(await failure(write(two, `${STEP}-p2-1`, ['c.txt', null, 'c\n']))).toBe('no failure');
+    expect(branches()[BRANCH]).toBe(mine);
+    const late = await usePlan('a', phase('p2-1', { commit: commitOf(mark) }));
+    expect(await write(late, `${STEP}-p2-1`, ['c.txt', null, 'c\n'])).toMatchObject({
+      outcome: 'conflict',
+      why: expect.stringContaining(`has moved to ${mine.slice(0, 12)}`) as unknown,
+    });
+  },
+);
 
 long(
   'phases side by side have branches of their own: merged into the plan’s once, whoever tries again, and then removed',

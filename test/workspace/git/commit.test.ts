@@ -6,6 +6,8 @@ import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { createCommitter } from '../../../src/workspace/git/commit.js';
 import type { CommitOutcome, CommitRequest } from '../../../src/workspace/ports.js';
 import type { Proposal, ProposalFile } from '../../../src/workspace/proposal.js';
+import { sampled } from '../../support/seeded.js';
+import { longOnly } from '../../support/skipped.js';
 import { Blobs, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
 
 isolateGit();
@@ -123,7 +125,8 @@ describe('a plain commit', () => {
     await repo.write('untouched.txt', 'same\n');
     await repo.commitAll();
     committed(await applyAndCommit(odd.map((path) => blobs.file(path, 'old\n', `new ${path}\n`))));
-    for (const path of odd) expect(await repo.git('show', `HEAD:${path}`)).toBe(`new ${path}\n`);
+    const held = await repo.git('show', ...odd.map((path) => `HEAD:${path}`));
+    expect(held).toBe(odd.map((path) => `new ${path}\n`).join(''));
     const changed = (await repo.git('show', '--format=', '--name-only', '-z', 'HEAD'))
       .split('\0')
       .filter((p) => p !== '');
@@ -141,7 +144,7 @@ describe('a plain commit', () => {
     expect(await repo.status()).toBe('');
   });
 
-  test('an empty change is nothing', async () => {
+  longOnly('trees are compared with those of git in trees.test.ts')('an empty change is nothing', async () => {
     await repo.write('a', '1\n');
     const head = await repo.commitAll();
     expect(await applyAndCommit([blobs.file('a', '1\n', '1\n')])).toEqual({ outcome: 'nothing' });
@@ -166,7 +169,7 @@ describe('a plain commit', () => {
 });
 
 describe('where HEAD may be', () => {
-  test('detached', async () => {
+  longOnly('commit-locked.test.ts commits on a detached HEAD')('detached', async () => {
     await repo.write('a', '1\n');
     const parent = await repo.commitAll();
     await repo.git('checkout', '-q', '--detach');
@@ -188,19 +191,22 @@ describe('where HEAD may be', () => {
     expect(await repo.status()).toBe('?? mine.txt\n');
   });
 
-  test('a linked worktree: its own branch and index', async () => {
-    await repo.write('a', '1\n');
-    const parent = await repo.commitAll();
-    await repo.git('worktree', 'add', '-q', '-b', 'side', join(repo.dir, 'wt'));
-    const tree = new Repo(join(repo.dir, 'wt'));
-    const request = await requestFor(tree, [blobs.file('a', '1\n', '2\n')]);
-    await apply(request);
-    const id = committed(await commit(request));
-    expect(await repo.line('rev-parse', 'side')).toBe(id);
-    expect(await repo.line('rev-parse', 'main')).toBe(parent);
-    expect(await tree.status()).toBe('');
-    expect(await repo.status()).toBe('?? wt/\n');
-  });
+  longOnly('the worktree of sha256.test.ts and the plans show it')(
+    'a linked worktree: its own branch and index',
+    async () => {
+      await repo.write('a', '1\n');
+      const parent = await repo.commitAll();
+      await repo.git('worktree', 'add', '-q', '-b', 'side', join(repo.dir, 'wt'));
+      const tree = new Repo(join(repo.dir, 'wt'));
+      const request = await requestFor(tree, [blobs.file('a', '1\n', '2\n')]);
+      await apply(request);
+      const id = committed(await commit(request));
+      expect(await repo.line('rev-parse', 'side')).toBe(id);
+      expect(await repo.line('rev-parse', 'main')).toBe(parent);
+      expect(await tree.status()).toBe('');
+      expect(await repo.status()).toBe('?? wt/\n');
+    },
+  );
 
   test('a workspace that is a sub-directory, with a twin of its path at the top', async () => {
     await repo.write('a', 'top\n');
@@ -249,28 +255,34 @@ describe('again, and elsewhere', () => {
     expect(committed(await commit(request))).toBe(id);
   });
 
-  test('killed between update-ref and the index: the retry brings the index up to date', async () => {
-    await repo.write('a', '1\n');
-    const parent = await repo.commitAll();
-    const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
-    await apply(request);
-    const id = committed(await commit(request));
-    await repo.git('read-tree', parent);
-    expect(await repo.status()).not.toBe('');
-    expect(committed(await commit(request))).toBe(id);
-    expect(await repo.status()).toBe('');
-  });
+  longOnly('landing/merge.test.ts shows an index that is brought after its commit')(
+    'killed between update-ref and the index: the retry brings the index up to date',
+    async () => {
+      await repo.write('a', '1\n');
+      const parent = await repo.commitAll();
+      const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
+      await apply(request);
+      const id = committed(await commit(request));
+      await repo.git('read-tree', parent);
+      expect(await repo.status()).not.toBe('');
+      expect(committed(await commit(request))).toBe(id);
+      expect(await repo.status()).toBe('');
+    },
+  );
 
-  test('a commit that was amended afterwards still counts: its trailer names the step', async () => {
-    await repo.write('a', '1\n');
-    await repo.commitAll();
-    const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
-    await apply(request);
-    committed(await commit(request));
-    await repo.git('commit', '-q', '--amend', '-m', `reworded\n\nEmend-Step: ${STEP}`);
-    expect(committed(await commit(request))).toBe(await repo.line('rev-parse', 'HEAD'));
-    expect(await repo.line('rev-list', '--count', 'HEAD')).toBe('2');
-  });
+  longOnly('a retry after success shows that its commit is found')(
+    'a commit that was amended afterwards still counts: its trailer names the step',
+    async () => {
+      await repo.write('a', '1\n');
+      await repo.commitAll();
+      const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
+      await apply(request);
+      committed(await commit(request));
+      await repo.git('commit', '-q', '--amend', '-m', `reworded\n\nEmend-Step: ${STEP}`);
+      expect(committed(await commit(request))).toBe(await repo.line('rev-parse', 'HEAD'));
+      expect(await repo.line('rev-list', '--count', 'HEAD')).toBe('2');
+    },
+  );
 
   test('another commit on the branch is a conflict that names both; nothing moves', async () => {
     await repo.write('a', '1\n');
@@ -284,15 +296,18 @@ describe('again, and elsewhere', () => {
     expect(await repo.line('rev-parse', 'HEAD')).toBe(other);
   });
 
-  test('another branch checked out at the same commit is a conflict', async () => {
-    await repo.write('a', '1\n');
-    const parent = await repo.commitAll();
-    const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
-    await repo.git('checkout', '-q', '-b', 'elsewhere');
-    expect(conflict(await commit(request))).toContain('refs/heads/elsewhere');
-    expect(await repo.line('rev-parse', 'main')).toBe(parent);
-    expect(await repo.line('rev-parse', 'elsewhere')).toBe(parent);
-  });
+  longOnly('another commit on the branch shows the conflict')(
+    'another branch checked out at the same commit is a conflict',
+    async () => {
+      await repo.write('a', '1\n');
+      const parent = await repo.commitAll();
+      const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
+      await repo.git('checkout', '-q', '-b', 'elsewhere');
+      expect(conflict(await commit(request))).toContain('refs/heads/elsewhere');
+      expect(await repo.line('rev-parse', 'main')).toBe(parent);
+      expect(await repo.line('rev-parse', 'elsewhere')).toBe(parent);
+    },
+  );
 });
 
 describe('marks of a plan that go along', () => {
@@ -331,7 +346,7 @@ describe('marks of a plan that go along', () => {
     expect(await repo.line('rev-parse', 'HEAD')).toBe(id);
   });
 
-  test.each([
+  const reasons = [
     [
       'the parent holds other lines in their place',
       () => Promise.resolve(),
@@ -347,11 +362,15 @@ describe('marks of a plan that go along', () => {
       },
       (): Proposal => mark(1, TEXT, TEXT.replace('a', 'a [x]')),
     ],
-  ] as const)('are left out where %s: the change is committed all the same', async (_, before, of) => {
-    await before();
-    const outcome = await applyAndCommit(own(), { marks: [of()], hooks: true, sandbox: 'off' });
-    expect(outcome).toMatchObject({ outcome: 'committed', marks: false });
-    expect(await changedBy(committed(outcome))).toEqual(['x.txt']);
-    expect(await repo.git('log', '-1', '--format=%B')).not.toContain('Emend-Mark');
-  });
+  ] as const;
+  test.each(sampled('marks that are left out', reasons, 1))(
+    'are left out where %s: the change is committed all the same',
+    async (_, before, of) => {
+      await before();
+      const outcome = await applyAndCommit(own(), { marks: [of()], hooks: true, sandbox: 'off' });
+      expect(outcome).toMatchObject({ outcome: 'committed', marks: false });
+      expect(await changedBy(committed(outcome))).toEqual(['x.txt']);
+      expect(await repo.git('log', '-1', '--format=%B')).not.toContain('Emend-Mark');
+    },
+  );
 });

@@ -9,6 +9,7 @@ import { changedPaths, listWorkspaceFiles } from '../../../src/workspace/files/i
 import { withTrailer } from '../../../src/workspace/git/commit-hooks.js';
 import { createCommitter } from '../../../src/workspace/git/commit.js';
 import type { Proposal } from '../../../src/workspace/proposal.js';
+import { sampled } from '../../support/seeded.js';
 import { Blobs, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
 
 isolateGit();
@@ -113,7 +114,7 @@ test('what is changed, at the top of a working tree: asked once where that is', 
 describe('a message with our trailers is what git makes of it', () => {
   const stepKey = 'f'.repeat(32);
   const mark: Proposal = { stepKey, files: [], renames: [] };
-  test.each([
+  const messages: readonly [string, number][] = [
     ['Change', 0],
     ['', 0],
     ['feat: change', 0],
@@ -128,7 +129,8 @@ describe('a message with our trailers is what git makes of it', () => {
     ['Change\n\nWords\n\nConflicts:\n\n\ta.txt', 1],
     ['Change\n\n(cherry picked from commit 0123)', 1],
     ['Change\n\n---\na.txt | 2 +-', 0],
-  ])('%j', async (message, starts) => {
+  ];
+  test.each(sampled('messages', messages, 5))('%j', async (message, starts) => {
     let made = '';
     const asked = { stepKey: STEP, marks: [mark, mark] };
     const started = await startedBy(async () => (made = await withTrailer(repo.dir, message, asked)));

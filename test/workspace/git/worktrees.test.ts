@@ -14,7 +14,8 @@ import type { Worktree } from '../../../src/workspace/repository.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
 import { problem, ProblemError } from '../../../src/shared/problems.js';
 import { realSys, type Sys } from '../../../src/system/sys.js';
-import { drawn, seed } from '../../support/seeded.js';
+import { drawn, sampled, seed } from '../../support/seeded.js';
+import { longOnly } from '../../support/skipped.js';
 import { Blobs, isolateGit, Repo } from '../git-fixture.js';
 
 isolateGit();
@@ -88,28 +89,31 @@ test('made beside the home, on its own branch at the base; the same again; remov
   expect(await keeper().list(PLAN)).toEqual([]);
 });
 
-test('what a worker left that died while it noted or removed a worktree goes with it', async () => {
-  const before = await traces();
-  await make();
-  const records = join(home, 'worktrees', PLAN);
-  await writeFile(join(records, 'p1-1.made.json.TMP-4711-0123456789ab'), '{');
-  // Another of the plan's: only its own remove takes what is its.
-  await make('p1-10');
-  const beside = join(records, 'p1-10.ready.json.TMP-4711-0123456789ab');
-  await writeFile(beside, '{');
-  await keeper().remove(PLAN, 'p1-1');
-  expect(existsSync(beside)).toBe(true);
-  await keeper().remove(PLAN, 'p1-10');
-  expect(await traces()).toEqual(before);
+longOnly('makers that die show that nothing is left')(
+  'what a worker left that died while it noted or removed a worktree goes with it',
+  async () => {
+    const before = await traces();
+    await make();
+    const records = join(home, 'worktrees', PLAN);
+    await writeFile(join(records, 'p1-1.made.json.TMP-4711-0123456789ab'), '{');
+    // Another of the plan's: only its own remove takes what is its.
+    await make('p1-10');
+    const beside = join(records, 'p1-10.ready.json.TMP-4711-0123456789ab');
+    await writeFile(beside, '{');
+    await keeper().remove(PLAN, 'p1-1');
+    expect(existsSync(beside)).toBe(true);
+    await keeper().remove(PLAN, 'p1-10');
+    expect(await traces()).toEqual(before);
 
-  const tree = await make();
-  for (const name of await readdir(records)) await rm(join(records, name));
-  await rm(tree.path, { recursive: true });
-  await rm(join(repo.dir, '.git', 'worktrees'), { recursive: true });
-  gitIn(repo.dir, 'update-ref', '-d', tree.branch);
-  expect(await keeper().remove(PLAN, 'p1-1')).toBeNull();
-  expect(await traces()).toEqual(before);
-});
+    const tree = await make();
+    for (const name of await readdir(records)) await rm(join(records, name));
+    await rm(tree.path, { recursive: true });
+    await rm(join(repo.dir, '.git', 'worktrees'), { recursive: true });
+    gitIn(repo.dir, 'update-ref', '-d', tree.branch);
+    expect(await keeper().remove(PLAN, 'p1-1')).toBeNull();
+    expect(await traces()).toEqual(before);
+  },
+);
 
 test('commits that nothing else holds are kept under a ref when the branch goes; those that were merged are not', async () => {
   const tree = await make();
@@ -130,19 +134,22 @@ test('commits that nothing else holds are kept under a ref when the branch goes;
   expect(await keeper().remove(PLAN, 'p2-1')).toMatchObject({ dropped: null, kept: null });
 });
 
-test('a remover that dies after the branch has gone: the next still names the ref', async () => {
-  const tree = await make();
-  await writeFile(join(tree.path, 'b.txt'), 'b\n');
-  gitIn(tree.path, 'add', '-A');
-  gitIn(tree.path, 'commit', '-q', '-m', 'work');
-  const tip = gitIn(tree.path, 'rev-parse', 'HEAD').trim();
-  const dies: Sys = { ...realSys, unlink: () => Promise.reject(new Error('killed')) };
-  await expect(keeper(dies).remove(PLAN, 'p1-1')).rejects.toThrow('killed');
-  expect(existsSync(tree.path)).toBe(false);
-  expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({
-    ...{ dropped: tip, kept: 'refs/emend/kept/0123456789abcdef/p1-1' },
-  });
-});
+longOnly('makers that die show removers that die, too')(
+  'a remover that dies after the branch has gone: the next still names the ref',
+  async () => {
+    const tree = await make();
+    await writeFile(join(tree.path, 'b.txt'), 'b\n');
+    gitIn(tree.path, 'add', '-A');
+    gitIn(tree.path, 'commit', '-q', '-m', 'work');
+    const tip = gitIn(tree.path, 'rev-parse', 'HEAD').trim();
+    const dies: Sys = { ...realSys, unlink: () => Promise.reject(new Error('killed')) };
+    await expect(keeper(dies).remove(PLAN, 'p1-1')).rejects.toThrow('killed');
+    expect(existsSync(tree.path)).toBe(false);
+    expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({
+      ...{ dropped: tip, kept: 'refs/emend/kept/0123456789abcdef/p1-1' },
+    });
+  },
+);
 
 test('made again under its name: from the base that it had, on what was committed', async () => {
   const tree = await make();
@@ -185,14 +192,17 @@ test('outside git: a problem', async () => {
   });
 });
 
-test('a worktree that a step holds is not removed', async () => {
-  const tree = await make();
-  const engine = createApplyEngine({ home, blobs: new Blobs() });
-  await engine.acquireLock(tree.workspace, PLAN, { workflowId: 'w', namespace: 'default' });
-  await expect(keeper().remove(PLAN, 'p1-1')).rejects.toThrow(/has locked/);
-  await engine.releaseLock(tree.workspace, PLAN);
-  expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ name: 'p1-1' });
-});
+longOnly('apply/lock.test.ts shows that a held workspace is left alone')(
+  'a worktree that a step holds is not removed',
+  async () => {
+    const tree = await make();
+    const engine = createApplyEngine({ home, blobs: new Blobs() });
+    await engine.acquireLock(tree.workspace, PLAN, { workflowId: 'w', namespace: 'default' });
+    await expect(keeper().remove(PLAN, 'p1-1')).rejects.toThrow(/has locked/);
+    await engine.releaseLock(tree.workspace, PLAN);
+    expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ name: 'p1-1' });
+  },
+);
 
 describe('a maker that dies', () => {
   /** Dies at the n-th durable write of the keeper; true where it came that far. */
@@ -219,7 +229,9 @@ describe('a maker that dies', () => {
   test('at any of its own writes: the next makes it whole, or removes every trace', async () => {
     const before = await traces();
     let died = 0;
-    for (let n = 1; ; n += 1) {
+    // `npm test` lets it die at every third write, from one that the seed draws; of those, at both odd and even ones.
+    const stride = drawn(3, 1);
+    for (let n = 1 + (seed % stride); ; n += stride) {
       const sys = dyingAt(n);
       const first = await make('p1-1', repo.dir, sys).then(
         () => 'made',
@@ -238,7 +250,7 @@ describe('a maker that dies', () => {
       expect({ ...after, home: [], records: [] }).toEqual({ ...(before as object), home: [], records: [] });
       if (first === 'made') break;
     }
-    expect(died).toBeGreaterThan(5);
+    expect(died * stride).toBeGreaterThan(5);
   });
 
   test('in the middle of git worktree add: the next makes one beside it, and both go', async () => {
@@ -262,18 +274,21 @@ describe('a maker that dies', () => {
     expect(await traces()).toEqual(before);
   });
 
-  test('a worktree that somebody deleted is made again from its branch, with its commits', async () => {
-    const before = await traces();
-    const tree = await make();
-    await writeFile(join(tree.path, 'b.txt'), 'b\n');
-    gitIn(tree.path, 'add', '-A');
-    gitIn(tree.path, 'commit', '-q', '-m', 'work');
-    await rm(tree.path, { recursive: true });
-    expect(await readFile(join((await make()).path, 'b.txt'), 'utf8')).toBe('b\n');
-    const { kept } = (await keeper().remove(PLAN, 'p1-1')) ?? {};
-    gitIn(repo.dir, 'update-ref', '-d', kept ?? '');
-    expect(await traces()).toEqual(before);
-  });
+  longOnly('one made again under its name shows its commits, too')(
+    'a worktree that somebody deleted is made again from its branch, with its commits',
+    async () => {
+      const before = await traces();
+      const tree = await make();
+      await writeFile(join(tree.path, 'b.txt'), 'b\n');
+      gitIn(tree.path, 'add', '-A');
+      gitIn(tree.path, 'commit', '-q', '-m', 'work');
+      await rm(tree.path, { recursive: true });
+      expect(await readFile(join((await make()).path, 'b.txt'), 'utf8')).toBe('b\n');
+      const { kept } = (await keeper().remove(PLAN, 'p1-1')) ?? {};
+      gitIn(repo.dir, 'update-ref', '-d', kept ?? '');
+      expect(await traces()).toEqual(before);
+    },
+  );
 });
 
 describe('a maker that is stopped, given up and wakes up late', () => {
@@ -304,39 +319,43 @@ describe('a maker that is stopped, given up and wakes up late', () => {
     throw new ProblemError(problem('busy', 'stood still'));
   };
 
-  test.each([
+  const ways = [
     ['and knows it', true],
     ['and does not know it yet', false],
-  ])('at any of its calls, %s: what the next one made stays, and all goes in the end', async (_name, knows) => {
-    const before = await traces();
-    let stood = 0;
-    // `npm test` lets it stand at every tenth call, from one that the seed draws.
-    const stride = drawn(10, 1);
-    for (let n = 1 + (seed % stride); ; n += stride) {
-      const late = standingAt(n);
-      let woken = false;
-      const assertCurrent = (): void => (knows && woken ? gone() : undefined);
-      const first = keeper(late.sys)
-        .make({ plan: PLAN, name: 'p1-1', workspace: repo.dir, base }, { assertCurrent })
-        .catch(String);
-      await Promise.race([late.stood, first]);
-      const tree = await make();
-      await writeFile(join(tree.path, 'b.txt'), 'of the step in it\n');
-      woken = true;
-      late.wake();
-      const outcome = await first;
-      if (late.reached()) stood += 1;
-      if (typeof outcome === 'string' || !outcome.ok) expect(JSON.stringify(outcome)).toContain('stood still');
-      else expect(outcome.value).toEqual(tree);
-      expect(await readFile(join(tree.path, 'b.txt'), 'utf8')).toBe('of the step in it\n');
-      expect(gitIn(tree.path, 'status', '--porcelain')).toBe('?? b.txt\n');
-      expect(await make()).toEqual(tree);
-      await keeper().remove(PLAN, 'p1-1');
-      expect(await traces()).toEqual(before);
-      if (!late.reached()) break;
-    }
-    expect(stood * stride).toBeGreaterThan(10);
-  });
+  ] as const;
+  test.each(sampled('late makers', ways, 1))(
+    'at any of its calls, %s: what the next one made stays, and all goes in the end',
+    async (_name, knows) => {
+      const before = await traces();
+      let stood = 0;
+      // `npm test` lets it stand at every tenth call, from one that the seed draws.
+      const stride = drawn(10, 1);
+      for (let n = 1 + (seed % stride); ; n += stride) {
+        const late = standingAt(n);
+        let woken = false;
+        const assertCurrent = (): void => (knows && woken ? gone() : undefined);
+        const first = keeper(late.sys)
+          .make({ plan: PLAN, name: 'p1-1', workspace: repo.dir, base }, { assertCurrent })
+          .catch(String);
+        await Promise.race([late.stood, first]);
+        const tree = await make();
+        await writeFile(join(tree.path, 'b.txt'), 'of the step in it\n');
+        woken = true;
+        late.wake();
+        const outcome = await first;
+        if (late.reached()) stood += 1;
+        if (typeof outcome === 'string' || !outcome.ok) expect(JSON.stringify(outcome)).toContain('stood still');
+        else expect(outcome.value).toEqual(tree);
+        expect(await readFile(join(tree.path, 'b.txt'), 'utf8')).toBe('of the step in it\n');
+        expect(gitIn(tree.path, 'status', '--porcelain')).toBe('?? b.txt\n');
+        expect(await make()).toEqual(tree);
+        await keeper().remove(PLAN, 'p1-1');
+        expect(await traces()).toEqual(before);
+        if (!late.reached()) break;
+      }
+      expect(stood * stride).toBeGreaterThan(10);
+    },
+  );
 });
 
 describe('worktree.setup', () => {

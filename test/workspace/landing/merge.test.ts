@@ -14,6 +14,7 @@ import { mergeInto, type MergeParts } from '../../../src/workspace/landing/merge
 import type { ApplyEngine } from '../../../src/workspace/ports.js';
 import type { MergeOutcome } from '../../../src/workspace/repository.js';
 import { workspacePorts } from '../../support/workspace-ports.js';
+import { longOnly } from '../../support/skipped.js';
 import { Blobs, isolateGit, Repo } from '../git-fixture.js';
 
 isolateGit();
@@ -91,15 +92,18 @@ describe('two sides that go together', () => {
     expect(await engine.readLock(repo.dir)).toBeNull();
   });
 
-  test('again: the same commit is told, nothing is done twice', async () => {
-    const theirs = await phase();
-    const first = await merge(theirs);
-    expect(first).toMatchObject({ outcome: 'merged' });
-    const head = await repo.line('rev-parse', 'HEAD');
-    expect(await merge(theirs)).toEqual(first);
-    expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
-    expect(await merge(theirs, { stepKey: `f${KEY.slice(1)}` })).toEqual({ outcome: 'nothing' });
-  });
+  longOnly('a retry after the branch was moved finds the commit, too')(
+    'again: the same commit is told, nothing is done twice',
+    async () => {
+      const theirs = await phase();
+      const first = await merge(theirs);
+      expect(first).toMatchObject({ outcome: 'merged' });
+      const head = await repo.line('rev-parse', 'HEAD');
+      expect(await merge(theirs)).toEqual(first);
+      expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
+      expect(await merge(theirs, { stepKey: `f${KEY.slice(1)}` })).toEqual({ outcome: 'nothing' });
+    },
+  );
 
   test("a person's changes to other files, staged or not, stay", async () => {
     const theirs = await phase();
@@ -122,7 +126,7 @@ describe('two sides that go together', () => {
     expect(await repo.status()).toBe('');
   });
 
-  test('umask bits of files on disk are kept', async () => {
+  longOnly('the first merge looks at modes, too')('umask bits of files on disk are kept', async () => {
     const theirs = await phase();
     await chmod(join(repo.dir, 'a.txt'), 0o660);
     expect(await merge(theirs)).toMatchObject({ outcome: 'merged' });
@@ -146,7 +150,7 @@ describe('what stands against it', () => {
     expect(await engine.readLock(repo.dir)).toBeNull();
   });
 
-  test('deleted here, changed there', async () => {
+  longOnly('the same lines show what a conflict says')('deleted here, changed there', async () => {
     const theirs = await branch('phase', () => repo.write('gone.txt', 'changed\n'));
     await repo.git('rm', '-q', 'gone.txt');
     await repo.commitAll('ours');
@@ -166,18 +170,24 @@ describe('what stands against it', () => {
     expect(await engine.readLock(repo.dir)).toBeNull();
   });
 
-  test('an untracked file in the place of a new one', async () => {
-    const theirs = await phase();
-    await repo.write('new/b.txt', 'a person was here first\n');
-    expect(await merge(theirs)).toMatchObject({ outcome: 'dirty', files: [{ path: 'new/b.txt' }] });
-    expect(await repo.read('new/b.txt')).toBe('a person was here first\n');
-  });
+  longOnly('a file that is not committed shows that nothing is overwritten')(
+    'an untracked file in the place of a new one',
+    async () => {
+      const theirs = await phase();
+      await repo.write('new/b.txt', 'a person was here first\n');
+      expect(await merge(theirs)).toMatchObject({ outcome: 'dirty', files: [{ path: 'new/b.txt' }] });
+      expect(await repo.read('new/b.txt')).toBe('a person was here first\n');
+    },
+  );
 
-  test('a workspace that a step holds is not merged into', async () => {
-    const theirs = await phase();
-    await engine.acquireLock(repo.dir, `0${KEY.slice(1)}`, { workflowId: 'w', namespace: 'default' });
-    expect(await merge(theirs)).toMatchObject({ outcome: 'busy' });
-  });
+  longOnly('apply/engine.test.ts shows that a held workspace is left alone')(
+    'a workspace that a step holds is not merged into',
+    async () => {
+      const theirs = await phase();
+      await engine.acquireLock(repo.dir, `0${KEY.slice(1)}`, { workflowId: 'w', namespace: 'default' });
+      expect(await merge(theirs)).toMatchObject({ outcome: 'busy' });
+    },
+  );
 
   test('an old git is told so', () => {
     expect(() => {
@@ -198,15 +208,18 @@ describe('an attempt that dies', () => {
     },
   });
 
-  test('after the files were written: the next makes the commit', async () => {
-    const theirs = await phase();
-    const before = await repo.line('rev-parse', 'HEAD');
-    await expect(merge(theirs, { parts: { engine: dying() } })).rejects.toThrow('killed');
-    expect(await repo.read('a.txt')).toBe(text({ 8: 'theirs\n' }));
-    expect(await repo.line('rev-parse', 'HEAD')).toBe(before);
-    expect(await merge(theirs)).toMatchObject({ outcome: 'merged', parent: before });
-    expect(await repo.status()).toBe('');
-  });
+  longOnly('an attempt that stood still shows that the next goes on')(
+    'after the files were written: the next makes the commit',
+    async () => {
+      const theirs = await phase();
+      const before = await repo.line('rev-parse', 'HEAD');
+      await expect(merge(theirs, { parts: { engine: dying() } })).rejects.toThrow('killed');
+      expect(await repo.read('a.txt')).toBe(text({ 8: 'theirs\n' }));
+      expect(await repo.line('rev-parse', 'HEAD')).toBe(before);
+      expect(await merge(theirs)).toMatchObject({ outcome: 'merged', parent: before });
+      expect(await repo.status()).toBe('');
+    },
+  );
 
   test('after the branch was moved: the next finds the commit and brings the index after it', async () => {
     const theirs = await phase();
@@ -265,16 +278,19 @@ test('an attempt that stood still, wherever it did, fails to be tried again; the
   expect(await engine.readLock(repo.dir)).toBeNull();
 });
 
-test('an attempt that stood still while another merged, and takes the lock when all is over, gives it back', async () => {
-  const theirs = await phase();
-  expect(await merge(theirs)).toMatchObject({ outcome: 'merged' });
-  // Before it takes the lock, and while it does. Later the next attempt would find it held, and end it.
-  for (const at of [1, 2]) {
-    let checks = 0;
-    const late = () => {
-      if (++checks >= at) fail('busy', 'This attempt was suspended for 4000 ms: another may have replaced it.');
-    };
-    expect(await merge(theirs, { late })).toMatchObject({ outcome: 'failed', problem: { code: 'busy' } });
-    expect({ at, checks, lock: await engine.readLock(repo.dir) }).toEqual({ at, checks: at, lock: null });
-  }
-});
+longOnly('the one before shows attempts that stood still')(
+  'an attempt that stood still while another merged, and takes the lock when all is over, gives it back',
+  async () => {
+    const theirs = await phase();
+    expect(await merge(theirs)).toMatchObject({ outcome: 'merged' });
+    // Before it takes the lock, and while it does. Later the next attempt would find it held, and end it.
+    for (const at of [1, 2]) {
+      let checks = 0;
+      const late = () => {
+        if (++checks >= at) fail('busy', 'This attempt was suspended for 4000 ms: another may have replaced it.');
+      };
+      expect(await merge(theirs, { late })).toMatchObject({ outcome: 'failed', problem: { code: 'busy' } });
+      expect({ at, checks, lock: await engine.readLock(repo.dir) }).toEqual({ at, checks: at, lock: null });
+    }
+  },
+);
