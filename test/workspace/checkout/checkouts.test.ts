@@ -91,47 +91,44 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-longOnly('e2e/repository.test.ts shows a run from its base to a pushed branch')(
-  'from the base to a pushed commit; the remote keeps the branch and its token, the home only its mirror',
-  async () => {
-    expect(await checkoutsOf('a').resolve(run())).toEqual({ commit: base });
-    const checkout = await use('a');
-    const path = await checkout.workspace.root(url);
-    expect(path.startsWith(`${join(root, 'a')}-repositories/`)).toBe(true);
-    expect(await checkout.repository.head(url)).toMatchObject({ head: base, headRef: null });
-    expect(await checkout.workspace.apply(applyRequest())).toMatchObject({
-      outcome: 'applied',
-      lock: { head: base, headRef: null, token: (await checkout.workspace.readLock(url))?.token },
-    });
-    expect(await checkout.workspace.differing(url, [change()])).toEqual([]);
-    const made = await commitIn(checkout);
-    expect(made).toMatchObject({ outcome: 'committed' });
-    if (made.outcome !== 'committed') return;
-    expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
-    expect(
-      execFileSync('git', ['log', '-1', '--format=%P %s', made.commit], { cwd: join(root, 'origin.git') }).toString(),
-    ).toBe(`${base} Change things\n`);
-    const dir = dirname(path);
-    expect(await readdir(dir)).toEqual(['mirror.git']);
-    const inMirror = (...args: string[]): string =>
-      execFileSync('git', args, { cwd: join(dir, 'mirror.git'), encoding: 'utf8' });
-    // The same once more, with the answer of the first lost: what is on the branch is found, whoever made it.
-    for (const home of ['a', 'b']) expect(await commitIn(await use(home, true))).toMatchObject({ commit: made.commit });
-    expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
-    // What has become much in its mirror is packed.
-    inMirror('config', 'gc.auto', '1');
-    inMirror('config', 'gc.autoDetach', 'false');
-    // Git guesses at their number by one of the 256 directories.
-    const isIn17 = (text: string): boolean =>
-      createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex').startsWith('17');
-    const texts = Array.from({ length: 3000 }, (_, i) => `${i}`).filter(isIn17);
-    for (const input of texts.slice(0, 3))
-      execFileSync('git', ['hash-object', '-w', '--stdin'], { cwd: join(dir, 'mirror.git'), input });
-    expect(inMirror('count-objects', '-v')).toMatch(/^packs: 0$/m);
-    await use('a', true);
-    expect(inMirror('count-objects', '-v')).toMatch(/^packs: 1$/m);
-  },
-);
+test('from the base to a pushed commit; the remote keeps the branch and its token, the home only its mirror', async () => {
+  expect(await checkoutsOf('a').resolve(run())).toEqual({ commit: base });
+  const checkout = await use('a');
+  const path = await checkout.workspace.root(url);
+  expect(path.startsWith(`${join(root, 'a')}-repositories/`)).toBe(true);
+  expect(await checkout.repository.head(url)).toMatchObject({ head: base, headRef: null });
+  expect(await checkout.workspace.apply(applyRequest())).toMatchObject({
+    outcome: 'applied',
+    lock: { head: base, headRef: null, token: (await checkout.workspace.readLock(url))?.token },
+  });
+  expect(await checkout.workspace.differing(url, [change()])).toEqual([]);
+  const made = await commitIn(checkout);
+  expect(made).toMatchObject({ outcome: 'committed' });
+  if (made.outcome !== 'committed') return;
+  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
+  expect(
+    execFileSync('git', ['log', '-1', '--format=%P %s', made.commit], { cwd: join(root, 'origin.git') }).toString(),
+  ).toBe(`${base} Change things\n`);
+  const dir = dirname(path);
+  expect(await readdir(dir)).toEqual(['mirror.git']);
+  const inMirror = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: join(dir, 'mirror.git'), encoding: 'utf8' });
+  // The same once more, with the answer of the first lost: what is on the branch is found, whoever made it.
+  for (const home of ['a', 'b']) expect(await commitIn(await use(home, true))).toMatchObject({ commit: made.commit });
+  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
+  // What has become much in its mirror is packed.
+  inMirror('config', 'gc.auto', '1');
+  inMirror('config', 'gc.autoDetach', 'false');
+  // Git guesses at their number by one of the 256 directories.
+  const isIn17 = (text: string): boolean =>
+    createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex').startsWith('17');
+  const texts = Array.from({ length: 3000 }, (_, i) => `${i}`).filter(isIn17);
+  for (const input of texts.slice(0, 3))
+    execFileSync('git', ['hash-object', '-w', '--stdin'], { cwd: join(dir, 'mirror.git'), input });
+  expect(inMirror('count-objects', '-v')).toMatch(/^packs: 0$/m);
+  await use('a', true);
+  expect(inMirror('count-objects', '-v')).toMatch(/^packs: 1$/m);
+});
 
 test('whoever was overtaken pushes nothing; what it left on its disk is not what the next one works on', async () => {
   const old = await use('a');
