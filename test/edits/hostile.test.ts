@@ -106,7 +106,7 @@ describe.each(ALL)('%s: hostile paths', (format) => {
 /** What takes seconds each. */
 const SLOW = ['most lines', 'long lines', 'operations', 'no file', 'fit nowhere', 'bombs'] as const;
 const drawnOfSlow = sampled('slow answers', SLOW, 2);
-const slow = (which: (typeof SLOW)[number]): typeof test | typeof test.skip =>
+const slow = (which: (typeof SLOW)[number]): ReturnType<typeof testIf> =>
   testIf(drawnOfSlow.includes(which), `${which} were not drawn`);
 
 describe('answers beyond all bounds', () => {
