@@ -43,7 +43,7 @@ export const build = async () => {
   if ((await readFile(note, 'utf8').catch(() => '')).trim() === hash) return false;
   console.log('Building …');
   await rm(fresh, { recursive: true, force: true });
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const tsc = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
   const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', fresh];
   if ((await run(process.execPath, args, { cwd: root, timeout_ms: TSC_MS })) !== 0) {
     await rm(fresh, { recursive: true, force: true });
