@@ -11,23 +11,16 @@ const install = (): void => {
   if (!installed) Runtime.install({ logger: new DefaultLogger('ERROR') });
   installed = true;
 };
-/** What the workflow tells its worker is told again at a replay's end; nobody listens. */
-const SINKS = { archive: { append: { fn: () => undefined, callDuringReplay: false } } };
-
-export async function replay(history: unknown, name: string): Promise<void> {
-  install();
-  const workflowBundle: WorkflowBundleOption = { codePath: BUNDLE };
-  await Worker.runReplayHistory({ workflowBundle, sinks: SINKS }, history, `replay-${name}`);
-}
 
 /** By history: the events that it told the archive. */
 export type Told = Readonly<Record<string, readonly StepEvent[]>>;
 
 type Archive = (of: { workflowId: string }, stepKey: string, events: readonly StepEvent[]) => void;
-const replaysOf = (
+/** One after the other on one worker, since to start one takes longer than most replays: the id of each, and what was wrong with it. */
+export const replays = (
   histories: Readonly<Record<string, unknown>>,
-  workflowBundle: WorkflowBundleOption,
-  fn: Archive,
+  workflowBundle: WorkflowBundleOption = { codePath: BUNDLE },
+  fn: Archive = () => undefined,
 ): ReturnType<typeof Worker.runReplayHistories> => {
   install();
   const sinks = { archive: { append: { fn, callDuringReplay: true } } };
@@ -35,9 +28,9 @@ const replaysOf = (
   return Worker.runReplayHistories({ workflowBundle, sinks }, all);
 };
 
-/** One after the other on one worker, since to start one takes longer than most replays: the id of each, and what was wrong with it. */
-export const replays = (histories: Readonly<Record<string, unknown>>): ReturnType<typeof Worker.runReplayHistories> =>
-  replaysOf(histories, { codePath: BUNDLE }, () => undefined);
+export async function replay(history: unknown, name: string): Promise<void> {
+  for await (const { error } of replays({ [`replay-${name}`]: history })) if (error !== undefined) throw error;
+}
 
 /** All of them on one worker, by the workflow code given. */
 export async function replayAll(histories: Readonly<Record<string, unknown>>, code: string): Promise<Told> {
@@ -45,6 +38,6 @@ export async function replayAll(histories: Readonly<Record<string, unknown>>, co
   const fn: Archive = ({ workflowId }, _stepKey, events) => {
     (told[workflowId] ??= []).push(...events);
   };
-  for await (const { error } of replaysOf(histories, { code }, fn)) if (error !== undefined) throw error;
+  for await (const { error } of replays(histories, { code }, fn)) if (error !== undefined) throw error;
   return told;
 }
