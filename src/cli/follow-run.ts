@@ -189,9 +189,9 @@ export class ProgressLog {
     return fresh.length > 0;
   }
 
-  /** The run has ended: whoever is told of events is told of all. */
+  /** The run has ended: its last events are told. */
   async end(run: ResolvedRun): Promise<void> {
-    if (this.#options.onEvent === undefined) return;
+    if (this.#options.shows !== 'progress' && this.#options.onEvent === undefined) return;
     const ended = await refreshRun(this.#emend, run);
     while (await this.#news(ended));
   }

@@ -98,7 +98,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     follow: (ref, after, signal, onNews) => followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
 
-    closed: async (ref) => closedRun(client, await within(() => handleOf(ref).describe())),
+    closed: (run) => closedRun(client, run),
 
     taskFailure: (ref) => within(() => taskFailure(connection, namespace, ref)),
 
@@ -169,10 +169,9 @@ const memoOf = (memo: Record<string, unknown> | undefined): RunMemo | null => {
   return Object.values(all).every((value) => typeof value === 'string') ? ({ ...all, left } as RunMemo) : null;
 };
 
-const closedRun = async (client: Client, description: WorkflowExecutionDescription): Promise<ClosedRun> => {
-  const status = description.status.name;
+const closedRun = async (client: Client, { workflowId, runId, status }: DescribedRun): Promise<ClosedRun> => {
   try {
-    const result: unknown = await client.workflow.result(description.workflowId, description.runId);
+    const result: unknown = await client.workflow.result(workflowId, runId);
     if (isKnown(result)) return { status: 'COMPLETED', result: result as StepResult, message: null };
     const { message, next = '' } = unknownVersion('The result of the run', result);
     return { status: 'COMPLETED', result: null, message: `${message} ${next}` };

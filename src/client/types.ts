@@ -91,7 +91,7 @@ export interface RunGateway {
    */
   follow(ref: RunRef, after: number, signal: AbortSignal, onNews: (news: News) => Promise<void>): Promise<void>;
   /** Waits for the end of a closed (or closing) run. */
-  closed(ref: RunRef): Promise<ClosedRun>;
+  closed(run: DescribedRun): Promise<ClosedRun>;
   /**
    * Why the run's workflow task fails over and over (a lost value, an unknown version); null: it does not. Throws ProblemError as any call.
    */

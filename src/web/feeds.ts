@@ -188,8 +188,8 @@ export const runFeed =
         await look();
         return;
       }
-      const changed = async (): Promise<undefined> => {
-        await look();
+      const changed = async ({ status }: RunView): Promise<undefined> => {
+        if (status.stage !== 'closed') await look();
       };
       await watchRun(emend, run, changed, { signal });
       if (signal.aborted) return;

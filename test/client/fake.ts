@@ -128,7 +128,7 @@ export class FakeServer implements RunGateway {
     // As a history does, news of a run end when it is closed; the rest are another run's.
     while (this.news.length > 0 && !signal.aborted && this.find(ref)?.described.open === true) {
       this.news.shift()?.();
-      await onNews('change');
+      await onNews(this.find(ref)?.described.open === true ? 'change' : 'end');
     }
   };
   closed = async (ref: { workflowId: string; runId: string | null }) => this.find(ref)!.closed!;

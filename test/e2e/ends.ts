@@ -41,8 +41,11 @@ export async function eventually<T>(what: string, look: () => Promise<T | null |
 /** How the newest run of the workflow id ended, in the server's words. */
 export const closedOf = async (s: Scene, run: ResolvedRun): Promise<ClosedRun> => {
   const ref = { workflowId: run.live!.workflowId, runId: null };
-  await eventually('the end of the run', async () => (await s.emend.runs!.describe(ref))?.open === false);
-  return s.emend.runs!.closed(ref);
+  const ended = await eventually('the end of the run', async () => {
+    const found = await s.emend.runs!.describe(ref);
+    return found?.open === false && found;
+  });
+  return s.emend.runs!.closed(ended);
 };
 
 export const lockOf = (s: Scene): Promise<WorkspaceLock | null> =>

@@ -1,6 +1,7 @@
 /** What others get: the packed files are whole and run outside this clone; with EMEND_LONG=1 installed by npm into an empty folder. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import * as modules from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -79,6 +80,12 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
     stderr: '',
   });
   expect(existsSync(join(dir, 'state'))).toBe(false);
+  // What Node.js compiled is kept where no other user can put code.
+  const cache = join(dir, 'cache');
+  execFileSync(process.execPath, [join(copy, 'dist/client.js'), '--help'], {
+    env: { ...env(), XDG_CACHE_HOME: cache },
+  });
+  expect(existsSync(join(cache, 'emend', 'compiled'))).toBe('enableCompileCache' in modules);
 
   // What programs import, by the package's own name.
   writeFileSync(

@@ -1,5 +1,5 @@
 import { reading } from '../../client/open.js';
-import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
+import { refreshRun, resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { eventsAfter } from '../../client/runs/show.js';
 import { watchRun } from '../../client/runs/watch.js';
 import type { StepEvent } from '../../shared/events.js';
@@ -43,15 +43,16 @@ const follow = async (printing: Printing, resolved: ResolvedRun): Promise<ExitCo
     };
     const live = flags.live === true ? showLiveText(emend.calls, resolved.stepKey, print) : null;
     try {
-      await watchRun(
+      const closed = await watchRun(
         emend,
         resolved,
         async ({ status }) => {
-          if (status.lastSeq > last) last = await printAfter(printing, resolved, last);
+          if (status.stage !== 'closed' && status.lastSeq > last) last = await printAfter(printing, resolved, last);
           return undefined;
         },
         { signal },
       );
+      if (closed !== null) await printAfter(printing, await refreshRun(emend, resolved), last);
     } finally {
       await live?.stop();
     }

@@ -127,7 +127,7 @@ const endOf = async (
     const ref = { workflowId, runId: null };
     const found = (await runs?.describe(ref)) ?? null;
     if (runs !== null && found !== null && !found.open) {
-      const { status, result } = await runs.closed({ workflowId, runId: found.runId });
+      const { status, result } = await runs.closed(found);
       return { outcome: 'closed', status, result };
     }
     if (signal.aborted || performance.now() > deadline) return { outcome: 'open' };

@@ -25,7 +25,7 @@ const CLOSE_PAGES = 100; // bound: Pages of those.
 export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<ArchivedRun> => {
   const { live, archived } = run;
   if (live === null || emend.runs === null || archived.closedRuns.includes(live.runId)) return archived;
-  const closed: ClosedRun = await emend.runs.closed({ workflowId: live.workflowId, runId: live.runId });
+  const closed: ClosedRun = await emend.runs.closed(live);
   const entry: ArchiveEntry = {
     id: closedId(live.runId),
     at: (live.closedAt ?? new Date()).toISOString(),

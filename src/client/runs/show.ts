@@ -66,7 +66,9 @@ export const showRun = async (
     ledger: full ? await ask<readonly LedgerRow[]>(QUERIES.ledger) : [],
     proposal: full ? await ask<ProposalSummary | null>(QUERIES.proposal) : null,
   });
-  const asked = await askRun(emend, run, look, patience_ms);
+  // Whoever looks first at a run that has ended keeps how it ended: the server will forget it.
+  const archived = run.live?.open === false ? await noteClosed(emend, run) : stillOpen(run);
+  const asked = !full && isWhole(run) ? { ok: false as const, why: '' } : await askRun(emend, run, look, patience_ms);
   const host = await runHost(emend, run.live);
   const place = {
     host,
@@ -77,8 +79,6 @@ export const showRun = async (
     link: linkOf(emend, run),
     ...(run.archived.started?.follows && { follows: run.archived.started.follows }),
   };
-  // Whoever looks first at a run that has ended keeps how it ended: the server will forget it.
-  const archived = run.live?.open === false ? await noteClosed(emend, run) : stillOpen(run);
   if (asked.ok) {
     const status =
       run.live?.open === false
@@ -122,11 +122,20 @@ const known = (status: StepStatus): StepStatus => {
 const stillOpen = ({ live, archived }: ResolvedRun): ArchivedRun =>
   live?.open === true ? { ...archived, closed: null } : archived;
 
+/** It ended as the run that was started, and its archive has heard every word of it. Its worker would replay it for each answer. */
+const isWhole = ({ live, archived: { started, events } }: ResolvedRun): boolean => {
+  const last = events.at(-1);
+  const isLast = last?.type === 'step_finished' || last?.type === 'plan_finished';
+  return live?.open === false && live.runId === started?.runId && isLast && events.length === last.seq;
+};
+
 /** Events after `after` (a `seq`), oldest first, at most a page. */
 export const runEvents = async (emend: Emend, run: ResolvedRun, after = 0): Promise<readonly StepEvent[]> => {
   const query: EventsQuery = { after, limit: EVENTS_PAGE };
-  const asked = await askRun(emend, run, (ask) => ask<readonly StepEvent[]>(QUERIES.events, query));
-  const found = asked.ok ? asked.value : run.archived.events;
+  const asked = isWhole(run)
+    ? null
+    : await askRun(emend, run, (ask) => ask<readonly StepEvent[]>(QUERIES.events, query));
+  const found = asked?.ok === true ? asked.value : run.archived.events;
   return found.filter((event) => event.seq > after);
 };
 
@@ -135,9 +144,8 @@ export async function* eventsAfter(emend: Emend, run: ResolvedRun, after = 0): A
   for (let last = after; ;) {
     const page = await runEvents(emend, run, last);
     yield* page;
-    const next = page.at(-1)?.seq ?? last;
-    if (next === last) return;
-    last = next;
+    if (page.length < EVENTS_PAGE) return;
+    last = page.at(-1)?.seq ?? last;
   }
 }
 

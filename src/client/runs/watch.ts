@@ -36,32 +36,37 @@ export const watchRun = async (
   const until = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   const over = (): boolean => until.aborted;
   if (most_ms !== undefined) setTimeout(() => stop.abort(), most_ms).unref();
+  let shown: string | null = null;
+  const told = async (view: RunView): Promise<WatchAnswer> => {
+    const seen = JSON.stringify([view.runId, view.status, view.note]);
+    if (seen === shown) return undefined;
+    shown = seen;
+    return onChange(view);
+  };
   for (let current = run; !over();) {
     const ref = refOf(current);
     if (ref === null || current.live === null) return current.archived.closed;
     if (current.live.open) {
       const watched = current;
-      let shown: string | null = null;
-      const look = looker(stop, over, only === undefined ? WATCH_BETWEEN_MS : WAIT_BETWEEN_MS, async () => {
-        const view = await showRun(emend, watched, { full: false, ...patience });
-        const seen = JSON.stringify([view.status, view.note]);
-        if (seen === shown || over()) return;
-        shown = seen;
-        if ((await onChange(view)) === 'stop') stop.abort();
-      });
       const ended = new AbortController();
+      const leave = (): void => ended.abort();
       const watching = AbortSignal.any([until, ended.signal]);
+      const look = looker(watching, only === undefined ? WATCH_BETWEEN_MS : WAIT_BETWEEN_MS, async () => {
+        const view = await showRun(emend, watched, { full: false, ...patience });
+        if (!watching.aborted && (await told(view)) === 'stop') stop.abort();
+      });
       const { live } = current;
       const changes = async (): Promise<void> => {
         if (only !== 'end') await look(true);
         // Where the history stood before the first look: what comes later is news.
         const news = async (what: News): Promise<void> => {
-          if (only === undefined || (only === 'pauses' && what !== 'end')) await look(what !== 'change');
+          // A closed run is replayed by its worker for each answer: what is left to tell is asked for below.
+          if (what === 'end') leave();
+          else if (only !== 'end') await look(what !== 'change');
         };
         if (!over()) await runs.follow(ref, live.historyLength, watching, news);
       };
       const both = [changes(), ...(only === 'end' ? [] : [watchWorkers(runs, live, watching, look)])];
-      const leave = (): void => ended.abort();
       await Promise.all(both.map((each) => each.finally(leave)));
       if (over()) return null;
     }
@@ -69,7 +74,14 @@ export const watchRun = async (
     // A reset closes one run and opens another of the same step: that one is followed.
     if (newest?.open === true && newest.runId !== ref.runId && newest.memo?.stepKey === current.stepKey)
       current = await withLive(emend, current.stepKey, newest);
-    else return (await noteClosed(emend, await withLive(emend, current.stepKey, await runs.describe(ref)))).closed;
+    else {
+      const its = newest?.runId === ref.runId ? newest : await runs.describe(ref);
+      const closed = await withLive(emend, current.stepKey, its);
+      const archived = await noteClosed(emend, closed);
+      if (only === undefined && archived.closed !== null)
+        await told(await showRun(emend, { ...closed, archived }, { full: false }));
+      return archived.closed;
+    }
   }
   return null;
 };
@@ -114,8 +126,7 @@ const watchWorkers = async (
  * looks are one more look together.
  */
 const looker = (
-  stop: AbortController,
-  over: () => boolean,
+  until: AbortSignal,
   between_ms: number,
   look: () => Promise<void>,
 ): ((urgent: boolean) => Promise<void>) => {
@@ -124,14 +135,14 @@ const looker = (
   let hurry = new AbortController();
   const looks = async (): Promise<void> => {
     try {
-      while (news && !over()) {
+      while (news && !until.aborted) {
         const wait_ms = asked_ms + between_ms - performance.now();
-        const woken = AbortSignal.any([stop.signal, hurry.signal]);
+        const woken = AbortSignal.any([until, hurry.signal]);
         if (wait_ms > 0) await sleep(wait_ms, undefined, { signal: woken }).catch(() => undefined);
         news = false;
         hurry = new AbortController();
         asked_ms = performance.now();
-        if (!over()) await look();
+        if (!until.aborted) await look();
       }
     } finally {
       // Here, not in a later turn: news that come after the last look begin a new one.

@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../../src/client/archive/run.js';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
+import { runEvents } from '../../../src/client/runs/show.js';
 import { waitForRun, watchRun } from '../../../src/client/runs/watch.js';
 import type { StepResult } from '../../../src/shared/run.js';
+import { eventEntries } from '../../../src/stores/ports.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { fakeEmend, FakeServer } from '../fake.js';
 
@@ -52,6 +54,30 @@ describe('watching a run', () => {
     expect(archivedRun(KEY, await emend.archive.read(KEY)).closed).toEqual(closed);
   });
 
+  test('a run whose archive has its last word is asked nothing once it has ended: its worker would replay it', async () => {
+    const { server, run, emend, resolved } = await watched();
+    const { runId, workflowId } = run.described;
+    const event = { seq: 1, at: 1, type: 'step_finished' as const, outcome: 'applied' };
+    server.news = [
+      () => {
+        server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
+      },
+    ];
+    const data = { workflowId, runId, namespace: 'default' };
+    await emend.archive.append(KEY, [
+      { id: 'started', at: new Date(0).toISOString(), kind: 'started', data },
+      ...eventEntries([event], runId),
+    ]);
+    const seen: string[] = [];
+    await watchRun(emend, resolved, ({ source, status: { doing, lastSeq } }) => {
+      seen.push(`${source}: ${doing}, ${lastSeq}`);
+      return undefined;
+    });
+    expect(seen).toEqual(['run: reading the files, 0', 'archive: applied, 1']);
+    expect(await runEvents(emend, await resolveRun(emend, KEY))).toEqual([event]);
+    expect(server.queries).toEqual(['status']);
+  });
+
   test('its last worker dies, and another comes: told without any news of the run', async () => {
     const { server, run, emend, resolved } = await watched();
     server.follow = (_ref, _after, signal) =>
@@ -95,7 +121,8 @@ describe('watching a run', () => {
       server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
     };
     await watchRun(emend, resolved, () => undefined);
-    expect(server.queries).toEqual(['status', 'status']);
+    // The third is of its end.
+    expect(server.queries).toEqual(['status', 'status', 'status']);
   });
 
   test('who waits for the end asks nothing, who waits for a pause asks at once and when one may be there', async () => {
