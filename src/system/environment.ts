@@ -16,8 +16,12 @@ export const cacheDir = (env: Environment): string => {
 const SECRET_NAME =
   /^(ANTHROPIC_|AWS_.*KEY)|(^|_)(API_?KEY|TOKEN|AUTH_?TOKEN|PRIVATE_KEY|KEY_DATA|AUTH)$|AUTHTOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE/i;
 
-const definedOf = (env: Environment): [name: string, value: string][] =>
-  Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+/** Names first: each look at a value of `process.env` leaves JavaScript. */
+const definedOf = (env: Environment, isWanted: (name: string) => boolean): [name: string, value: string][] =>
+  Object.getOwnPropertyNames(env)
+    .filter(isWanted)
+    .map((name) => [name, env[name]] as const)
+    .filter((entry): entry is [string, string] => entry[1] !== undefined);
 
 const TOOL_ROOTS =
   'NVM_DIR|VOLTA_HOME|PNPM_HOME|BUN_INSTALL|DENO_DIR|PYENV_ROOT|VIRTUAL_ENV|CONDA_PREFIX|RUSTUP_HOME|CARGO_HOME|GOROOT|GOPATH|GOCACHE|' +
@@ -49,16 +53,15 @@ export const childEnvironment = (
   names: readonly string[] = [],
 ): Record<string, string> => {
   const passes = ['any' as const, ...kinds].map((kind) => PASSED[kind]);
-  return Object.fromEntries(
-    definedOf(env).filter(([name]) => names.includes(name) || passes.some((each) => each.test(name))),
-  );
+  const isPassed = (name: string): boolean => names.includes(name) || passes.some((each) => each.test(name));
+  return Object.fromEntries(definedOf(env, isPassed));
 };
 
 /** Of secret-named variables, longest first. */
 export const secretValues = (env: Environment): readonly string[] =>
-  definedOf(env)
-    .filter(([name, value]) => SECRET_NAME.test(name) && value.length >= SECRET_CHARS)
+  definedOf(env, (name) => SECRET_NAME.test(name))
     .map(([, value]) => value)
+    .filter((value) => value.length >= SECRET_CHARS)
     .sort((a, b) => b.length - a.length);
 
 /** `text` with the values of secret-named variables of `env` blanked. */

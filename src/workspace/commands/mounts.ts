@@ -28,6 +28,7 @@ export const found = <T>(look: () => T): T | null => {
 /** What is mounted where; of two mounts the deeper one shows. */
 export class Mounts {
   readonly #all = new Map<string, Mount>([['/', { kind: 'read' }]]);
+  readonly #links = new Map<string, string | null>();
 
   set(path: string, mount: Mount): void {
     this.#all.set(path, mount);
@@ -41,6 +42,14 @@ export class Mounts {
   isEmpty(path: string): boolean {
     return (this.#all.get(path) ?? this.#above(path)).kind === 'empty';
   }
+  /** Hundreds of paths have the same beginnings, and a look at what is no link throws. */
+  #linkAt(path: string): string | null {
+    const known = this.#links.get(path);
+    if (known !== undefined) return known;
+    const to = found(() => readlinkSync(path));
+    this.#links.set(path, to);
+    return to;
+  }
   /** Shows where a path leads, and each link on the way that an empty place would hide. What is not there is left out. */
   show(path: string, kind: 'read' | 'write' | 'overlay' | 'guard' = 'read'): void {
     let rest = parts(path);
@@ -48,7 +57,7 @@ export class Mounts {
     for (let steps = 0; rest.length > 0; steps++) {
       if (steps > LINKS) return;
       const next = join(at, rest[0] ?? '');
-      const to = found(() => readlinkSync(next));
+      const to = this.#linkAt(next);
       if (to === null) {
         at = next;
         rest = rest.slice(1);
@@ -159,11 +168,12 @@ export function showTools(mounts: Mounts, env: Environment, homes: readonly stri
     show(dir);
     if (!mounts.isEmpty(dirname(dir)) && !homes.some((home) => isWithin(dir, home))) continue;
     showRootOf(join(dir, 'tool'));
-    for (const name of found(() => readdirSync(dir)) ?? []) {
-      if (found(() => readlinkSync(join(dir, name))) === null) continue;
-      const real = found(() => realpathSync.native(join(dir, name)));
+    for (const entry of found(() => readdirSync(dir, { withFileTypes: true })) ?? []) {
+      if (!entry.isSymbolicLink()) continue;
+      const link = join(dir, entry.name);
+      const real = found(() => realpathSync.native(link));
       if (real !== null && dirname(real) !== dir) showRootOf(real);
-      if (real !== null) mounts.show(join(dir, name));
+      if (real !== null) mounts.show(link);
     }
   }
   for (const name of ROOT_NAMES) if (isAbsolute(env[name] ?? '')) show(env[name] ?? '');
