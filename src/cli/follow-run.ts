@@ -154,7 +154,7 @@ export class ProgressLog {
   readonly #emend: Emend;
   readonly #options: Pick<FollowOptions, 'shows' | 'onEvent'>;
   readonly #block: LiveBlock;
-  #events: readonly StepEvent[] = [];
+  readonly #events: StepEvent[] = [];
   #note: string | null = null;
   #doing = '';
 
@@ -180,20 +180,19 @@ export class ProgressLog {
     this.#doing = doing;
   }
 
-  /** Tells a page of what came since; false: nothing did. */
-  async #news(run: ResolvedRun): Promise<boolean> {
-    const fresh = await runEvents(this.#emend, run, this.#events.at(-1)?.seq ?? 0);
-    this.#events = [...this.#events, ...fresh];
-    for (const event of fresh) this.#options.onEvent?.(run.stepKey, event);
-    this.say(fresh.filter(isWorthALine).map((event) => eventText(event)));
-    return fresh.length > 0;
+  /** Tells what came since. */
+  async #news(run: ResolvedRun): Promise<void> {
+    for (const event of await runEvents(this.#emend, run, this.#events.at(-1)?.seq ?? 0)) {
+      this.#events.push(event);
+      this.#options.onEvent?.(run.stepKey, event);
+      if (isWorthALine(event)) this.say([eventText(event)]);
+    }
   }
 
   /** The run has ended: its last events are told. */
   async end(run: ResolvedRun): Promise<void> {
     if (this.#options.shows !== 'progress' && this.#options.onEvent === undefined) return;
-    const ended = await refreshRun(this.#emend, run);
-    while (await this.#news(ended));
+    await this.#news(await refreshRun(this.#emend, run));
   }
 
   say(lines: readonly string[]): void {

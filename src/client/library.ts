@@ -2,7 +2,7 @@
 import { planInput, planOfPath, startPlan } from './runs/start-plan.js';
 import { jobId, prepareRun, startStep, stepInput, type StartedStep, type StartOptions } from './runs/start.js';
 import { decide, loginName, type DecideOptions, type DecideResult } from './runs/decide.js';
-import { eventsAfter, runDiff, showRun, type RunDiff, type RunView } from './runs/show.js';
+import { runDiff, runEvents, showRun, type RunDiff, type RunView } from './runs/show.js';
 import { waitForRun, watchRun, type Waited, type WaitOptions } from './runs/watch.js';
 import { jobOfText, readJobFile, type JobText } from '../workspace/documents/index.js';
 import { listRuns, type RunList } from './runs/list.js';
@@ -89,7 +89,7 @@ export class Emend {
   ): AsyncGenerator<StepEvent> {
     for (let last = after, open = follow; ;) {
       const found = await this.#find(run);
-      for await (const event of eventsAfter(this.#emend, found, last)) {
+      for (const event of await runEvents(this.#emend, found, last)) {
         last = event.seq;
         yield event;
       }

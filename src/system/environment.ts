@@ -20,8 +20,7 @@ const SECRET_NAME =
 const definedOf = (env: Environment, isWanted: (name: string) => boolean): [name: string, value: string][] =>
   Object.getOwnPropertyNames(env)
     .filter(isWanted)
-    .map((name) => [name, env[name]] as const)
-    .filter((entry): entry is [string, string] => entry[1] !== undefined);
+    .flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]));
 
 const TOOL_ROOTS =
   'NVM_DIR|VOLTA_HOME|PNPM_HOME|BUN_INSTALL|DENO_DIR|PYENV_ROOT|VIRTUAL_ENV|CONDA_PREFIX|RUSTUP_HOME|CARGO_HOME|GOROOT|GOPATH|GOCACHE|' +

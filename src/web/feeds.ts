@@ -174,12 +174,7 @@ export const runFeed =
       const view = await showRun(emend, run);
       // A reset takes the run back: its events begin again at an earlier number.
       if (view.status.lastSeq < (events.at(-1)?.seq ?? 0)) events = [];
-      for (;;) {
-        const more = await runEvents(emend, run, events.at(-1)?.seq ?? 0);
-        if (more.length === 0) break;
-        events = [...events, ...more];
-        if (view.source === 'archive' || (events.at(-1)?.seq ?? 0) >= view.status.lastSeq) break;
-      }
+      events = [...events, ...(await runEvents(emend, run, events.at(-1)?.seq ?? 0))];
       if (!signal.aborted) tell(stateOf(`${mark}.${(version += 1)}.${events.at(-1)?.seq ?? 0}`, view, events));
     };
     for (;;) {

@@ -1,6 +1,6 @@
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
-import { eventsAfter } from '../../client/runs/show.js';
+import { runEvents } from '../../client/runs/show.js';
 import { watchRun } from '../../client/runs/watch.js';
 import type { StepEvent } from '../../shared/events.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
@@ -67,7 +67,7 @@ const printAfter = async (
   after: number,
 ): Promise<number> => {
   let last = after;
-  for await (const event of eventsAfter(emend, run, after)) {
+  for (const event of await runEvents(emend, run, after)) {
     last = event.seq;
     if (flags.kind !== undefined && !isOfKind(event, flags.kind)) continue;
     io.out(flags.json === true ? jsonText('events', event) : textLine(event));

@@ -12,9 +12,8 @@ import {
 import { reading } from '../../client/open.js';
 import { resolveRun } from '../../client/runs/resolve.js';
 import type { Emend } from '../../client/types.js';
-import { eventsAfter } from '../../client/runs/show.js';
+import { runEvents } from '../../client/runs/show.js';
 import { statsOf, type PlanStats, type Ratio } from '../../documents/plan/index.js';
-import type { StepEvent } from '../../shared/events.js';
 import { fail } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
@@ -49,7 +48,7 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
     const all = run === undefined ? await archivedSince(emend, since ?? '') : null;
     const runs =
       all?.map(({ events }) => events) ??
-      (run === undefined ? [] : [await reading(emend, (told) => eventsOf(told, run))]);
+      (run === undefined ? [] : [await reading(emend, async (told) => runEvents(told, await resolveRun(told, run)))]);
     // Over all runs, those of plans themselves and of their phases among them.
     const steps = all && runStats(all.map(reportFacts));
     const told = statsOf(runs);
@@ -62,12 +61,6 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
       ...(phases === null ? [] : costLines(phases)),
     ]);
   });
-
-async function eventsOf(emend: Emend, run: string): Promise<readonly StepEvent[]> {
-  const events: StepEvent[] = [];
-  for await (const event of eventsAfter(emend, await resolveRun(emend, run))) events.push(event);
-  return events;
-}
 
 async function archivedSince(emend: Emend, since: string): Promise<readonly ArchivedRun[]> {
   const runs: ArchivedRun[] = [];

@@ -124,9 +124,8 @@ const endOf = async (
 ): Promise<AwaitPhaseResult> => {
   const deadline = performance.now() + wait_ms;
   for (;;) {
-    const ref = { workflowId, runId: null };
-    const found = (await runs?.describe(ref)) ?? null;
-    if (runs !== null && found !== null && !found.open) {
+    const found = (await runs?.describe({ workflowId, runId: null })) ?? null;
+    if (runs !== null && found?.open === false) {
       const { status, result } = await runs.closed(found);
       return { outcome: 'closed', status, result };
     }

@@ -6,7 +6,6 @@ import { ProblemError } from '../../shared/problems.js';
 import { QUERIES } from '../../shared/names.js';
 import type { EventsQuery } from '../../shared/run.js';
 import type { StepEvent } from '../../shared/events.js';
-import type { StepKey } from '../../shared/ids.js';
 import { appliedUnder, createLocks } from '../../workspace/apply/index.js';
 import { homePaths } from '../../stores/home.js';
 import { isBucket } from '../../stores/location.js';
@@ -18,8 +17,7 @@ import type { ResolvedRun } from './resolve.js';
 import type { ClosedRun, DescribedRun, Emend, RunGateway } from '../types.js';
 
 const CLOSE_QUERY_MS = 5_000; // bound: A run that has ended is asked for its last events this long.
-const CLOSE_PAGE_EVENTS = 1000; // bound: Events of one page of those.
-const CLOSE_PAGES = 100; // bound: Pages of those.
+const EVENTS_PAGE = 500; // bound: Events of one page.
 
 /** Asks the server how a closed run ended and notes it, once for each run (a reset makes another one). Returns the archive with that. */
 export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<ArchivedRun> => {
@@ -32,8 +30,9 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
     kind: 'closed',
     data: closed,
   };
-  const more = closed.result === null ? await unreportedEvents(emend, run, live) : [];
-  await emend.archive.append(run.stepKey, [...more, entry]);
+  const events = closed.result === null ? eventEntries(await eventsOf(emend.runs, live), live.runId) : [];
+  const applied = closed.result === null ? await appliedUntold(emend, run) : [];
+  await emend.archive.append(run.stepKey, [...events, ...applied, entry]);
   await leaveEvidence(emend, run);
   return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
 };
@@ -47,20 +46,10 @@ const leaveEvidence = async (emend: Emend, { stepKey, archived, live }: Resolved
   await writeEvidence(emend, stepKey, workspace, await evidenceKey(workspace)).catch(() => undefined);
 };
 
-const unreportedEvents = async (
-  emend: Emend,
-  { stepKey, archived }: ResolvedRun,
-  live: DescribedRun,
-): Promise<readonly ArchiveEntry[]> => {
-  const events = emend.runs === null ? [] : await eventsOf(emend.runs, live);
-  return [...eventEntries(events, live.runId), ...(await appliedUntold(emend, stepKey, archived))];
-};
-
 /** Files that the step applied, as the disk says and the archive does not: its worker died between the last of them and the notice. */
 const appliedUntold = async (
   { home }: Emend,
-  stepKey: StepKey,
-  { started, applied }: ArchivedRun,
+  { stepKey, archived: { started, applied } }: ResolvedRun,
 ): Promise<readonly ArchiveEntry[]> => {
   if (started === null) return [];
   const { workspace } = started;
@@ -69,11 +58,8 @@ const appliedUntold = async (
     .catch(() => null);
   if (holder?.stepKey !== stepKey) return [];
   const records = await appliedUnder(realSys, homePaths(home).transactions, workspace, holder);
-  return foundApplied(
-    holder,
-    applied,
-    records.flatMap(({ closed }) => closed.files),
-  );
+  const files = records.flatMap(({ closed }) => closed.files);
+  return foundApplied(holder, applied, files);
 };
 
 /** An entry for files that are applied under the lock and that the archive does not know of; none where it knows them all. */
@@ -93,18 +79,25 @@ const eventsOf = async (
   { workflowId, runId, queue }: DescribedRun,
 ): Promise<readonly StepEvent[]> => {
   const ref = { workflowId, runId };
+  const ask = (query: EventsQuery): Promise<readonly StepEvent[]> =>
+    runs.query(ref, QUERIES.events, [query], CLOSE_QUERY_MS);
   try {
-    const events: StepEvent[] = [];
-    if (!(await runs.polled(queue))) return await runs.historyEvents(ref);
-    for (let page = 0; page < CLOSE_PAGES; page++) {
-      const query: EventsQuery = { after: events.at(-1)?.seq ?? 0, limit: CLOSE_PAGE_EVENTS };
-      const more = await runs.query<readonly StepEvent[]>(ref, QUERIES.events, [query], CLOSE_QUERY_MS);
-      events.push(...more);
-      if (more.length < CLOSE_PAGE_EVENTS) break;
-    }
-    return events;
+    return (await runs.polled(queue)) ? await eventsFrom(0, ask) : await runs.historyEvents(ref);
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     return runs.historyEvents(ref).catch(() => []);
+  }
+};
+
+/** All events after `after` (a `seq`), oldest first, asked for page by page. */
+export const eventsFrom = async (
+  after: number,
+  ask: (query: Required<EventsQuery>) => Promise<readonly StepEvent[]>,
+): Promise<readonly StepEvent[]> => {
+  const events: StepEvent[] = [];
+  for (;;) {
+    const page = await ask({ after: events.at(-1)?.seq ?? after, limit: EVENTS_PAGE });
+    events.push(...page);
+    if (page.length < EVENTS_PAGE) return events;
   }
 };

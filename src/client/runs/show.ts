@@ -8,20 +8,19 @@ import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway,
 import { ProblemError, checkVersion, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
 import { allQueues, QUERIES } from '../../shared/names.js';
-import type { EventsQuery, Follows, LedgerRow, StepStatus } from '../../shared/run.js';
+import type { Follows, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
 import { getJson } from '../../stores/ports.js';
 import { testsOf, type ReportVerification } from '../archive/report.js';
 import type { ArchivedRun, ProposalVersion } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
-import { noteClosed } from './close.js';
+import { eventsFrom, noteClosed } from './close.js';
 import { aboutHost, runHost, silentNote, type RunHost } from './hosts.js';
 import { withRecordedUsage } from '../archive/stats.js';
 
 export const SHOW_QUERY_MS = 5_000; // bound: A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
 const ASK_AGAIN_MS = 500; // bound: Between two calls of a command that has patience with a busy machine.
 const TEST_OUTPUT_LINES = 200; // bound: Of what tests printed so many lines are shown, the last ones; all where they are asked for.
-const EVENTS_PAGE = 500; // bound: Events of one page of `emend events`.
 
 /** What is known of a run. */
 export interface RunView {
@@ -129,25 +128,13 @@ const isWhole = ({ live, archived: { started, events } }: ResolvedRun): boolean 
   return live?.open === false && live.runId === started?.runId && isLast && events.length === last.seq;
 };
 
-/** Events after `after` (a `seq`), oldest first, at most a page. */
-export const runEvents = async (emend: Emend, run: ResolvedRun, after = 0): Promise<readonly StepEvent[]> => {
-  const query: EventsQuery = { after, limit: EVENTS_PAGE };
-  const asked = isWhole(run)
-    ? null
-    : await askRun(emend, run, (ask) => ask<readonly StepEvent[]>(QUERIES.events, query));
-  const found = asked?.ok === true ? asked.value : run.archived.events;
-  return found.filter((event) => event.seq > after);
-};
-
-/** All of them after `after`, page by page. */
-export async function* eventsAfter(emend: Emend, run: ResolvedRun, after = 0): AsyncGenerator<StepEvent> {
-  for (let last = after; ;) {
-    const page = await runEvents(emend, run, last);
-    yield* page;
-    if (page.length < EVENTS_PAGE) return;
-    last = page.at(-1)?.seq ?? last;
-  }
-}
+/** Events after `after` (a `seq`), oldest first. */
+export const runEvents = (emend: Emend, run: ResolvedRun, after = 0): Promise<readonly StepEvent[]> =>
+  eventsFrom(after, async (query) => {
+    const of = (ask: Ask): Promise<readonly StepEvent[]> => ask(QUERIES.events, query);
+    const asked = isWhole(run) ? null : await askRun(emend, run, of);
+    return (asked?.ok === true ? asked.value : run.archived.events).filter(({ seq }) => seq > query.after);
+  });
 
 /** A proposal, and the combined diff of its files. */
 export interface RunDiff {

@@ -130,19 +130,20 @@ const looker = (
   between_ms: number,
   look: () => Promise<void>,
 ): ((urgent: boolean) => Promise<void>) => {
+  const over = (): boolean => until.aborted;
   let asked_ms = -Infinity;
   let news = false;
   let hurry = new AbortController();
   const looks = async (): Promise<void> => {
     try {
-      while (news && !until.aborted) {
+      while (news && !over()) {
         const wait_ms = asked_ms + between_ms - performance.now();
         const woken = AbortSignal.any([until, hurry.signal]);
         if (wait_ms > 0) await sleep(wait_ms, undefined, { signal: woken }).catch(() => undefined);
         news = false;
         hurry = new AbortController();
         asked_ms = performance.now();
-        if (!until.aborted) await look();
+        if (!over()) await look();
       }
     } finally {
       // Here, not in a later turn: news that come after the last look begin a new one.

@@ -28,7 +28,8 @@ export const found = <T>(look: () => T): T | null => {
 /** What is mounted where; of two mounts the deeper one shows. */
 export class Mounts {
   readonly #all = new Map<string, Mount>([['/', { kind: 'read' }]]);
-  readonly #links = new Map<string, string | null>();
+  /** Where a path leads, '' for what is no link: hundreds of paths have the same beginnings, and looking throws. */
+  readonly #links = new Map<string, string>();
 
   set(path: string, mount: Mount): void {
     this.#all.set(path, mount);
@@ -42,14 +43,6 @@ export class Mounts {
   isEmpty(path: string): boolean {
     return (this.#all.get(path) ?? this.#above(path)).kind === 'empty';
   }
-  /** Hundreds of paths have the same beginnings, and a look at what is no link throws. */
-  #linkAt(path: string): string | null {
-    const known = this.#links.get(path);
-    if (known !== undefined) return known;
-    const to = found(() => readlinkSync(path));
-    this.#links.set(path, to);
-    return to;
-  }
   /** Shows where a path leads, and each link on the way that an empty place would hide. What is not there is left out. */
   show(path: string, kind: 'read' | 'write' | 'overlay' | 'guard' = 'read'): void {
     let rest = parts(path);
@@ -57,8 +50,9 @@ export class Mounts {
     for (let steps = 0; rest.length > 0; steps++) {
       if (steps > LINKS) return;
       const next = join(at, rest[0] ?? '');
-      const to = this.#linkAt(next);
-      if (to === null) {
+      const to = this.#links.get(next) ?? found(() => readlinkSync(next)) ?? '';
+      this.#links.set(next, to);
+      if (to === '') {
         at = next;
         rest = rest.slice(1);
         continue;
