@@ -93,6 +93,7 @@ export class StepDriver {
   dispatch(fact: Fact): void {
     const before = this.state;
     this.state = reduce(before, fact, (this.now += 1000));
+    if (this.state.input.workspace !== before.input.workspace) this.world.move();
     checkFold(before, this.state, fact);
     this.number = checkNumber(this.number, this.state);
   }

@@ -416,6 +416,12 @@ export class World {
     return { outcome: 'committed', commit: 'c1', note: null };
   }
 
+  /** A copy on another host, which holds nothing that was applied: that stays behind until the lost host puts it back. */
+  move(): void {
+    for (const file of [...this.proposals.values()].flat().reverse())
+      if (file.by === 'model' && this.disk.get(file.path) === file.result) this.disk.set(file.path, file.base);
+  }
+
   /** Files on disk that hold an applied result of the model's which is not committed. */
   uncommitted(): readonly string[] {
     if (this.commits.length > 0) return [];
