@@ -35,7 +35,9 @@ const commandRows = (command: Command, before = 'emend'): string[][] =>
       return arg.required ? `<${shown}>` : `[${shown}]`;
     });
     const flags = each.options.map((option) => `\`${option.flags}\``).join(', ');
-    const own = each.commands.length > 0 ? [] : [[`\`${[name, ...given].join(' ')}\``, each.description(), flags]];
+    // Of a command with others below it only what it does by itself: its arguments or flags say that it does.
+    const isDoor = each.commands.length > 0 && given.length === 0 && flags === '';
+    const own = isDoor ? [] : [[`\`${[name, ...given].join(' ')}\``, each.description(), flags]];
     return [...own, ...commandRows(each, name)];
   });
 
@@ -142,8 +144,7 @@ export const activityTable = (): string => {
   const defaults = { ...currentRules().bounds, ...resolveTimings({}) };
   const timeOf = (name: Amount | undefined): string => (name === undefined ? 'none' : duration(defaults[name]));
   const partOf = ([name, times]: [string, number | 'files']): string => {
-    if (name === 'timeout_s') return '`testTimeout_s`';
-    const each = duration(defaults[name as Amount] * 1000);
+    const each = name === 'timeout_s' ? '`testTimeout_s`' : duration(defaults[name as Amount] * 1000);
     return times === 'files' ? `${each} a file` : times === 1 ? each : `${times} × ${each}`;
   };
   const rows = Object.entries<ActivitySpec>(ACTIVITIES).map(([name, { role, timeouts, retry, more_s, work, why }]) => {
