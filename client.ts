@@ -1,7 +1,22 @@
 #!/usr/bin/env node
 /** The command line's entry. It loads nothing before it knows that this Node.js can run it. */
+import { mkdirSync, statSync } from 'node:fs';
 import * as modules from 'node:module';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+
+/**
+ * Node.js 22.1 and later keep what they compiled: loading takes a third less. Kept in the home, where no other user and no command in a
+ * sandbox can put code; nowhere while there is no home of this user.
+ */
+const keepCompiled = async (): Promise<void> => {
+  const { enableCompileCache } = modules as { enableCompileCache?: (dir: string) => unknown };
+  if (enableCompileCache === undefined) return;
+  const home = (await import('./src/stores/home.js')).homeLocation(process.env);
+  const { uid, mode } = statSync(home);
+  if (!isAbsolute(home) || uid !== process.getuid?.() || (mode & 0o022) !== 0) return;
+  mkdirSync(join(home, 'compiled'), { recursive: true, mode: 0o700 });
+  enableCompileCache(join(home, 'compiled'));
+};
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
@@ -10,10 +25,7 @@ if (major < 20 || (major === 20 && minor < 3)) {
   process.exitCode = 2;
 } else {
   if (process.env.EMEND_DEBUG) process.setSourceMapsEnabled(true); // the bundle's, so that a stack names the sources
-  // Node.js 22.1 and later keep what they compiled: loading takes a third less. By default in the /tmp that all users share.
-  const { enableCompileCache } = modules as { enableCompileCache?: (dir: string) => unknown };
-  const { cacheDir } = await import('./src/system/environment.js');
-  enableCompileCache?.(join(cacheDir(process.env), 'compiled'));
+  await keepCompiled().catch(() => undefined); // What needs the home says what is wrong with it.
   const { main } = await import('./src/cli/main.js');
   process.exitCode = await main(process.argv.slice(2));
 }

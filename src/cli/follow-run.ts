@@ -167,6 +167,7 @@ export class ProgressLog {
 
   async tell(run: ResolvedRun, view: RunView): Promise<void> {
     if (this.#options.shows !== 'progress' && this.#options.onEvent === undefined) return;
+    if (view.status.stage === 'closed') return; // `end` tells the rest.
     if (view.note !== this.#note) this.say([plain(view.note ?? 'A worker is available again.')]);
     this.#note = view.note;
     if (view.source === 'archive') return;

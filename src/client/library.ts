@@ -93,7 +93,7 @@ export class Emend {
         last = event.seq;
         yield event;
       }
-      if (!open) return;
+      if (!open || found.live?.open !== true) return;
       const news = ({ status }: RunView) => (status.lastSeq > last ? 'stop' : undefined);
       open = (await watchRun(this.#emend, found, news, until)) === null && until.signal?.aborted !== true;
     }

@@ -102,17 +102,9 @@ export const TIMINGS = {
     "attempts of a model call (after a worker's death, a time-out, a full disk) before a decision is needed",
   ),
   outageWait_ms: ms(10_000, [10, 600_000], 'first wait for a model that is down; doubles with each try'),
-  outageMaxWait_ms: ms(
-    300_000,
-    [10, 3_600_000],
-    'longest wait for a model that is down, unless its retry-after is longer',
-  ),
+  outageMaxWait_ms: ms(300_000, [10, 3_600_000], 'longest wait for a model that is down, or its longer retry-after'),
   streamIdle_ms: ms(120_000, [100, 3_600_000], 'silence in a stream before the call is abandoned'),
-  callOwner_ms: ms(
-    30_000,
-    [200, 3_600_000],
-    'an unfinished call belongs to its owner this long after its last sign of life',
-  ),
+  callOwner_ms: ms(30_000, [200, 3_600_000], 'an open call belongs to its owner this long after its last sign of life'),
   hostActivityTimeout_ms: ms(
     600_000,
     [1000, 86_400_000],
@@ -124,11 +116,7 @@ export const TIMINGS = {
   retryMaximum_ms: ms(60_000, [10, 3_600_000], 'longest wait before an activity is tried again'),
   scheduleToStart_ms: ms(600_000, [500, 86_400_000], 'a host that takes no work this long is unreachable'),
   checkoutWait_ms: ms(5_000, [100, 600_000], 'work on a repository waits this long for the host that has its checkout'),
-  commandTurn_ms: ms(
-    600_000,
-    [100, 86_400_000],
-    'tests, hooks, formatters and large edits wait this long for their turn on a host before they are rescheduled',
-  ),
+  commandTurn_ms: ms(600_000, [100, 86_400_000], 'commands and large edits wait this long for a turn on their host'),
   lockPoll_ms: ms(
     2_000,
     [50, 600_000],
@@ -137,12 +125,7 @@ export const TIMINGS = {
   acceptWait_ms: ms(3_000, [100, 60_000], 'wait for a worker to accept a decision before it goes as a signal'),
   stickyWait_ms: ms(10_000, [100, 600_000], 'a workflow task waits this long for the worker that has the run cached'),
   shutdownGrace_ms: ms(30_000, [0, 3_600_000], 'a stopping worker lets running activities finish this long'),
-  modelCalls_perSecond: limit(
-    20,
-    'calls a second',
-    [0.01, 10_000],
-    'model calls started by all workers together, each of which keeps to it',
-  ),
+  modelCalls_perSecond: limit(20, 'calls a second', [0.01, 10_000], 'model calls that all workers together start'),
   modelCalls_atOnce: limit(20, 'calls', [1, 1_000], 'model calls in progress in one worker'),
   secondScore_ms: ms(60_000, [100, 3_600_000], "a phase's second score is waited for this long"),
   planRun_groups: limit(100, 'groups', [1, 10_000], 'a plan continues in a new run after this many phases or waves'),

@@ -1,17 +1,8 @@
-/** What a child process may see of our environment, what must not stay in output that is kept, and where it puts our cache. */
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+/** What a child process may see of our environment, and what must not stay in output that is kept. */
 
 const SECRET_CHARS = 6; // bound: Shorter values stand in ordinary output by chance; blanking them would garble it.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Where what can be fetched or made again is kept: `$XDG_CACHE_HOME/emend`. */
-export const cacheDir = (env: Environment): string => {
-  const xdg = env.XDG_CACHE_HOME ?? '';
-  const home = env.HOME ?? '';
-  return join(isAbsolute(xdg) ? xdg : join(home !== '' ? home : homedir(), '.cache'), 'emend');
-};
 
 const SECRET_NAME =
   /^(ANTHROPIC_|AWS_.*KEY)|(^|_)(API_?KEY|TOKEN|AUTH_?TOKEN|PRIVATE_KEY|KEY_DATA|AUTH)$|AUTHTOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE/i;

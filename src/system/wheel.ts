@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { captureProcess } from './launcher.js';
 import { childEnvironment, type Environment } from './environment.js';
@@ -36,6 +37,13 @@ export const fetchWheel = async <T>(
   } catch (error) {
     return { why: error instanceof Error ? error.message : String(error) };
   }
+};
+
+/** Where what was fetched is kept: `$XDG_CACHE_HOME/emend`. */
+export const cacheDir = (env: Environment): string => {
+  const xdg = env.XDG_CACHE_HOME ?? '';
+  const home = env.HOME ?? '';
+  return join(isAbsolute(xdg) ? xdg : join(home !== '' ? home : homedir(), '.cache'), 'emend');
 };
 
 const PIPS: readonly (readonly [string, ...string[]])[] = [

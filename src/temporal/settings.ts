@@ -81,11 +81,12 @@ export const resolveTimings = (env: Environment): Timings => {
     const spec: LimitSpec = TIMINGS[name];
     const text = env[timingVariable(name)]?.trim();
     if (text === undefined || text === '') return spec.default ?? spec.max;
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    const isWhole = Number.isInteger(spec.min);
+    const value = (isWhole ? /^\d+$/ : /^\d+(?:\.\d+)?$/).test(text) ? Number(text) : Number.NaN;
     if (Number.isNaN(value) || value < spec.min || value > spec.max) {
       fail(
         'config_invalid',
-        `${timingVariable(name)} (${spec.what}): expected a whole number from ${spec.min} to ${spec.max} (${spec.unit}), found "${text.slice(0, 40)}".`,
+        `${timingVariable(name)} (${spec.what}): expected a ${isWhole ? 'whole ' : ''}number from ${spec.min} to ${spec.max} (${spec.unit}), found "${text.slice(0, 40)}".`,
         `Correct ${timingVariable(name)} in the environment, or unset it to use ${String(spec.default)}.`,
       );
     }

@@ -1,6 +1,18 @@
 /** What others get: the packed files are whole and run outside this clone; with EMEND_LONG=1 installed by npm into an empty folder. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import * as modules from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -80,12 +92,15 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
     stderr: '',
   });
   expect(existsSync(join(dir, 'state'))).toBe(false);
-  // What Node.js compiled is kept where no other user can put code.
-  const cache = join(dir, 'cache');
-  execFileSync(process.execPath, [join(copy, 'dist/client.js'), '--help'], {
-    env: { ...env(), XDG_CACHE_HOME: cache },
-  });
-  expect(existsSync(join(cache, 'emend', 'compiled'))).toBe('enableCompileCache' in modules);
+  // What Node.js compiled is kept in a home of this user's, where no one else can put code.
+  for (const mode of [0o700, 0o770]) {
+    const home = join(dir, `home ${mode}`);
+    mkdirSync(home);
+    chmodSync(home, mode);
+    execFileSync(process.execPath, [join(copy, 'dist/client.js'), '--help'], { env: { ...env(), EMEND_HOME: home } });
+    expect(readdirSync(home)).toEqual('enableCompileCache' in modules && mode === 0o700 ? ['compiled'] : []);
+    for (const kept of readdirSync(home)) expect(statSync(join(home, kept)).mode & 0o777).toBe(0o700);
+  }
 
   // What programs import, by the package's own name.
   writeFileSync(

@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { cacheDir } from '../../src/system/environment.js';
-import { fetchWheel, fromZip, type Wheel } from '../../src/system/wheel.js';
+import { cacheDir, fetchWheel, fromZip, type Wheel } from '../../src/system/wheel.js';
 
 export type FoundProgram = { readonly path: string } | { readonly why: string };
 

@@ -24,6 +24,13 @@ describe('resolveTimings', () => {
     },
   );
 
+  test('a rate may be less than one', () => {
+    expect(resolveTimings({ EMEND_MODELCALLS_PERSECOND: '0.2' }).modelCalls_perSecond).toBe(0.2);
+    expect(() => resolveTimings({ EMEND_MODELCALLS_PERSECOND: '0.001' })).toThrow(
+      /expected a number from 0.01 to 10000/,
+    );
+  });
+
   test('the bounds themselves are allowed', () => {
     expect(resolveTimings({ EMEND_CONNECT_MS: '100' }).connect_ms).toBe(100);
     expect(resolveTimings({ EMEND_SHUTDOWNGRACE_MS: '0' }).shutdownGrace_ms).toBe(0);

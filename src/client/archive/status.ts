@@ -61,10 +61,11 @@ const endOf = ({ stepKey, applied, kept }: ArchivedRun, { status, result, messag
  * A run that was cut off still answers as if it went on, and one that was cancelled from outside has a result that the server did not
  * keep. This is how it ended, in the same words with and without a worker.
  */
-export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus =>
-  run.closed?.result !== null
-    ? status
-    : { ...status, state: stateOfClosed(run.closed), doing: endOf(run, run.closed), decision: null, result: null };
+export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus => {
+  if (run.closed?.result !== null) return status;
+  const { state, stage, doing, decision, result } = archivedStatus(run);
+  return { ...status, state, stage, doing, decision, result };
+};
 
 const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
   if (result === null) return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';

@@ -122,11 +122,12 @@ const stillOpen = ({ live, archived }: ResolvedRun): ArchivedRun =>
   live?.open === true ? { ...archived, closed: null } : archived;
 
 /** It ended as the run that was started, and its archive has heard every word of it. Its worker would replay it for each answer. */
-const isWhole = ({ live, archived: { started, events } }: ResolvedRun): boolean => {
-  const last = events.at(-1);
-  const isLast = last?.type === 'step_finished' || last?.type === 'plan_finished';
-  return live?.open === false && live.runId === started?.runId && isLast && events.length === last.seq;
-};
+const isWhole = ({ live, archived: { started, events } }: ResolvedRun): boolean =>
+  live?.open === false &&
+  live.runId === started?.runId &&
+  events.at(-1)?.seq === events.length &&
+  // A workflow task that the server refused may have told of an end before.
+  events.findIndex(({ type }) => type === 'step_finished' || type === 'plan_finished') === events.length - 1;
 
 /** Events after `after` (a `seq`), oldest first. */
 export const runEvents = (emend: Emend, run: ResolvedRun, after = 0): Promise<readonly StepEvent[]> =>

@@ -178,11 +178,11 @@ const rowOf = ({ status, workflowId, source, host }: RunView, { stepKey, live, a
   title: status.title,
   jobPath: status.jobPath,
   workspace: status.workspace,
-  state: source === 'run' || live?.open === false ? status.state : 'unknown',
+  state: source === 'run' || status.stage === 'closed' || live?.open === false ? status.state : 'unknown',
   doing: status.doing,
   decision: status.decision && { id: status.decision.id, reason: status.decision.reason },
   startedAt: live?.startedAt.toISOString() ?? archived.firstAt,
-  open: status.result === null && live?.open === true,
+  open: status.stage !== 'closed' && status.result === null && live?.open === true,
   host,
 });
 

