@@ -17,7 +17,8 @@ const cluster = { ...base, displayName: 'cluster', testMatch: ['<rootDir>/test/c
 // `unit` needs nothing; `e2e` gets a real Temporal dev server (one for the whole run) from its global setup.
 export default {
   reporters: ['default', '<rootDir>/test/support/last-line.js'],
-  testTimeout: 60_000,
+  // A matrix that is run whole takes four times as long as its sample, and more on a machine that is busy.
+  testTimeout: process.env.EMEND_LONG === undefined ? 60_000 : 240_000,
   // A process forks slower the more memory it holds (3 ms at 50 MB, 84 ms at 1 GB here), and what a file loaded is never given back; but a
   // worker that starts anew for most files costs more: 54 files took 126 s of CPU with 200 MB, 112 with 500.
   workerIdleMemoryLimit: '500MB',
