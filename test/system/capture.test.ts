@@ -99,7 +99,10 @@ describe('a launcher', () => {
     const pid = await launcherPid();
     const waits = node('setInterval(() => 0, 1000)');
     await node('');
+    const left = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+    expect(left).toHaveLength(1);
     process.kill(pid, 'SIGKILL');
+    for (const each of left) process.kill(each, 'SIGKILL');
     await expect(waits).rejects.toThrow('the process that starts others ended: SIGKILL');
     expect(await launcherPid()).not.toBe(pid);
   });
