@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The command line's entry. It loads nothing before it knows that this Node.js can run it. */
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import * as modules from 'node:module';
 import { isAbsolute, join } from 'node:path';
 
@@ -11,11 +11,13 @@ import { isAbsolute, join } from 'node:path';
 const keepCompiled = async (): Promise<void> => {
   const { enableCompileCache } = modules as { enableCompileCache?: (dir: string) => unknown };
   if (enableCompileCache === undefined) return;
-  const home = (await import('./src/stores/home.js')).homeLocation(process.env);
-  const { uid, mode } = statSync(home);
-  if (!isAbsolute(home) || uid !== process.getuid?.() || (mode & 0o022) !== 0) return;
-  mkdirSync(join(home, 'compiled'), { recursive: true, mode: 0o700 });
-  enableCompileCache(join(home, 'compiled'));
+  const { homeLocation, homePaths, resolveHome } = await import('./src/stores/home.js');
+  const home = homeLocation(process.env);
+  // None is made for this, and none is taken from the directory in which a command happens to run.
+  if (!isAbsolute(home) || !existsSync(homePaths(home).hostId)) return;
+  const dir = join(await resolveHome(process.env), 'compiled');
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  enableCompileCache(dir);
 };
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

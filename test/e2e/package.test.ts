@@ -4,7 +4,6 @@ import {
   chmodSync,
   cpSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -18,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { freshId } from '../../src/stores/home.js';
 import { sampled } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
 
@@ -93,13 +93,18 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
   });
   expect(existsSync(join(dir, 'state'))).toBe(false);
   // What Node.js compiled is kept in a home of this user's, where no one else can put code.
-  for (const mode of [0o700, 0o770]) {
-    const home = join(dir, `home ${mode}`);
-    mkdirSync(home);
+  for (const [mode, id] of [
+    [0o700, ['host-id']],
+    [0o770, ['host-id']],
+    [0o700, []],
+  ] as const) {
+    const home = mkdtempSync(join(dir, 'home '));
+    for (const name of id) writeFileSync(join(home, name), freshId());
     chmodSync(home, mode);
     execFileSync(process.execPath, [join(copy, 'dist/client.js'), '--help'], { env: { ...env(), EMEND_HOME: home } });
-    expect(readdirSync(home)).toEqual('enableCompileCache' in modules && mode === 0o700 ? ['compiled'] : []);
-    for (const kept of readdirSync(home)) expect(statSync(join(home, kept)).mode & 0o777).toBe(0o700);
+    const kept = 'enableCompileCache' in modules && mode === 0o700 && id.length > 0 ? ['compiled'] : [];
+    expect(readdirSync(home)).toEqual([...kept, ...id]);
+    for (const name of kept) expect(statSync(join(home, name)).mode & 0o777).toBe(0o700);
   }
 
   // What programs import, by the package's own name.

@@ -92,12 +92,14 @@ const eventsOf = async (
 /** All events after `after` (a `seq`), oldest first, asked for page by page. */
 export const eventsFrom = async (
   after: number,
-  ask: (query: Required<EventsQuery>) => Promise<readonly StepEvent[]>,
+  ask: (query: EventsQuery) => Promise<readonly StepEvent[]>,
 ): Promise<readonly StepEvent[]> => {
   const events: StepEvent[] = [];
-  for (;;) {
-    const page = await ask({ after: events.at(-1)?.seq ?? after, limit: EVENTS_PAGE });
+  for (let last = after; ;) {
+    // What was told already is no news: a page without any is the last one, whatever it holds.
+    const page = (await ask({ after: last, limit: EVENTS_PAGE })).filter(({ seq }) => seq > last);
     events.push(...page);
     if (page.length < EVENTS_PAGE) return events;
+    last = page.at(-1)?.seq ?? last;
   }
 };

@@ -134,7 +134,7 @@ export const runEvents = (emend: Emend, run: ResolvedRun, after = 0): Promise<re
   eventsFrom(after, async (query) => {
     const of = (ask: Ask): Promise<readonly StepEvent[]> => ask(QUERIES.events, query);
     const asked = isWhole(run) ? null : await askRun(emend, run, of);
-    return (asked?.ok === true ? asked.value : run.archived.events).filter(({ seq }) => seq > query.after);
+    return asked?.ok === true ? asked.value : run.archived.events;
   });
 
 /** A proposal, and the combined diff of its files. */

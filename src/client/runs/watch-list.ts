@@ -178,7 +178,7 @@ const rowOf = ({ status, workflowId, source, host }: RunView, { stepKey, live, a
   title: status.title,
   jobPath: status.jobPath,
   workspace: status.workspace,
-  state: source === 'run' || status.stage === 'closed' || live?.open === false ? status.state : 'unknown',
+  state: source === 'run' || status.stage === 'closed' ? status.state : 'unknown',
   doing: status.doing,
   decision: status.decision && { id: status.decision.id, reason: status.decision.reason },
   startedAt: live?.startedAt.toISOString() ?? archived.firstAt,
