@@ -2,10 +2,10 @@
 import { decide, type DecideOptions } from '../client/runs/decide.js';
 import type { ResolvedRun } from '../client/runs/resolve.js';
 import { diffText, showRun } from '../client/runs/show.js';
-import type { Emend } from '../client/types.js';
 import { untilStatus } from '../client/runs/watch.js';
 import { type Answer, type DecisionPoint, ANSWER_MEANS } from '../shared/decisions.js';
 import { ProblemError } from '../shared/problems.js';
+import type { StepStatus } from '../shared/run.js';
 import type { Io } from './io.js';
 import { printDiff, plain, folded } from './render/text.js';
 import { decisionHead } from './render/decision.js';
@@ -119,9 +119,11 @@ export const askDecision = async (
   for (const text of menu) io.out(text);
   const done = new AbortController();
   const changed = new AbortController();
-  const watching = whenChanged(emend, run, decision.id, AbortSignal.any([done.signal, signal])).then(
-    (isChanged) => {
-      if (isChanged) changed.abort();
+  /** Or none is open any more. */
+  const isOther = ({ decision: now }: StepStatus): boolean => now?.id !== decision.id;
+  const watching = untilStatus(emend, run, isOther, { signal: AbortSignal.any([done.signal, signal]) }).then(
+    (seen) => {
+      if (seen !== 'over') changed.abort();
     },
     // A server that went away shows at the next call; the question stays open.
     () => undefined,
@@ -212,7 +214,3 @@ const detailsFor = async (
   }
   return {};
 };
-
-/** True once another decision than this one (or none) is open. */
-const whenChanged = async (emend: Emend, run: ResolvedRun, id: string, signal: AbortSignal): Promise<boolean> =>
-  (await untilStatus(emend, run, ({ decision }) => decision?.id !== id, { signal })) !== 'over';

@@ -71,12 +71,10 @@ export const explain = (error: unknown): Explained => {
   const first = message.split('\n')[0] ?? '';
   const code = (error as NodeJS.ErrnoException | null)?.code;
   const onDisk = typeof code === 'string' && /^E[A-Z]+$/.test(code);
-  return onDisk
-    ? { problems: [problem('disk', first)], exit: EXIT.failed }
-    : {
-        problems: [problem('internal', `Unexpected error: ${first}`, 'Run again with EMEND_DEBUG=1 for details.')],
-        exit: EXIT.failed,
-      };
+  const found = onDisk
+    ? problem('disk', first)
+    : problem('internal', `Unexpected error: ${first}`, 'Run again with EMEND_DEBUG=1 for details.');
+  return { problems: [found], exit: EXIT.failed };
 };
 
 /** Each problem in a line; the next step once where all share it. */
@@ -94,15 +92,11 @@ export const explanation = ({ problems }: Explained): string => {
 /** Prints and returns the exit code. With `--json` stdout gets `{"error": …}` as well. */
 export const reportError = (io: Io, error: unknown, json: boolean): ExitCode => {
   const explained = explain(error);
+  const { problems, exit } = explained;
   const show = (text: string): string => redact(text, io.env);
   io.err(show(explanation(explained)));
-  if (json)
-    io.out(
-      show(
-        jsonText('error', { error: { ...explained.problems[0], problems: explained.problems }, exit: explained.exit }),
-      ),
-    );
+  if (json) io.out(show(jsonText('error', { error: { ...problems[0], problems }, exit })));
   if ((io.env.EMEND_DEBUG ?? '') !== '' && error instanceof Error && error.stack !== undefined)
     io.err(show(error.stack));
-  return explained.exit;
+  return exit;
 };

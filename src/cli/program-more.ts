@@ -120,7 +120,6 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
 // Commands beside a run: following it, reporting on it, and files to begin with. Names, flags and help texts.
 
 export const RUN = "at least the first 4 digits of the run's id, or its workflow id";
-const OUT = (): Option => new Option('--out <file>', 'write to this file instead of stdout');
 
 export const addAids = (program: Command, runs: Runs): void => {
   prints(program.command('watch'), quiet())
@@ -143,7 +142,7 @@ export const addAids = (program: Command, runs: Runs): void => {
     .addOption(new Option('--markdown', 'Markdown (default)').conflicts('html'))
     .addOption(new Option('--html', 'one self-contained HTML file'))
     .option('--whole', 'all test output, not only the last 200 lines')
-    .addOption(OUT())
+    .option('--out <file>', 'write to this file instead of stdout')
     .action(runs(async () => (await import('./commands/report.js')).report));
 
   const hosts = prints(program.command('hosts'), json())

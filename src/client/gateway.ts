@@ -14,7 +14,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure, NamespaceNotFoundError, ValueError } from '@temporalio/common';
-import { problem, ProblemError, isKnown, unknownVersion } from '../shared/problems.js';
+import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
 import { UPDATES, WORKFLOWS } from '../shared/names.js';
 import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
@@ -173,8 +173,7 @@ const closedRun = async (client: Client, { workflowId, runId, status }: Describe
   try {
     const result: unknown = await client.workflow.result(workflowId, runId);
     if (isKnown(result)) return { status: 'COMPLETED', result: result as StepResult, message: null };
-    const { message, next = '' } = unknownVersion('The result of the run', result);
-    return { status: 'COMPLETED', result: null, message: `${message} ${next}` };
+    return { status: 'COMPLETED', result: null, message: sentence(unknownVersion('The result of the run', result)) };
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw asProblem(error);
     return { status, result: null, message: error.cause?.message ?? error.message };

@@ -1,9 +1,4 @@
-import {
-  decide as sendDecision,
-  openDecision,
-  type DecideOptions,
-  type DecideResult,
-} from '../../client/runs/decide.js';
+import { decide as sendDecision, openDecision, type DecideOptions } from '../../client/runs/decide.js';
 import { shownKey } from '../../shared/ids.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { diffText, showRun } from '../../client/runs/show.js';
@@ -13,7 +8,7 @@ import { urlFault } from '../../shared/repository.js';
 import type { Emend } from '../../client/types.js';
 import { nearestWord } from '../../shared/text.js';
 import type { Io, JsonFlag } from '../io.js';
-import { jsonText } from '../json.js';
+import { printFound } from '../json.js';
 import { commandFor, decisionHead } from '../render/decision.js';
 import { plain, printDiff } from '../render/text.js';
 import { decisionSettings, interruptible, type Session, withEmend } from '../session.js';
@@ -51,7 +46,7 @@ export const decide = async (io: Io, run: string, written: string, flags: Decide
       ...((flags.hunk ?? []).length === 0 ? {} : { select: await partOf({ emend, flags }, resolved, answer, seen) }),
       ...(flags.note === undefined ? {} : { note: flags.note }),
     });
-    io.out(flags.json === true ? jsonText('decide', result) : sentence(result, shownKey(resolved.stepKey)));
+    printFound({ io, flags }, 'decide', result, [`${shownKey(resolved.stepKey)}  ${plain(result.message)}`]);
     return EXIT.done;
   });
   return exit ?? (await import('./from-pr.js')).reviseEnded(io, run, { ...flags, note: flags.note ?? '' });
@@ -140,5 +135,3 @@ const answerOf = (written: string): Answer => {
     )
   );
 };
-
-const sentence = (result: DecideResult, run: string): string => `${run}  ${plain(result.message)}`;

@@ -21,7 +21,7 @@ import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
 
 type Finding = Omit<Check, 'name'>;
-const good = (found: string): Finding => ({ ok: true, found, fix: null });
+const good = (found: string, fix: string | null = null): Finding => ({ ok: true, found, fix });
 const bad = (found: string, fix: string): Finding => ({ ok: false, found, fix });
 
 const MINIMUM_NODE = '20.3';
@@ -75,7 +75,7 @@ const gitVersion = async (env: Environment): Promise<Finding> => {
 };
 
 const homeFinding = (home: string, isUsed: boolean): Finding =>
-  isUsed ? good(home) : { ...good(`${home}: no runs yet`), fix: 'Start one with: emend run -m "what to change"' };
+  isUsed ? good(home) : good(`${home}: no runs yet`, 'Start one with: emend run -m "what to change"');
 
 /** Workers and clients that belong together show the same id here. A store that homes share is tried. */
 const store = async (env: Environment, home: string): Promise<Finding> => {
@@ -83,8 +83,8 @@ const store = async (env: Environment, home: string): Promise<Finding> => {
   const { dir, id, apart } = found;
   if (!apart) return good(`in EMEND_HOME (id ${id.slice(0, 8)})`);
   const { ms, slow } = await tryStore(home, found);
-  const tried = good(`${dir} (id ${id.slice(0, 8)}), a write takes ${ms} ms`);
-  return slow ? { ...tried, fix: 'That is slow: a run makes some hundred writes. Use a store that is nearer.' } : tried;
+  const fix = slow ? 'That is slow: a run makes some hundred writes. Use a store that is nearer.' : null;
+  return good(`${dir} (id ${id.slice(0, 8)}), a write takes ${ms} ms`, fix);
 };
 
 const temporalCli = async (env: Environment): Promise<Finding> => {
@@ -148,8 +148,8 @@ const builds = async ({ at, serving }: Seen): Promise<Finding> => {
       'Run `emend deploy promote` of its build (with --unversioned for a worker without --deployment), or stop it.',
     );
   const mixed = found.length > 1 || (found[0] ?? build()) !== build();
-  const told = good(`${found.join(', ')}${mixed ? `; this command is ${build()}` : ''}`);
-  return mixed ? { ...told, fix: 'Builds are mixed: end the deploy by stopping the workers of the older one.' } : told;
+  const fix = mixed ? 'Builds are mixed: end the deploy by stopping the workers of the older one.' : null;
+  return good(`${found.join(', ')}${mixed ? `; this command is ${build()}` : ''}`, fix);
 };
 
 /** All hosts of the store: what one of them lacks, its runs wait for. */
@@ -181,9 +181,8 @@ const PRICES_OLD_DAYS = 90; // bound: Prices that were published longer ago may 
 /** Old prices hold up nothing. */
 export const prices = (now_ms: number): Finding => {
   const days = Math.floor((now_ms - Date.parse(PRICES.date)) / 86_400_000);
-  const found = good(`${PRICES.source} of ${PRICES.date}, ${days} days old`);
   const fix = "Compare them with your provider's list; `models:` in emend.yaml overrides them.";
-  return days > PRICES_OLD_DAYS ? { ...found, fix } : found;
+  return good(`${PRICES.source} of ${PRICES.date}, ${days} days old`, days > PRICES_OLD_DAYS ? fix : null);
 };
 
 /** A base URL may carry a user and password. */

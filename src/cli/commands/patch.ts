@@ -1,22 +1,25 @@
 /** `emend patch`: applies an answer from a file or stdin to a workspace, with the job's own transaction, no server and no model. */
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { printJson } from '../json.js';
 import type { PatchReport } from '../json-types.js';
 import { newStepKey } from '../../client/runs/start.js';
-import type { Reason } from '../../edits/index.js';
+import { renderReasons, type Reason, type UsedTolerance } from '../../edits/index.js';
+import { TOLERANCES } from '../../shared/formats.js';
 import { EXIT, type ExitCode, fail } from '../../shared/problems.js';
-import { type Io, type JsonFlag, asides, type QuietFlag, readUpTo } from '../io.js';
+import { type Io, type JsonFlag, type Asides, asides, type QuietFlag, readUpTo } from '../io.js';
 import { applyLocally, localWorkspace, openLocal, type Local } from '../local/open.js';
 import {
   formatOf,
   applyToFiles,
   limitOf,
   readConfig,
+  type PatchedFile,
   type PatchOutcome,
   writePatch,
   buildPatch,
 } from '../local/patch.js';
-import { printPatch } from '../render/patch.js';
+import { printDiff, count, plain, table } from '../render/text.js';
 
 // The answer of `emend patch`, from a file or stdin: bounded, and decoded.
 
@@ -79,15 +82,7 @@ export const patch = async (io: Io, source: string, flags: PatchFlags): Promise<
   const judged = await applyToFiles(workspace, config, format, answer);
   const report = reportOf(workspace, judged, check);
   const done = local === null ? report : await write(local, workspace, judged, report);
-  await printPatch(
-    io,
-    { ...done, recovered: local?.recovered ?? [] },
-    {
-      check,
-      json: flags.json === true,
-      aside: asides(io, flags),
-    },
-  );
+  await print(io, { ...done, recovered: local?.recovered ?? [] }, flags);
   return done.exit;
 };
 
@@ -99,17 +94,8 @@ export const reportOf = (workspace: string, { format, outcome, offered }: PatchO
   const nothing = { files: [], tolerances: [], findings: [], notes: [], reasons: [], diff: '' };
   if (outcome.outcome === 'edited') {
     const { tolerances, findings } = outcome;
-    const notes = outcome.notes.filter(isWanted);
-    return {
-      ...base,
-      ...nothing,
-      outcome: 'would_apply',
-      ...writePatch(outcome, offered),
-      tolerances,
-      findings,
-      notes,
-      exit: EXIT.done,
-    };
+    const told = { tolerances, findings, notes: outcome.notes.filter(isWanted) };
+    return { ...base, ...nothing, outcome: 'would_apply', ...writePatch(outcome, offered), ...told, exit: EXIT.done };
   }
   const unchanged = outcome.outcome === 'unchanged';
   const told = unchanged ? { notes: outcome.reasons.filter(isWanted) } : { reasons: outcome.reasons };
@@ -126,4 +112,52 @@ const write = async (local: Local, workspace: string, judged: PatchOutcome, repo
   const { outcome, conflicts } = await applyLocally(local, workspace, proposal);
   const exit = outcome === 'base_changed' || conflicts.length > 0 ? EXIT.conflict : EXIT.done;
   return { ...report, outcome, conflicts, exit, ...(outcome === 'base_changed' ? {} : { patch: stepKey }) };
+};
+
+// What `emend patch` says.
+
+/** With --check the diff alone goes to stdout, so that it can be piped. */
+const print = async (io: Io, report: PatchReport, flags: PatchFlags): Promise<void> => {
+  if (flags.json === true) {
+    printJson(io, 'patch', report);
+    return;
+  }
+  if (report.checked) await printDiff(io, report.diff, report.workspace);
+  for (const text of patchLines(report, asides(io, flags)))
+    if (report.checked) io.err(text);
+    else io.out(text);
+};
+
+const patchLines = (report: PatchReport, aside: Asides): readonly string[] => [
+  ...table(report.files.map((file) => [`  ${shownPath(file)}`, file.change, `+${file.added}`, `-${file.removed}`])),
+  ...report.tolerances.map(toleranceLine),
+  ...report.notes.map((note) => `  note: ${placeOf(note)}${plain(note.message)}`),
+  ...report.findings.map((finding) => `  ${finding.guard} in ${plain(finding.path)}: ${plain(finding.message)}`),
+  ...ending(report, aside),
+];
+
+const shownPath = ({ path, from }: PatchedFile): string => plain(from === undefined ? path : `${from} -> ${path}`);
+const placeOf = ({ path }: Reason): string => (path === undefined ? '' : `${plain(path)}: `);
+const toleranceLine = ({ tolerance, path, line }: UsedTolerance): string =>
+  `  used ${tolerance} in ${plain(path)}${line === undefined ? '' : `:${line}`}: ${TOLERANCES[tolerance].what}`;
+
+const ending = (report: PatchReport, aside: Asides): readonly string[] => {
+  const { outcome, files, workspace, format, conflicts, reasons } = report;
+  const touched = conflicts.map(({ why }) => `  ${plain(why)}`);
+  switch (outcome) {
+    case 'applied':
+      return [
+        `Applied to ${count(files.length, 'file')} in ${plain(workspace)}.${aside.after(' `emend undo` reverts it.')}`,
+      ];
+    case 'would_apply':
+      return [`Would apply to ${count(files.length, 'file')} in ${plain(workspace)} (${format}). Nothing was written.`];
+    case 'unchanged':
+      return ['Nothing to change: the files already match the answer.'];
+    case 'base_changed':
+      return ['Files changed while the answer was being read; nothing was written. Run it again.', ...touched];
+    case 'conflict':
+      return ['Applied, except files that someone saved in the meantime, which stay as they are:', ...touched];
+    default:
+      return [`Not applied (${outcome}, read as ${format}); nothing was written:`, plain(renderReasons(reasons))];
+  }
 };

@@ -100,13 +100,10 @@ export const refuseHalfDone = async ({ cwd, env }: Pick<Io, 'cwd' | 'env'>, type
   }
 };
 
-const refuse = (typed: string, { stepKey, files }: OpenChange): never =>
-  fail(
-    'half_done',
-    plain(
-      `${typed}: an interrupted command left a change of ${count(files.length, 'file')} of this plan incomplete (${shownKey(stepKey)}). Nothing was read.`,
-    ),
-  );
+const refuse = (typed: string, { stepKey, files }: OpenChange): never => {
+  const left = `a change of ${count(files.length, 'file')} of this plan incomplete (${shownKey(stepKey)})`;
+  return fail('half_done', plain(`${typed}: an interrupted command left ${left}. Nothing was read.`));
+};
 
 /**
  * Of the plan that the path means, though the plan may not be found as it stands: the path itself or one of the two folders above it

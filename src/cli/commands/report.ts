@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { recordedUsage, phaseCosts } from '../../client/archive/stats.js';
-import { reportFacts, type ReportFacts } from '../../client/archive/report.js';
+import { reportFacts } from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
 import { instructionsOf } from '../../client/runs/proposal.js';
@@ -13,7 +13,7 @@ import { redact } from '../../system/environment.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { jsonText } from '../json.js';
 import { plain } from '../render/text.js';
-import { type ReportMore, reportDocument } from '../report/document.js';
+import { reportDocument } from '../report/document.js';
 import { renderHtml, renderMarkdown } from '../report/render.js';
 import { withEmend } from '../session.js';
 
@@ -29,7 +29,9 @@ export const report = (io: Io, run: string, flags: ReportFlags): Promise<void> =
     const { facts, ...found } = await reading(emend, (told) => toldOf(told, run, flags));
     const phases = await phaseCosts(facts.events, (child) => recordedUsage(emend.calls, child));
     const texts = { ...found, phases };
-    const written = redact(flags.json === true ? jsonOf(facts, texts) : rendered(facts, texts, flags), io.env);
+    const render = flags.html === true ? renderHtml : renderMarkdown;
+    const asJson = flags.json === true ? `${jsonText('report', { ...facts, ...texts })}\n` : null;
+    const written = redact(asJson ?? render(reportDocument(facts, texts)), io.env);
     if (flags.out === undefined) io.write(written);
     else {
       await writeFile(resolve(io.cwd, flags.out), written);
@@ -46,9 +48,3 @@ const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, '
   const instructions = await instructionsOf(emend, run);
   return { facts, diff: found?.diff ?? null, mustAsk: found?.proposal.mustAsk ?? [], instructions, tests };
 };
-
-const rendered = (facts: ReportFacts, texts: ReportMore, flags: ReportFlags): string => {
-  const made = reportDocument(facts, texts);
-  return flags.html === true ? renderHtml(made) : renderMarkdown(made);
-};
-const jsonOf = (facts: ReportFacts, texts: ReportMore): string => `${jsonText('report', { ...facts, ...texts })}\n`;

@@ -64,15 +64,9 @@ const printed = async ({ io, emend }: Session, run: ResolvedRun): Promise<ExitCo
 /** What the job asks for. */
 const asked = async (emend: Emend, run: ResolvedRun): Promise<readonly string[]> => {
   const text = await instructionsOf(emend, run);
-  return text === null
-    ? []
-    : [
-        'asked for:',
-        ...plain(text.trim())
-          .split('\n')
-          .map((line) => `  ${line}`),
-        '',
-      ];
+  if (text === null) return [];
+  const lines = plain(text.trim()).split('\n');
+  return ['asked for:', ...lines.map((line) => `  ${line}`), ''];
 };
 
 const inTerminal = async (

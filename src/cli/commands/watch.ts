@@ -54,29 +54,16 @@ const teller = (io: Io, json: boolean, command: string | null): Tell => {
   const last = new Map<string, string>();
   const told = new Set<string>();
   return async ({ stepKey, status, note }) => {
-    const { state, doing, decision } = status;
+    const { state, doing, decision, jobPath: job } = status;
     const now = JSON.stringify([state, doing, decision?.id, note]);
     if (last.get(stepKey) === now) return undefined;
     last.set(stepKey, now);
     const run = shownKey(stepKey);
+    const at = new Date();
     const open = decision === null ? null : { id: decision.id, reason: decision.reason };
-    if (json)
-      printJson(io, 'watch', {
-        v: 1,
-        at: new Date().toISOString(),
-        stepKey,
-        state,
-        doing,
-        job: status.jobPath,
-        decision: open,
-        note,
-      });
-    else {
-      const what = decision === null ? (note ?? doing) : `${decision.reason}: emend review ${run}`;
-      io.out(
-        line(`${new Date().toTimeString().slice(0, 8)}  ${run}  ${state}  ${status.jobPath}  ${what}`, io.columns),
-      );
-    }
+    const what = decision === null ? (note ?? doing) : `${decision.reason}: emend review ${run}`;
+    if (json) printJson(io, 'watch', { v: 1, at: at.toISOString(), stepKey, state, doing, job, decision: open, note });
+    else io.out(line(`${at.toTimeString().slice(0, 8)}  ${run}  ${state}  ${job}  ${what}`, io.columns));
     if (decision !== null && command !== null && !told.has(decision.id)) {
       told.add(decision.id);
       await notify(io, command, status, decision);

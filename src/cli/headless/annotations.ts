@@ -52,12 +52,6 @@ export const ofProblem = ({ code, message }: Problem): Annotation => {
     : { level: 'error', title: `emend: ${code}`, message: rest ?? message, file, line: Number(line) };
 };
 
-const ofWaiting = (reason: string, decision: string, why: readonly string[]): Annotation => ({
-  level: 'error',
-  title: `emend: waiting for a decision (${reason})`,
-  message: [`decision ${decision}`, ...why].join('\n'),
-});
-
 export const annotate = async ({ io, emend }: Session, run: ResolvedRun, followed: Followed): Promise<void> => {
   const { proposal } = await showRun(emend, await refreshRun(emend, run));
   const lines = [...(proposal?.findings ?? []).map(ofFinding), ...endOf(followed, shownKey(run.stepKey))];
@@ -68,9 +62,10 @@ const endOf = (followed: Followed, shown: string): readonly Annotation[] => {
   switch (followed.kind) {
     case 'waiting': {
       const { decision } = followed.status;
-      return decision === null
-        ? []
-        : [ofWaiting(decision.reason, decision.id, [decision.message, ...followed.why, `emend review ${shown}`])];
+      if (decision === null) return [];
+      const lines = [`decision ${decision.id}`, decision.message, ...followed.why, `emend review ${shown}`];
+      const title = `emend: waiting for a decision (${decision.reason})`;
+      return [{ level: 'error', title, message: lines.join('\n') }];
     }
     case 'closed': {
       const { result, status, message } = followed.closed;

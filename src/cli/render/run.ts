@@ -1,6 +1,6 @@
 /** A run on one screen: state, ledger, waiting decision, result. Pure. */
 import { shownKey } from '../../shared/ids.js';
-import type { EndedLock, ReleasedLock, StaleLock } from '../../client/ended/locks.js';
+import type { ReleasedLock, StaleLock } from '../../client/ended/locks.js';
 import type { EndedWorktree } from '../../client/ended/runs.js';
 import { auditText } from '../../shared/audit.js';
 import { cell, count, plain, line, table } from './text.js';
@@ -202,12 +202,8 @@ const BECAUSE: Record<ReleasedLock['because'], string> = {
 
 export const releasedLines = ({ stepKey, workspace, ended, because, undone }: ReleasedLock): readonly string[] => [
   `${shownKey(stepKey)}  has ended (${ended}) and had locked ${plain(workspace)}, which is now unlocked: ${BECAUSE[because]}.`,
-  ...(undone === undefined ? [] : undoneLines(undone)),
-];
-
-const undoneLines = ({ files, leftAlone }: EndedLock): readonly string[] => [
-  `  ${count(files.length, 'file')} restored`,
-  ...leftAlone.map(({ path, why }) => `  skipped: ${plain(path)}: ${plain(why)}`),
+  ...(undone === undefined ? [] : [`  ${count(undone.files.length, 'file')} restored`]),
+  ...(undone?.leftAlone ?? []).map(({ path, why }) => `  skipped: ${plain(path)}: ${plain(why)}`),
 ];
 
 export const staleLockLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleLock): readonly string[] => {

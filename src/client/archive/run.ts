@@ -5,7 +5,7 @@ import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { EditStepInput } from '../../shared/run.js';
 import { isBlobRef, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
-import { isKnown, unknownVersion } from '../../shared/problems.js';
+import { isKnown, sentence, unknownVersion } from '../../shared/problems.js';
 import type { ArchiveEntry, NewerEntries } from '../../stores/ports.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { isRecord } from '../../shared/text.js';
@@ -84,8 +84,7 @@ const isClosed = (data: unknown): data is ClosedRun =>
 /** A result of a later version, kept by a client that knew it, is not guessed at. */
 const readable = (closed: ClosedRun): ClosedRun => {
   if (closed.result === null || isKnown(closed.result)) return closed;
-  const { message, next = '' } = unknownVersion('The result of the run', closed.result);
-  return { ...closed, result: null, message: `${message} ${next}` };
+  return { ...closed, result: null, message: sentence(unknownVersion('The result of the run', closed.result)) };
 };
 
 export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): ArchivedRun => {

@@ -15,7 +15,7 @@ import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace
 import { archivedRun } from '../archive/run.js';
 import { allHosts } from '../runs/hosts.js';
 import * as oldSteps from './steps.js';
-import { needRuns, type DescribedRun, type Emend } from '../types.js';
+import { needRuns, type Emend } from '../types.js';
 
 const REF = /sha256:[0-9a-f]{64}/g;
 /** Temp files of the stores (system/durable.ts): of writers that died, where they are old. */
@@ -73,11 +73,11 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   const going = new Set([...steps.flatMap((step) => step.files), ...caches].map((file) => file.path));
 
   const isBlob = ({ path }: StoredFile): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
-  const named = new Set<BlobRef>(await runRefs(emend, runs));
+  const named = new Set<BlobRef>();
+  // Closed runs too: payloads that a codec moved into blobs are named nowhere else, and who resets or replays a run needs them.
+  await together(runs, async (run) => addRefs(named, await needRuns(emend).historyText(run)));
   const naming = stored.filter((each) => !isBlob(each) && !going.has(each.path));
-  await together(naming, async (file) => {
-    addRefs(named, await oldSteps.filesAt(emend, file.path).readText(file.path));
-  });
+  await together(naming, async ({ path }) => addRefs(named, await oldSteps.filesAt(emend, path).readText(path)));
   const blobPath = (ref: BlobRef): string => `${blobDir}/${blobName(ref)}`;
   // A set grows while it is walked: every ref that a named blob adds is looked at in its turn.
   for (const ref of named) addRefs(named, await emend.files.readText(blobPath(ref)));
@@ -159,16 +159,6 @@ const refuseOtherNamespaces = async (emend: Emend, assumeClosed: readonly string
     `Runs of other namespaces use this store and may still be open: ${list}. Nothing was removed.`,
     `If they have ended: TEMPORAL_NAMESPACE=${first} emend list, or emend gc --assume-closed ${first}.`,
   );
-};
-
-/** Closed runs too: payloads that a codec moved into blobs are named nowhere else, and who resets or replays a run needs them. */
-const runRefs = async (emend: Emend, known: readonly DescribedRun[]): Promise<readonly BlobRef[]> => {
-  const runs = needRuns(emend);
-  const refs = new Set<BlobRef>();
-  await together(known, async ({ workflowId, runId }) => {
-    addRefs(refs, await runs.historyText({ workflowId, runId }));
-  });
-  return [...refs];
 };
 
 const addRefs = (refs: Set<BlobRef>, text: string): void => {

@@ -74,18 +74,14 @@ export const foundApplied = (
 };
 
 /** All of them where a worker can still replay the run, else those that its history holds. */
-const eventsOf = async (
-  runs: RunGateway,
-  { workflowId, runId, queue }: DescribedRun,
-): Promise<readonly StepEvent[]> => {
-  const ref = { workflowId, runId };
+const eventsOf = async (runs: RunGateway, run: DescribedRun): Promise<readonly StepEvent[]> => {
   const ask = (query: EventsQuery): Promise<readonly StepEvent[]> =>
-    runs.query(ref, QUERIES.events, [query], CLOSE_QUERY_MS);
+    runs.query(run, QUERIES.events, [query], CLOSE_QUERY_MS);
   try {
-    return (await runs.polled(queue)) ? await eventsFrom(0, ask) : await runs.historyEvents(ref);
+    return (await runs.polled(run.queue)) ? await eventsFrom(0, ask) : await runs.historyEvents(run);
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    return runs.historyEvents(ref).catch(() => []);
+    return runs.historyEvents(run).catch(() => []);
   }
 };
 

@@ -22,7 +22,7 @@ import { shellWord } from '../../system/environment.js';
 import { canonicalJson } from '../../system/hash.js';
 import { signText } from '../../system/ssh-signature.js';
 import { gitLine } from '../../workspace/git/index.js';
-import { refOf, showRun, type RunView } from './show.js';
+import { showRun, type RunView } from './show.js';
 
 /** An answer to a decision. */
 export interface DecideOptions {
@@ -112,7 +112,7 @@ const signed = async (
 
 const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): Promise<DecideResult> => {
   const runs = needRuns(emend);
-  const ref = refOf(run) ?? fail('run_unknown', 'The server does not know this run.');
+  const ref = run.live ?? fail('run_unknown', 'The server does not know this run.');
   const { decision } = request;
   const shown = shownKey(run.stepKey);
   const ended = (): never =>
@@ -162,7 +162,7 @@ const howToSign = (run: string, { decision, answer, files = [], note, select }: 
 const needOpen = (emend: Emend, run: ResolvedRun): void => {
   needRuns(emend);
   const shown = shownKey(run.stepKey);
-  if (refOf(run) === null || run.live?.open !== true)
+  if (run.live?.open !== true)
     fail(
       'answer_not_accepted',
       `Run ${shown} is no longer open, so it accepts no answers.`,

@@ -84,12 +84,9 @@ export const listNote = async (
 
 const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promise<ListedRun> => {
   const status = polled && emend.runs !== null ? await statusOf(emend.runs, run) : null;
+  const { stepKey = '', title = '', jobPath = '', workspace = '' } = run.memo ?? {};
   return {
-    stepKey: run.memo?.stepKey ?? '',
-    workflowId: run.workflowId,
-    title: run.memo?.title ?? '',
-    jobPath: run.memo?.jobPath ?? '',
-    workspace: run.memo?.workspace ?? '',
+    ...{ stepKey, workflowId: run.workflowId, title, jobPath, workspace },
     state: status?.state ?? 'unknown',
     doing: status?.doing ?? 'no worker is running',
     decision: status?.decision ? { id: status.decision.id, reason: status.decision.reason } : null,
@@ -100,8 +97,7 @@ const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promis
 };
 
 const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus | null> => {
-  const ref = { workflowId: run.workflowId, runId: run.runId };
-  const status = await runs.query<StepStatus>(ref, QUERIES.status, [], LIST_QUERY_MS).catch(nullOn());
+  const status = await runs.query<StepStatus>(run, QUERIES.status, [], LIST_QUERY_MS).catch(nullOn());
   return isKnown(status) ? status : null;
 };
 
@@ -113,15 +109,11 @@ const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> 
     return openRun(emend, run.live, (await emend.runs?.polled(run.live.queue)) ?? false);
   // It ended while nobody looked: the server still knows how.
   const archived = run?.live?.open === false ? await noteClosed(emend, run) : kept;
-  const status = archivedStatus(archived);
+  const { title, jobPath, workspace, state, doing } = archivedStatus(archived);
   return {
-    stepKey,
-    workflowId: archived.started?.workflowId ?? null,
-    title: status.title,
-    jobPath: status.jobPath,
-    workspace: status.workspace,
-    state: archived.closed === null ? 'unknown' : status.state,
-    doing: status.doing,
+    ...{ stepKey, workflowId: archived.started?.workflowId ?? null, title, jobPath, workspace },
+    state: archived.closed === null ? 'unknown' : state,
+    doing,
     decision: null,
     startedAt: archived.firstAt,
     open: false,

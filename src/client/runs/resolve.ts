@@ -34,29 +34,35 @@ export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRu
       'run_unknown',
       `"${typed.slice(0, 80)}" does not name a run; expected at least the first ${BOUNDS.runPrefix_chars} digits of a run's id, or a workflow id (emend/…).`,
     );
-  const phase = /^([0-9a-f]{4,32})(-p\d+-\d+)$/.exec(prefix);
-  if (phase !== null) return byPhase(emend, phase[1] ?? '', phase[2] ?? '');
+  // `1234abcd-p2-1`: a phase's run as it is shown.
+  const [, plan, phase = ''] = /^([0-9a-f]{4,32})(-p\d+-\d+)$/.exec(prefix) ?? [];
+  if (plan !== undefined) {
+    const isPhase = (key: StepKey): boolean => key.endsWith(phase) && planOf(key).startsWith(plan);
+    return byPrefix(emend, plan, isPhase, `No run is called "${prefix}"`);
+  }
   const whole = prefix.length >= WHOLE_KEY_chars && isStepKey(prefix) ? await byStepKey(emend, prefix) : null;
   if (whole !== null) return whole;
-  const onServer = await serverRuns(emend, prefix);
-  const keys = new Set([...(await emend.archive.find(prefix)), ...onServer.map((run) => run.memo?.stepKey ?? '')]);
-  keys.delete('');
   // A plan's phases have longer names, of which the plan's is a part: without them the plan is meant.
-  const plans = [...keys].filter((key) => planOf(key) === key || !keys.has(planOf(key)));
-  const [stepKey, ...others] = plans;
-  if (stepKey === undefined) return unknown(emend, `No run starts with "${prefix}"`);
-  if (others.length > 0) return ambiguous(emend, prefix, [...plans].sort());
-  return withLive(emend, stepKey, onServer.find((run) => run.memo?.stepKey === stepKey) ?? null);
+  const isMeant = (key: StepKey, keys: ReadonlySet<StepKey>): boolean => planOf(key) === key || !keys.has(planOf(key));
+  return byPrefix(emend, prefix, isMeant, `No run starts with "${prefix}"`);
 };
 
-/** `1234abcd-p2-1`: a phase's run as it is shown. */
-const byPhase = async (emend: Emend, plan: string, phase: string): Promise<ResolvedRun> => {
-  const onServer = await serverRuns(emend, plan);
-  const known = [...(await emend.archive.find(plan)), ...onServer.map((run) => run.memo?.stepKey ?? '')];
-  const keys = new Set(known.filter((key) => key.endsWith(phase) && planOf(key).startsWith(plan)));
+/** The one that is meant of all whose keys begin so; `none`: what is said where there is no such run. */
+const byPrefix = async (
+  emend: Emend,
+  prefix: string,
+  isMeant: (key: StepKey, known: ReadonlySet<StepKey>) => boolean,
+  none: string,
+): Promise<ResolvedRun> => {
+  const onServer = await serverRuns(emend, prefix);
+  const known = new Set([
+    ...(await emend.archive.find(prefix)),
+    ...onServer.flatMap(({ memo }) => memo?.stepKey ?? []),
+  ]);
+  const keys = [...known].filter((key) => isMeant(key, known));
   const [stepKey, ...others] = keys;
-  if (stepKey === undefined) return unknown(emend, `No run is called "${plan}${phase}"`);
-  if (others.length > 0) return ambiguous(emend, plan, [...keys].sort());
+  if (stepKey === undefined) return unknown(emend, none);
+  if (others.length > 0) return ambiguous(emend, prefix, keys.sort());
   return withLive(emend, stepKey, onServer.find((run) => run.memo?.stepKey === stepKey) ?? null);
 };
 
@@ -106,11 +112,16 @@ const byWorkflowId = async (emend: Emend, workflowId: string): Promise<ResolvedR
   return unknown(emend, `No run has the workflow id ${workflowId.slice(0, 80)}`);
 };
 
-/** Without a server no one can say that there is no such run: the missing server is what to fix. */
-const unknown = ({ runs, unreachable }: Emend, sentence: string): never =>
+/** Without a server no one can say that there is no such run: the missing server is what to fix. With one: `message` and `next`. */
+export const unknown = (
+  { runs, unreachable }: Emend,
+  sentence: string,
+  message = `${sentence}.`,
+  next?: string,
+): never =>
   runs === null && unreachable !== null
     ? fail('no_server', `${sentence} in the archive of this machine. ${unreachable.message}`, unreachable.next)
-    : fail('run_unknown', `${sentence}.`);
+    : fail('run_unknown', message, next);
 
 const ambiguous = async (emend: Emend, prefix: string, keys: readonly StepKey[]): Promise<never> => {
   const lines = await Promise.all(

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { StepKey } from '../../shared/ids.js';
 import { type ResolvedRun, withLive } from './resolve.js';
-import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway, type RunRef } from '../types.js';
+import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway } from '../types.js';
 import { ProblemError, checkVersion, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
 import { allQueues, QUERIES } from '../../shared/names.js';
@@ -43,9 +43,6 @@ export interface RunView {
   /** Its proposals by number from 1, the last of them `proposal`. */
   readonly versions: readonly ProposalVersion[];
 }
-
-export const refOf = ({ live }: ResolvedRun): RunRef | null =>
-  live && { workflowId: live.workflowId, runId: live.runId };
 
 export interface ShowOptions {
   /** False: status only, one action instead of three. */
@@ -212,9 +209,8 @@ const askRun = async <T>(
 ): Promise<Asked<T>> => {
   const { runs } = emend;
   const { live } = run;
-  const ref = refOf(run);
   if (runs === null) return { ok: false, why: noServerNote(emend) };
-  if (ref === null || live === null) return { ok: false, why: 'The server does not know this run, or no longer.' };
+  if (live === null) return { ok: false, why: 'The server does not know this run, or no longer.' };
   const until_ms = performance.now() + (patience_ms ?? 0);
   for (;;) {
     const left_ms = until_ms - performance.now();
@@ -223,7 +219,7 @@ const askRun = async <T>(
       const note = await unservedNote(emend, live, silent);
       if (note !== null && silent.includes(live.queue)) return { ok: false, why: note };
       const timeout_ms = Math.max(SHOW_QUERY_MS, left_ms);
-      return { ok: true, value: await of((name, ...args) => runs.query(ref, name, args, timeout_ms)), note };
+      return { ok: true, value: await of((name, ...args) => runs.query(live, name, args, timeout_ms)), note };
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
       const { code, message } = error.problem;

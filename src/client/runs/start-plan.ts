@@ -7,8 +7,8 @@ import { hostOfQueue, PLAN_SIGNALS, queuesOfAny, type Queues } from '../../share
 import { branchOf, type RepositoryBase } from '../../shared/repository.js';
 import { planOf } from '../../shared/ids.js';
 import { archivedRun } from '../archive/run.js';
-import { hereId, workflowIdOf, freeId, runInput, startPlanRun, type StartedStep, type WantedOfRun } from './start.js';
-import { withLive, type ResolvedRun } from './resolve.js';
+import { hereId, workflowIdOf, freeId, runInput, startRun, type StartedStep, type WantedOfRun } from './start.js';
+import { unknown, withLive, type ResolvedRun } from './resolve.js';
 import { type DescribedRun, type Emend, needRuns } from '../types.js';
 import { inWorkspace, readPlan, refuseFaults, repositoryFor } from '../../workspace/documents/index.js';
 import { reportOf } from '../../documents/plan/index.js';
@@ -56,14 +56,8 @@ export const runOfPlan = async (emend: Emend, plan: PlanFile): Promise<ResolvedR
     if (started !== null && ids.includes(started.workflowId) && hostOfQueue(started.queues.host) === host)
       return { stepKey, archived, live: null };
   }
-  const { runs, unreachable } = emend;
-  return runs === null && unreachable !== null
-    ? fail(
-        'no_server',
-        `No run of ${planPath} is in the archive of this machine. ${unreachable.message}`,
-        unreachable.next,
-      )
-    : fail('run_unknown', `${planPath} has not been run yet.`, `Start it with: emend plan run ${planPath}`);
+  const none = `${planPath} has not been run yet.`;
+  return unknown(emend, `No run of ${planPath} is`, none, `Start it with: emend plan run ${planPath}`);
 };
 
 const rankOf = ({ open, startedAt }: DescribedRun): number => (open ? Infinity : startedAt.getTime());
@@ -133,7 +127,7 @@ export interface StartPlanOptions extends Partial<WantedOfRun> {
 
 /** Throws as `startStep` does. */
 export const startPlan = async (emend: Emend, options: StartPlanOptions): Promise<StartedStep> =>
-  startPlanRun(emend, options.plan.workflowId, await planInput(emend, options));
+  startRun(emend, options.plan.workflowId, await planInput(emend, options));
 
 export const planInput = async (emend: Emend, { plan, ...more }: StartPlanOptions): Promise<PlanInput> => {
   const left = await lastCheckpointed(emend, plan);

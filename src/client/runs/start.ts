@@ -56,20 +56,27 @@ export interface StartedStep {
 }
 
 /** Throws ProblemError `no_server`; `conflict` when a run that is not ours holds the workflow id. */
-export const startStep = async (emend: Emend, options: StartOptions): Promise<StartedStep> => {
+export const startStep = async (emend: Emend, options: StartOptions): Promise<StartedStep> =>
+  startRun(emend, jobId(options.job), await stepInput(emend, options), options.again);
+
+/** Of a plan there is one open run: `again` is for jobs. Throws as `startStep` does. */
+export const startRun = async (
+  emend: Emend,
+  plain: string,
+  input: EditStepInput | PlanInput,
+  again = false,
+): Promise<StartedStep> => {
   const runs = needRuns(emend);
-  const { job } = options;
-  const input = await stepInput(emend, options);
-  const base = await freeId(input, runs, jobId(job));
-  for (let n = 1; n <= (options.again === true ? CONCURRENT_IDS : 1); n++) {
-    const step = await startAs(runs, concurrentId(base, n), input, options.again !== true);
+  const base = await freeId(input, runs, plain);
+  for (let n = 1; n <= (again ? CONCURRENT_IDS : 1); n++) {
+    const step = await startAs(runs, concurrentId(base, n), input, !again);
     if (step === null) continue;
     if (step.started === 'new') await noteStart(emend, input, step);
     return step;
   }
   return fail(
     'conflict',
-    `${CONCURRENT_IDS} runs of ${job.jobPath} are already open.`,
+    `${CONCURRENT_IDS} runs of ${pathOf(input)} are already open.`,
     'See `emend list`; finish or abort some of them.',
   );
 };
@@ -97,15 +104,6 @@ export const runInput = async (
   ...(approval === undefined ? {} : { approval }),
   searchAttributes: await needRuns(emend).searchAttributes(),
 });
-
-/** Starts a plan, or shows its open run: of one plan there is one. Throws as `startStep` does. */
-export const startPlanRun = async (emend: Emend, workflowId: string, input: PlanInput): Promise<StartedStep> => {
-  const runs = needRuns(emend);
-  const step = await startAs(runs, await freeId(input, runs, workflowId), input, true);
-  if (step === null) return fail('conflict', `${workflowId} is already open.`, 'See `emend list`.');
-  if (step.started === 'new') await noteStart(emend, input, step);
-  return step;
-};
 
 /** A run's id on its host: another one where an open run of another host holds the plain id. */
 export const freeId = async (

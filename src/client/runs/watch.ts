@@ -4,7 +4,7 @@ import type { StepResult, StepStatus } from '../../shared/run.js';
 import { noteClosed } from './close.js';
 import { needRuns, type ClosedRun, type DescribedRun, type Emend, type News, type RunGateway } from '../types.js';
 import { withLive, type ResolvedRun } from './resolve.js';
-import { refOf, showRun, unserved, type RunView, type ShowOptions } from './show.js';
+import { showRun, unserved, type RunView, type ShowOptions } from './show.js';
 
 const WATCH_BETWEEN_MS = 300; // bound: A run that works hard is asked no more often than this.
 const WAIT_BETWEEN_MS = 2_000; // bound: Where only pauses are waited for, of which the server tells at once if it can: no more often than this.
@@ -44,9 +44,9 @@ export const watchRun = async (
     return onChange(view);
   };
   for (let current = run; !over();) {
-    const ref = refOf(current);
-    if (ref === null || current.live === null) return current.archived.closed;
-    if (current.live.open) {
+    const { live } = current;
+    if (live === null) return current.archived.closed;
+    if (live.open) {
       const watched = current;
       const ended = new AbortController();
       const leave = (): void => ended.abort();
@@ -55,7 +55,6 @@ export const watchRun = async (
         const view = await showRun(emend, watched, { full: false, ...patience });
         if (!watching.aborted && (await told(view)) === 'stop') stop.abort();
       });
-      const { live } = current;
       const changes = async (): Promise<void> => {
         if (only !== 'end') await look(true);
         // Where the history stood before the first look: what comes later is news.
@@ -64,18 +63,18 @@ export const watchRun = async (
           if (what === 'end') leave();
           else if (only !== 'end') await look(what !== 'change');
         };
-        if (!over()) await runs.follow(ref, live.historyLength, watching, news);
+        if (!over()) await runs.follow(live, live.historyLength, watching, news);
       };
       const both = [changes(), ...(only === 'end' ? [] : [watchWorkers(runs, live, watching, look)])];
       await Promise.all(both.map((each) => each.finally(leave)));
       if (over()) return null;
     }
-    const newest = await runs.describe({ workflowId: ref.workflowId, runId: null });
+    const newest = await runs.describe({ workflowId: live.workflowId, runId: null });
     // A reset closes one run and opens another of the same step: that one is followed.
-    if (newest?.open === true && newest.runId !== ref.runId && newest.memo?.stepKey === current.stepKey)
+    if (newest?.open === true && newest.runId !== live.runId && newest.memo?.stepKey === current.stepKey)
       current = await withLive(emend, current.stepKey, newest);
     else {
-      const its = newest?.runId === ref.runId ? newest : await runs.describe(ref);
+      const its = newest?.runId === live.runId ? newest : await runs.describe(live);
       const closed = await withLive(emend, current.stepKey, its);
       const archived = await noteClosed(emend, closed);
       if (only === undefined && archived.closed !== null)

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useImperativeHandle, useMemo, useRef } from 'preact/hooks';
 import type { DiffFile, DiffLine } from '../model/diff.js';
-import { spotKey, type Row, type Spot } from '../model/rows.js';
+import { spotKey, spotOf, type Row, type Spot } from '../model/rows.js';
 import { CommentBox, FileHead, HunkHead, type DiffViewProps } from './heads.js';
 import { LineText } from './line-text.js';
 import { useVirtual } from './virtual.js';
@@ -164,11 +164,6 @@ const RowView = (props: DiffViewProps & { readonly row: Row }) => {
 const SIGN_WORD = { '+': 'added', '-': 'removed', ' ': '' } as const;
 const SIGN_CLASS = { '+': 'add', '-': 'del', ' ': '' } as const;
 const SIDES = ['before', 'after'] as const;
-
-const spotOf = (file: DiffFile, line: DiffLine): Spot =>
-  line.after === null
-    ? { path: file.path, side: 'before', line: line.before ?? 0 }
-    : { path: file.path, side: 'after', line: line.after };
 
 interface LineProps extends DiffViewProps {
   readonly row: Row;

@@ -1,12 +1,12 @@
 /** The head of a file in the diff: its name, what it is, and the verdict on it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
-import type { Spot, Row } from '../model/rows.js';
+import { spotOf, type Spot, type Row } from '../model/rows.js';
 import { BASE_MOVED, SINCE_WORDS, type FileSince } from '../../../shared/event-text.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { DiffFile } from '../model/diff.js';
 import { VERDICTS, type HunkNeed, type HunkVerdict, type Said, type Verdict } from '../model/verdicts.js';
-import type { Tokens } from './colours.js';
+import type { Tokens } from './line-text.js';
 
 export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: DiffFile }) => {
   const summary = props.proposal.files.find((each) => each.path === file.path);
@@ -61,7 +61,7 @@ export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: Di
               {word}
             </button>
           ))}
-          <button class="verdict" onClick={() => props.onSpot({ path: file.path, side: 'after', line: 0 }, '')}>
+          <button class="verdict" onClick={() => props.onSpot(spotOf(file, null), '')}>
             Comment
           </button>
         </span>

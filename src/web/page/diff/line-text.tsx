@@ -1,8 +1,9 @@
 /** The text of a line: what changed within it marked, its words coloured, and never more of it than a screen can take. */
-import { useMemo, useState } from 'preact/hooks';
-import { type DiffLine, stretchesOf, type Stretch } from '../model/diff.js';
+import type { Parser } from '@lezer/common';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { type DiffFile, type DiffLine, type Hunk, stretchesOf, type Stretch } from '../model/diff.js';
 import { visiblePieces } from '../../../shared/text.js';
-import { coloured, type ColouredPart, type Token } from '../model/tokens.js';
+import { coloured, grammarOf, hunkTokens, type ColouredPart, type Lines, type Token } from '../model/tokens.js';
 
 /** Of a longer line this much is drawn; the rest on request. */
 const LINE_chars = 2_000;
@@ -76,3 +77,36 @@ const found = (text: string, search: string): readonly { readonly text: string; 
 
 const shown = (text: string) =>
   visiblePieces(text).map((piece) => (piece.escaped ? <span class="hidden-char">{piece.text}</span> : piece.text));
+
+// The syntax colours of the diff that is drawn.
+
+export type Tokens = (file: DiffFile, hunk: number, line: DiffLine) => readonly Token[] | null;
+
+export const useTokens = (files: readonly DiffFile[]): Tokens => {
+  const [parsers, setParsers] = useState<ReadonlyMap<string, Parser>>(new Map());
+  const [done] = useState(() => new WeakMap<Hunk, Lines>());
+  useEffect(() => {
+    const wanted = new Map(
+      files
+        .flatMap((file) => (file.hunks.length === 0 ? [] : [grammarOf(file.path)]))
+        .flatMap((g) => (g === null ? [] : [[g.name, g.load] as const])),
+    );
+    for (const [name, load] of wanted)
+      // A grammar that does not come leaves its files plain.
+      load().then(
+        (parser) => setParsers((had) => new Map([...had, [name, parser]])),
+        () => undefined,
+      );
+  }, [files]);
+  return useCallback(
+    (file, index, line) => {
+      const hunk = file.hunks[index];
+      const parser = parsers.get(grammarOf(file.path)?.name ?? '');
+      if (hunk === undefined || parser === undefined) return null;
+      const lines = done.get(hunk) ?? hunkTokens(parser, hunk);
+      done.set(hunk, lines);
+      return lines(line) ?? null;
+    },
+    [parsers],
+  );
+};

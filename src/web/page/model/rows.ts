@@ -41,6 +41,13 @@ export interface RowsInput {
 
 export const spotKey = ({ path, side, line }: Spot): string => `${path}:${side}:${line}`;
 
+/** Of a line; null: of the file as a whole. */
+export const spotOf = ({ path }: DiffFile, line: DiffLine | null): Spot => ({
+  path,
+  side: line?.after === null ? 'before' : 'after',
+  line: line?.after ?? line?.before ?? 0,
+});
+
 /** Removed lines and the added ones that take their place, in order; what is left over stands alone. */
 export const pairsOf = (hunk: Hunk): readonly (readonly [DiffLine | null, DiffLine | null])[] => {
   const pairs: (readonly [DiffLine | null, DiffLine | null])[] = [];
@@ -95,7 +102,7 @@ const fileRows = (add: AddRow, file: DiffFile, input: RowsInput, spots: Readonly
   };
   add('file', { kind: 'file' });
   if (input.folded.has(path)) return;
-  comment({ path, side: 'after', line: 0 });
+  comment(spotOf(file, null));
   const shown = visibleLines(file);
   // What is about no line that is shown stands at the top of the file.
   for (const finding of findings) if (finding.lines === undefined || !shown.has(finding.lines[1])) tell(finding);
@@ -103,8 +110,7 @@ const fileRows = (add: AddRow, file: DiffFile, input: RowsInput, spots: Readonly
   const after = (line: DiffLine): void => {
     if (line.after !== null)
       for (const finding of findings) if (!told.has(finding) && finding.lines?.[1] === line.after) tell(finding);
-    if (line.after !== null) comment({ path, side: 'after', line: line.after });
-    else if (line.before !== null) comment({ path, side: 'before', line: line.before });
+    comment(spotOf(file, line));
   };
   const lineRow = (line: DiffLine, other: DiffLine | null, hunk: number): void => {
     add(`l:${line.before ?? ''}:${line.after ?? ''}`, { kind: 'line', line, other, hunk });

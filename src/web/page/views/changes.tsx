@@ -5,12 +5,12 @@ import type { RunView } from '../../../client/runs/show.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { DiffView } from '../diff/diff-view.js';
 import type { DiffHandle } from '../diff/heads.js';
-import { useTokens } from '../diff/colours.js';
+import { useTokens } from '../diff/line-text.js';
 import { toggled, useKeys } from '../hooks.js';
 import { filesSince, type DiffFile } from '../model/diff.js';
 import { type HunkVerdict, openPaths, type Verdict } from '../model/verdicts.js';
 import { lineOf, nextRow, searchRows, spoken } from '../model/navigation.js';
-import { rowsOf, spotKey, type Layout, type Row, type Spot } from '../model/rows.js';
+import { rowsOf, spotKey, spotOf, type Layout, type Row, type Spot } from '../model/rows.js';
 import { FileTree } from './file-tree.js';
 import { Search } from './parts.js';
 import { SendBar, SendDialog } from './send.js';
@@ -166,12 +166,7 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
     const file = fileHere();
     if (row === undefined || file === undefined) return;
     const line = lineOf(row);
-    if (line === null) spot({ path: file.path, side: 'after', line: 0 }, '');
-    else
-      spot(
-        { path: file.path, side: line.after === null ? 'before' : 'after', line: line.after ?? line.before ?? 0 },
-        line.text,
-      );
+    spot(spotOf(file, line), line?.text ?? '');
   };
   const isFile = (row: Row): boolean => row.kind === 'file';
   const isHunk = (row: Row): boolean => row.kind === 'hunk';

@@ -22,7 +22,6 @@ const MEANS: Partial<Record<Answer, string>> = {
   other: 'run another command',
   start: 'start; a part without an answer gets its first one',
 };
-const NEEDS_NOTE: readonly Answer[] = ['revise'];
 const TAKES_NOTE: readonly Answer[] = ['revise', 'retry'];
 
 interface DecisionFormProps {
@@ -122,8 +121,8 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
         )}
         {answer !== null && TAKES_NOTE.includes(answer) && (
           <label>
-            {NEEDS_NOTE.includes(answer) ? 'What to change' : 'A hint for the model (optional)'}
-            <textarea name="note" rows={3} required={NEEDS_NOTE.includes(answer)} />
+            {answer === 'revise' ? 'What to change' : 'A hint for the model (optional)'}
+            <textarea name="note" rows={3} required={answer === 'revise'} />
           </label>
         )}
         {answer === 'start' &&
