@@ -8,9 +8,11 @@ import {
   type ClientOptions,
   type ConnectionLike,
 } from '@temporalio/client';
+import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../system/environment.js';
+import { errnoOf } from '../system/sys.js';
 import { openStores, resolveStore } from '../stores/location.js';
 import type { BlobStore } from '../stores/ports.js';
 import { asProblem, withBlobs } from './payloads.js';
@@ -72,18 +74,11 @@ const refuseClosedLoopback = async (settings: ServerSettings): Promise<void> => 
   const at = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/.exec(settings.address);
   if (!at) return;
   const host = at[1] === '[::1]' ? '::1' : (at[1] ?? 'localhost');
-  const error = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
-    const socket = connectSocket({ host, port: Number(at[2] ?? 7233), timeout: 1_000 });
-    const done = (result: NodeJS.ErrnoException | null): void => {
-      socket.destroy();
-      resolve(result);
-    };
-    socket.once('connect', () => done(null));
-    socket.once('timeout', () => done(null));
-    socket.once('error', done);
-  });
+  const socket = connectSocket({ host, port: Number(at[2] ?? 7233) });
+  const error = await once(socket, 'connect', { signal: AbortSignal.timeout(1_000) }).catch((why: unknown) => why);
+  socket.destroy();
   // `localhost` tried over both families reports an AggregateError with the code of its first.
-  if (error?.code === 'ECONNREFUSED') throw noServer(settings, error);
+  if (errnoOf(error) === 'ECONNREFUSED') throw noServer(settings, error);
 };
 
 const noServer = (settings: ServerSettings, error: unknown): ProblemError => {

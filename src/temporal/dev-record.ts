@@ -60,13 +60,8 @@ export const claimRecord = async (home: string, record: DevServerRecord): Promis
   await writeFile(ours, serialise(record), { mode: 0o600 });
   try {
     for (;;) {
-      if (
-        (await orNull(
-          link(ours, path).then(() => true),
-          ['EEXIST'],
-        )) !== null
-      )
-        return null;
+      const isTaken = (await orNull(link(ours, path), ['EEXIST'])) === null;
+      if (!isTaken) return null;
       const holder = await readRecord(home);
       if (holder !== null && (await isAlive(realSys, holder.process))) return holder;
       await removeDead(home);
@@ -86,9 +81,7 @@ export const replaceRecord = async (home: string, record: DevServerRecord): Prom
 /** Removes the record if it still names this process. */
 export const removeRecord = async (home: string, owner: ProcessIdentity): Promise<void> => {
   const record = await readRecord(home).catch(() => null);
-  if (record && sameProcess(record.process, owner)) {
-    await rm(recordPath(home), { force: true });
-  }
+  if (record && sameProcess(record.process, owner)) await rm(recordPath(home), { force: true });
 };
 
 /** Takes the record aside and looks again: between our read and our rename another process may have put a live one there. */
@@ -119,13 +112,12 @@ const isRecord = (value: unknown): value is DevServerRecord => {
   if (typeof value !== 'object' || value === null) return false;
   const record = value as Partial<Record<keyof DevServerRecord, unknown>>;
   const identity = record.process as Partial<ProcessIdentity> | null | undefined;
+  const { state, address, hiddenUi, uiUrl, pageUrl } = record;
+  const texts = [identity?.boot, identity?.started, address, hiddenUi ?? '', uiUrl ?? '', pageUrl ?? ''];
   return (
     record.v === VERSION &&
-    (record.state === 'starting' || record.state === 'serving') &&
+    (state === 'starting' || state === 'serving') &&
     typeof identity?.pid === 'number' &&
-    [identity.boot, identity.started, record.address, record.hiddenUi ?? '', record.uiUrl ?? ''].every(
-      (text) => typeof text === 'string',
-    ) &&
-    typeof (record.pageUrl ?? '') === 'string'
+    texts.every((text) => typeof text === 'string')
   );
 };

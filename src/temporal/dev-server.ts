@@ -1,6 +1,6 @@
 /** Temporal's dev server on this machine: `temporal server start-dev` on the loopback address, recorded in EMEND_HOME while it runs. */
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -176,7 +176,7 @@ const startUnderClaim = async (
     const host = uiHost(options.ui);
     const ui = host === null ? null : { host, port: String(await freePort(0, host)) };
     const address = `${LOOPBACK}:${port}`;
-    const logStart = await sizeOf(options.logFile);
+    const logStart = (await stat(options.logFile).catch(() => null))?.size ?? 0;
     const child = await launch(options, port, ui);
     const server = child.pid === undefined ? null : await processOf(realSys, child.pid);
     if (server !== null) {
@@ -268,8 +268,6 @@ const ready = async (address: string, child: ChildProcess): Promise<boolean> => 
     await connection.close();
   }
 };
-
-const sizeOf = async (path: string): Promise<number> => (await readFile(path).catch(() => Buffer.alloc(0))).byteLength;
 
 const lastLines = (log: string): string =>
   log === '' ? 'it printed nothing.' : log.split('\n').slice(-3).join(' ').slice(-500);

@@ -134,12 +134,9 @@ export class BlobPayloadCodec implements PayloadCodec {
   }
 
   #readEnvelope(data: Uint8Array): Envelope {
-    const value = jsonOf(text(data));
-    const v = field(value, 'v');
+    const value: Partial<Record<keyof Envelope, unknown>> = jsonOf(text(data)) ?? {};
+    const { v, ref, bytes, metadata } = value;
     if (typeof v === 'number' && v !== VERSION) throw this.#raise(unknownVersion('A stored value', value));
-    const ref = field(value, 'ref');
-    const bytes = field(value, 'bytes');
-    const metadata = field(value, 'metadata');
     if (
       v !== VERSION ||
       !isBlobRef(ref) ||
@@ -160,7 +157,5 @@ const mayBeOurs = ({ metadata }: Payload): boolean => metadata?.encoding?.byteLe
 const utf8 = (value: string): Uint8Array => Buffer.from(value, 'utf8');
 const text = (value: Uint8Array): string => Buffer.from(value).toString('utf8');
 const base64 = (value: Uint8Array): string => Buffer.from(value).toString('base64');
-const field = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 const reason = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).slice(0, BOUNDS.reason_chars);

@@ -44,6 +44,10 @@ export const ensureSearchAttributes = async (
   tell: (why: string) => void = () => undefined,
 ): Promise<boolean> => {
   const types = () => typesOf(connection, namespace);
+  const without = (why: string): boolean => {
+    tell(why);
+    return false;
+  };
   try {
     let found = await types();
     const missing = NAMES.filter((name) => found[name] === undefined);
@@ -53,23 +57,18 @@ export const ensureSearchAttributes = async (
     }
     for (const end = performance.now() + ATTRIBUTES_APPEAR_MS; ; found = await types()) {
       const other = NAMES.find((name) => found[name] !== undefined && found[name] !== KEYWORD);
-      if (other !== undefined) {
-        tell(`Search attribute ${other} is not of type Keyword: runs have no search attributes.`);
-        return false;
-      }
+      if (other !== undefined)
+        return without(`Search attribute ${other} is not of type Keyword: runs have no search attributes.`);
       if (NAMES.every((name) => found[name] === KEYWORD)) return true;
-      if (performance.now() > end) {
-        tell(
+      if (performance.now() > end)
+        return without(
           `The server did not show its new search attributes within ${ATTRIBUTES_APPEAR_MS} ms: runs do not use them.`,
         );
-        return false;
-      }
       await sleep(ATTRIBUTES_POLL_MS);
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    tell(`Search attributes cannot be listed or created here (${why.slice(0, 200)}): runs do not use them.`);
-    return false;
+    return without(`Search attributes cannot be listed or created here (${why.slice(0, 200)}): runs do not use them.`);
   }
 };
 

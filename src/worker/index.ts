@@ -2,6 +2,7 @@
  * The door of src/worker. A worker: recovery first, then its task queues (workflows, model calls, this host's workspaces; or one for all) until
  * it is stopped. Stopping lets running model calls finish within the grace time or hands them back.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataConverter } from '@temporalio/common';
 import { Worker, type WorkerInterceptors, type WorkerOptions as TemporalWorkerOptions } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
@@ -10,8 +11,9 @@ import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
 import { hostOfQueue, queuesFor, queuesOfAny, ROLES, type Queues, type Role } from '../shared/names.js';
 import { fail } from '../shared/problems.js';
 import { resolveTimings } from '../temporal/settings.js';
-import { homePaths, resolveHome } from '../stores/home.js';
-import { resolveStore } from '../stores/location.js';
+import { homePaths, hostId, resolveHome } from '../stores/home.js';
+import { knownHosts, recordStart, startOn } from '../stores/hosts.js';
+import { openStores, resolveStore, type Store } from '../stores/location.js';
 import { orNull } from '../system/durable.js';
 import { clearScratch } from '../system/scratch.js';
 import { useLauncher } from '../system/launcher.js';
@@ -24,11 +26,10 @@ import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attribut
 import { byDefault } from '../temporal/connection.js';
 import { DEPLOYMENT } from '../temporal/deployment.js';
 import { freePort } from '../temporal/dev-server.js';
-import { workerIdentity } from '../temporal/live-workers.js';
+import * as live from '../temporal/live-workers.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
 import { installRuntime, workflows } from './code.js';
-import { startAsHost } from './host.js';
 import { countCalls, startWatching, type Watched } from './metrics.js';
 import { connectWorker, runWorkers, type WorkerConnection } from './run-workers.js';
 
@@ -91,13 +92,48 @@ async function sayNewHome(home: string, logger: Logger): Promise<void> {
   logger.warn({ home }, 'new home: runs started in another home wait for a worker there');
 }
 
+/**
+ * Records that a worker starts as this home's host. Two machines must not work as one: a home that was copied or cloned has the id of the
+ * first, and so its task queue. With a `server` it throws ProblemError `home_unusable` where another machine serves the host's queue. A
+ * machine that was booted anew is the same one: it is refused only where the other boot is heard again, as two may have been made of one.
+ */
+const startAsHost = async (
+  { env, home, machine }: Pick<PortsOptions, 'env' | 'home' | 'machine'>,
+  store: Store,
+  server?: WorkerConnection,
+) => {
+  const id = await hostId(home);
+  const { records } = await openStores(home, store);
+  const queue = queuesFor(env, id).host;
+  const start = await startOn(realSys, home, build(), machine);
+  for (;;) {
+    const before = (await knownHosts(records)).get(id);
+    const others = async () =>
+      server === undefined ? [] : live.pollingOf(await live.workersOf(server, queue, [queue]), start.boot);
+    const found = await others();
+    let [other] = found;
+    if (other !== undefined && before?.machine === start.machine) {
+      const last_ms = Math.max(...found.map(({ seen_ms }) => seen_ms));
+      await sleep(live.WORKER_LOOK_AGAIN_MS);
+      other = (await others()).find(({ seen_ms }) => seen_ms > last_ms);
+    }
+    if (other !== undefined)
+      fail(
+        'home_unusable',
+        `The home at ${home} has the id of a host that another machine serves: ${other.said}.`,
+        `Two machines must not work as one host. Stop that worker (if it was killed: wait ${live.HOST_SILENT_MS / 1000} s), or give this machine a home of its own: set EMEND_HOME, or, where no run waits for this copy, remove ${homePaths(home).hostId}.`,
+      );
+    if (await recordStart(records, id, start, before)) return { id, start };
+  }
+};
+
 /** `report`: to be called beside the work, not before it: a server that answers slowly, or not at all, holds up nothing. `server`: whose workers are asked before this home is touched. */
 async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: WorkerConnection) {
   const { env, home, logger, dataConverter, interceptors, ...more } = all;
   useLauncher();
   const store = await resolveStore(env, home);
   await sayNewHome(home, logger);
-  const { id, start } = await startAsHost(all, store, build(), server);
+  const { id, start } = await startAsHost(all, store, server);
   const queues = queuesFor(env, id);
   const endedRuns = askEndedRuns({ env, ...(dataConverter === undefined ? {} : { dataConverter }) });
   const { sys = realSys } = more;
@@ -109,7 +145,7 @@ async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: Worke
   await clearScratch();
   const { host, model } = activitiesOf(ports);
   const common = {
-    identity: workerIdentity(store.id, id, start, more.deployment),
+    identity: live.workerIdentity(store.id, id, start, more.deployment),
     dataConverter: withBlobs(ports.blobs, asFailure, dataConverter),
     interceptors: { ...interceptors, activity: [...(interceptors?.activity ?? []), countCalls, boundFailures] },
     shutdownGraceTime: timings.shutdownGrace_ms,

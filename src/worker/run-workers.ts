@@ -3,6 +3,7 @@
  * not listen keeps its worker, the connection under it and so the process for as long as it likes; after `stop_ms` it is left behind and
  * that is said (`worker_stuck`). Whoever hears that ends the process: what was left holds on to it.
  */
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection } from '@temporalio/worker';
 import { problem, ProblemError } from '../shared/problems.js';
@@ -34,19 +35,15 @@ const stuck = (why: string): ProblemError =>
  */
 export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, close }: RunOptions) => {
   const given = new AbortController();
+  const wish = new AbortController();
   let asked = false;
-  let late: Promise<'late'> | null = null;
-  let onAsked = (): void => undefined;
   /** Settles `stop_ms` after the first wish. */
-  const tooLate = new Promise<'late'>((resolve) => {
-    onAsked = () => {
-      late ??= sleep(stop_ms, 'late' as const, { signal: given.signal }).catch(() => 'late' as const);
-      void late.then(resolve);
-    };
-  });
+  const tooLate = once(wish.signal, 'abort')
+    .then(() => sleep(stop_ms, undefined, { signal: given.signal }))
+    .catch(() => undefined);
   const askAll = (): void => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-    onAsked();
+    wish.abort();
   };
 
   const run = async (): Promise<void> => {
@@ -60,7 +57,7 @@ export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, c
       }
     };
     const ended = Promise.all(workers.map(one)).then(() => 'ended' as const);
-    const how = await Promise.race([ended, tooLate]);
+    const how = await Promise.race([ended, tooLate.then(() => 'late' as const)]);
     const closed = await Promise.race([
       close().then(
         () => null,

@@ -47,18 +47,17 @@ const route = schema.mapOf(
   },
   'a map with `model`',
 );
+const command = schema.text('a command, as text that is not empty');
 const pattern = schema.text('a gitignore-style pattern, as text that is not empty');
 const ENCODING = 'the name of a single-byte encoding (latin1, windows-1251, koi8-r…)';
 const encoding = z.string({ error: ENCODING }).refine(isSingleByteEncoding, { error: ENCODING });
-const severity = schema.oneOf(SEVERITIES);
-const flagsFor = <Name extends string>(names: readonly Name[], what: string) =>
-  schema.mapOf(
-    Object.fromEntries(names.map((name) => [name, schema.flag.optional()])) as Record<
-      Name,
-      z.ZodOptional<typeof schema.flag>
-    >,
-    what,
-  );
+/** From each of these names, which may be left out, to the same. */
+const mapFrom = <Name extends string, To extends z.ZodType>(
+  names: readonly Name[],
+  to: To,
+  what: string,
+): ReturnType<typeof schema.mapOf<Record<Name, z.ZodOptional<To>>>> =>
+  schema.mapOf(Object.fromEntries(names.map((name) => [name, to.optional()])) as Record<Name, z.ZodOptional<To>>, what);
 
 const threshold = (what: string) =>
   z.number({ error: what }).refine((value) => Number.isFinite(value) && value >= 0 && value <= 1000, { error: what });
@@ -75,26 +74,18 @@ const variable = z
   .string({ error: VARIABLE })
   .regex(/^(?!(ANTHROPIC|EMEND|TEMPORAL)_)[A-Za-z_]\w*$/i, { error: VARIABLE });
 
-const SETUP = 'a command, as text that is not empty';
-
 const SHAPE = {
   model: modelName,
   routes: z.array(route, { error: 'a list of routes, each a map with `model`' }),
   models: z.record(z.string(), modelMap, { error: 'a map from model names to prices, sizes and formats' }),
-  formats: flagsFor(FORMATS, 'a map from formats to true or false').refine(
+  formats: mapFrom(FORMATS, schema.flag, 'a map from formats to true or false').refine(
     (formats) => FORMATS.some((name) => formats[name] !== false),
     {
       error: 'at least one format that is not false',
     },
   ),
-  tolerances: flagsFor(Object.keys(TOLERANCES) as Tolerance[], 'a map from tolerances to true or false'),
-  guards: schema.mapOf(
-    Object.fromEntries(Object.keys(GUARDS).map((name) => [name, severity.optional()])) as Record<
-      Guard,
-      z.ZodOptional<typeof severity>
-    >,
-    'a map from guards to note, ask or refuse',
-  ),
+  tolerances: mapFrom(Object.keys(TOLERANCES) as Tolerance[], schema.flag, 'a map from tolerances to true or false'),
+  guards: mapFrom(Object.keys(GUARDS) as Guard[], schema.oneOf(SEVERITIES), 'a map from guards to note, ask or refuse'),
   rules: schema.filePaths,
   hints: z.array(schema.text('a hint, as text that is not empty'), { error: 'a list of hints, each a text' }),
   test: schema.test,
@@ -108,13 +99,13 @@ const SHAPE = {
   approvers: schema.filePath,
   evidenceKey: schema.text('the path of an SSH key, or a public key, as text'),
   protected: z.array(pattern, { error: 'a list of gitignore-style patterns' }),
-  formatCommand: schema.text('a command, as text that is not empty'),
+  formatCommand: command,
   encodings: z.array(schema.mapOf({ pattern, encoding }, 'a map with `pattern` and `encoding`'), {
     error: 'a list of maps with `pattern` and `encoding`',
   }),
   ...schema.SHARED,
   plan: schema.mapOf(PLAN, 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel'),
-  worktree: schema.mapOf({ setup: schema.text(SETUP).optional() }, 'a map of setup'),
+  worktree: schema.mapOf({ setup: command.optional() }, 'a map of setup'),
   limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
 type Settings = ReturnType<typeof checkKeys<typeof SHAPE>>;

@@ -26,7 +26,12 @@ export function anchorsOf(text: string, own: number, body: Span, rest: boolean):
   const { headings, ids } = outlineOf(text);
   const keys = new Map<string, string>();
   const slugs = new Map<string, string>();
-  const nth = counter();
+  const counts = new Map<string, number>();
+  const nth = (name: string): number => {
+    const count = counts.get(name) ?? 0;
+    counts.set(name, count + 1);
+    return count;
+  };
   const placeOf = (from: number): string | null =>
     from >= body.from && from < body.to ? 'inside' : rest ? 'outside' : null;
   const add = (slug: string, key: string): void => {
@@ -54,15 +59,6 @@ export function anchorsOf(text: string, own: number, body: Span, rest: boolean):
     if (place !== null) add(id, `${place} id=${id}`);
   }
   return { keyOf: keys, slugOf: slugs };
-}
-
-function counter(): (name: string) => number {
-  const counts = new Map<string, number>();
-  return (name) => {
-    const count = counts.get(name) ?? 0;
-    counts.set(name, count + 1);
-    return count;
-  };
 }
 
 /** `tests`, `tests-1`, `tests-2`. */

@@ -77,11 +77,6 @@ export function retarget(path: string, target: string, { from, to, kept }: Renam
 // the part's file gets a copy of each definition that its text uses and that stays behind, and the file with its heading a copy of each one
 // that goes and is used elsewhere. Copies stand in the header and under the heading, and go again when the part is collapsed.
 
-export interface Copies {
-  readonly header: readonly string[];
-  readonly summary: readonly string[];
-}
-
 const isWithin =
   ({ from, to }: Span) =>
   (item: { readonly from: number }): boolean =>
@@ -93,7 +88,7 @@ export function copiesFor(
   holder: string,
   body: Span,
   summary: readonly string[],
-): Copies {
+): Readonly<Record<'header' | 'summary', readonly string[]>> {
   const { definitions, uses } = outlineOf(files.get(holder) ?? '');
   if (definitions.length === 0) return { header: [], summary: [] };
   const renames = isWithin(body);

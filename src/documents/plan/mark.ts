@@ -126,16 +126,16 @@ function collapsed(changed: Changed, phase: number, values: Thresholds): Changed
 
 /** The task's line and those indented under it, up to the next task that is not deeper or to what is not indented as deep. */
 export function linesOfTask(source: string, tasks: readonly Task[], task: Task): Span {
-  const from = startOfLine(source, task.mark);
-  const indent = indentOf(source, from);
-  let to = endOfLine(source, task.mark);
-  while (to < source.length) {
-    const line = source.slice(to, endOfLine(source, to));
-    const isTask = tasks.some(({ mark, depth }) => mark >= to && mark < to + line.length && depth <= task.depth);
-    if (isTask || line.trim() === '' || indentOf(source, to) <= indent) break;
-    to += line.length;
-  }
-  return { from, to };
+  const { starts } = lineIndex(source);
+  const startOf = (line: number): number => starts[line - 1] ?? source.length;
+  const from = startOf(task.line);
+  const isUnder = (line: number): boolean =>
+    source.slice(startOf(line), startOf(line + 1)).trim() !== '' &&
+    indentOf(source, startOf(line)) > indentOf(source, from) &&
+    !tasks.some((each) => each.line === line && each.depth <= task.depth);
+  let next = task.line + 1;
+  while (isUnder(next)) next += 1;
+  return { from, to: startOf(next) };
 }
 
 /** The lines of a span as they stand in a list of their own: without the indentation of the first. */
@@ -171,8 +171,8 @@ export function addTasks(
       text: `${words === 0 ? '' : eol + eol}${lines}${at === source.length || words === 0 ? eol : ''}`,
     };
   }
-  const { to } = linesOfTask(source, tasks, last);
-  const before = source.slice(startOfLine(source, last.mark), last.mark - 1);
+  const { from, to } = linesOfTask(source, tasks, last);
+  const before = source.slice(from, last.mark - 1);
   const bullet = /^(\s*)\d+([.)])\s*$/.test(before) ? numbered(before, added.length) : added.map(() => before);
   const lines = added.map((text, index) => `${bullet[index] ?? before}[ ] ${text}`).join(eol);
   const ended = /[\r\n]$/.test(source.slice(0, to));
@@ -184,14 +184,5 @@ function numbered(before: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${indent}${Number(digits) + index + 1}${sign}${blank}`);
 }
 
-function startOfLine(source: string, offset: number): number {
-  let at = offset;
-  while (at > 0 && !/[\r\n]/.test(source.charAt(at - 1))) at -= 1;
-  return at;
-}
-function endOfLine(source: string, offset: number): number {
-  const end = /\r\n|\n|\r/.exec(source.slice(offset));
-  return end === null ? source.length : offset + end.index + end[0].length;
-}
 const indentOf = (source: string, lineStart: number): number =>
   (/^[ \t]*/.exec(source.slice(lineStart)) ?? [''])[0].length;

@@ -61,12 +61,8 @@ export function scoreOf(
     files: { paths, value: paths.length / PER_POINT },
     tests: { words, value: words === null ? 0 : TESTS_VALUE },
   };
-  const sum =
-    keywords.reduce((total, { value }) => total + value, 0) +
-    addends.tasks.value +
-    addends.files.value +
-    addends.tests.value;
-  return { score: Math.round(sum * 10) / 10, keywords, ...addends };
+  const sum = [...keywords, ...Object.values(addends)].reduce((total, { value }) => total + value, 0);
+  return { score: oneDecimal(sum), keywords, ...addends };
 }
 
 /** Code and comments blanked out; `opaque` is sorted. */
@@ -150,7 +146,7 @@ export function reconcile(first: number, second: Pick<SecondScore, 'score' | 're
   if (second === null) return { score: first, method: 'threshold', reasoning: null, discrepancy: null };
   const { score, reasoning } = second;
   // Both have one decimal: 8.3 and 6.3 are 2.0 apart, whatever binary fractions make of it.
-  const apart = Math.round(Math.abs(first - score) * 10) / 10;
+  const apart = oneDecimal(Math.abs(first - score));
   if (apart <= AGREEMENT) return { score: oneDecimal(score), method: 'agent', reasoning, discrepancy: null };
   const discrepancy = { threshold: first, agent: oneDecimal(score) };
   return { score: oneDecimal((first + score) / 2), method: 'reconciled', reasoning, discrepancy };

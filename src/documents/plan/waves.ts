@@ -31,20 +31,13 @@ export function wavesOf(parts: readonly Part[], fileOf: (part: Part) => string):
       ok: false,
       faults: circles.flatMap((circle) => circle.map((index) => cycleFault(parts, circle, index, fileOf))),
     };
-  const waves: Wave[] = [];
+  const waves: number[][] = [];
   const level: number[] = [];
   const levelOf = (index: number): number =>
     (level[index] ??= Math.max(0, ...(edges[index] ?? []).map((on) => levelOf(on) + 1)));
-  parts.forEach(({ heading }, index) => {
-    const at = levelOf(index);
-    waves[at] = { parts: [...(waves[at]?.parts ?? []), heading.number], subWaves: [] };
-  });
+  for (const [index, { heading }] of parts.entries()) (waves[levelOf(index)] ??= []).push(heading.number);
   const declared = parts.some(({ dependencies }) => dependencies !== null);
-  return {
-    ok: true,
-    declared,
-    waves: waves.map(({ parts: numbers }) => ({ parts: numbers, subWaves: inSlices(numbers) })),
-  };
+  return { ok: true, declared, waves: waves.map((wave) => ({ parts: wave, subWaves: inSlices(wave) })) };
 }
 
 const inSlices = (numbers: readonly number[]): readonly (readonly number[])[] =>

@@ -108,9 +108,7 @@ export const approval = oneOf(['ask', 'auto']);
 /** YAML 1.2 reads `yes`, `no`, `on` and `off` as text: as a command or a commit message they are always a slip. */
 const isYamlOneFlag = (value: string): boolean => /^(yes|no|on|off|true|false|y|n)$/i.test(value.trim());
 const COMMAND = 'a command, as text that is not empty';
-const command = z
-  .string({ error: COMMAND })
-  .refine((value) => value.trim() !== '' && !value.includes('\0'), { error: COMMAND });
+const command = text(COMMAND).refine((value) => !value.includes('\0'), { error: COMMAND });
 
 const TEST = 'a command, a list of commands, auto, or false';
 /** `false` is no commands. */
@@ -139,9 +137,7 @@ export const commit = z
   );
 
 const AUDIT = 'the name of a model, a map of model and when (after_tests or before_approval), or false';
-const auditor = z
-  .string({ error: AUDIT })
-  .refine((value) => value.trim() !== '' && !isYamlOneFlag(value), { error: AUDIT });
+const auditor = text(AUDIT).refine((value) => !isYamlOneFlag(value), { error: AUDIT });
 const auditMap = mapOf({
   model: auditor,
   when: oneOf(['after_tests', 'before_approval']).default('after_tests'),
