@@ -11,6 +11,7 @@ export class LongRun {
   private readonly bounds: ReturnType<typeof boundsOf>;
   private signals = 0;
   private stays = false;
+  private shownAt = 0;
   private stale = false;
 
   constructor(run: Ruled) {
@@ -49,9 +50,14 @@ export class LongRun {
     return this.due;
   }
 
-  /** The run in a few words, once for all that came together: of a thousand signals nobody sees the texts between. */
+  /** The run in a few words, once for all signals that came together: of a thousand nobody sees the texts between. */
   show(words: () => string): void {
     if (this.stale) return;
+    if (this.shownAt === this.signals) {
+      setCurrentDetails(words());
+      return;
+    }
+    this.shownAt = this.signals;
     this.stale = true;
     void Promise.resolve().then(() => {
       this.stale = false;

@@ -59,6 +59,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   private underWay = 0;
   private working = false;
   private abortRequest: DecisionRequest | null = null;
+  /** One for all that is not cut short: each takes promises, of which the SDK keeps the stack. */
+  private readonly shield = new CancellationScope({ cancellable: false });
   private markedWaiting: boolean;
 
   constructor(machine: Machine<S, F, M, A>, input: S['input']) {
@@ -91,7 +93,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       cancelled = error;
       await this.abort('cancel request');
     }
-    await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
+    await this.shield.run(() => condition(allHandlersFinished));
     const result = this.machine.views.result(this.state);
     // ◆ A cancelled run has no result on the server, and what is open on its host is in the result.
     if (cancelled !== null && result.outcome === 'aborted' && result.openOnHost === undefined) throw cancelled;
@@ -123,7 +125,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   private async abort(by: string): Promise<void> {
     this.long.stay();
     if (this.state.stage.at !== 'closed') this.dispatch({ type: 'abort', by });
-    await CancellationScope.nonCancellable(() => this.run());
+    await this.shield.run(() => this.run());
   }
 
   async goOn(): Promise<void> {
@@ -142,10 +144,9 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
 
   /** True where the usage was counted anew from the journal: a limit may be reached by it. */
   private async countUsage(usageFromJournal: (usage: StepUsage | null) => F, atEnd: boolean): Promise<boolean> {
-    const base = { stepKey: this.state.input.stepKey, log: [] } as const;
     const usage = await this.usage.settle(atEnd, async () => {
       const count = this.calls('countUsage', 'count what was used');
-      return (await CancellationScope.nonCancellable(() => count(base))).usage;
+      return (await this.shield.run(() => count({ stepKey: this.state.input.stepKey, log: [] }))).usage;
     });
     if (usage === null) return false;
     this.dispatch(usageFromJournal(usage === 'failed' ? null : usage));
@@ -178,9 +179,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   private async pass(ms: number): Promise<void> {
     const { outage, stage } = this.state;
     const over = (): boolean => this.aborting || this.state.outage !== outage || this.state.stage.at !== stage.at;
-    const wait = async (): Promise<void> => {
-      await this.long.wait(over, ms);
-    };
+    const wait = () => this.long.wait(over, ms).then(() => undefined);
     await (this.machine.abortsBetweenEffects ? this.interruptibly(wait) : wait());
     if (over() || !this.long.due) this.dispatch({ type: 'waited' });
   }
@@ -189,7 +188,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   async call<N extends ActivityName>(...of: CallOf<N, F, A>): Promise<void> {
     this.working = true;
     try {
-      await CancellationScope.nonCancellable(() => this.attempt(...of));
+      await this.shield.run(() => this.attempt(...of));
     } finally {
       this.working = false;
     }
