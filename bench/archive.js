@@ -3,6 +3,7 @@
  * a worker takes until it is ready, and `emend list` to its end; and what `emend gc` takes over more of them. Ratios from one run, its
  * rounds interleaved. Exit codes: 0 measured (whatever the numbers say), 1 not measured, 2 usage.
  */
+import './probe.js';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,7 +14,6 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { median, row, shown, spread, table } from './numbers.js';
-import { startProbe } from './probe.js';
 import { since } from './runs.js';
 import { openStage } from './stage.js';
 
@@ -135,7 +135,6 @@ const main = async () => {
     return values.help === true ? 0 : 2;
   }
   const [runs, gcRuns, rounds] = numbers;
-  await startProbe();
   const stage = await openStage({ rules: [], env: { BENCH_ALONE: '1' } });
   try {
     const workspace = await stage.repository('work', { 'a.txt': 'a\n' });

@@ -1,12 +1,10 @@
 /**
  * Counts what a worker costs: the CPU time of its process and of its launcher (src/system/launcher.ts), fsyncs, child processes (those that ES
- * modules start with `spawn`, and those that the launcher is asked for).
+ * modules start with `spawn`, and those that the launcher is asked for). From the moment it is loaded: before anything of dist.
  */
 import childProcess from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import fs, { readdirSync, readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { devNull } from 'node:os';
 import { performance } from 'node:perf_hooks';
 
 const NOTHING = () => ({ fsyncs: 0, children: [], commands: {} });
@@ -30,17 +28,10 @@ export const cpuUsed_ms = () => {
 };
 let cpu = cpuUsed_ms();
 
-const countFsyncs = async () => {
-  const handle = await open(devNull);
-  const kind = Object.getPrototypeOf(handle);
-  await handle.close();
-  for (const name of ['sync', 'datasync']) {
-    const original = kind[name];
-    kind[name] = function (...args) {
-      seen.fsyncs += 1;
-      return original.apply(this, args);
-    };
-  }
+const { fsync } = fs;
+fs.fsync = (...args) => {
+  seen.fsyncs += 1;
+  return fsync(...args);
 };
 
 /** What the child does, for the list of commands: a git command by its name, else the program. */
@@ -58,27 +49,25 @@ const begun = (file, args) => {
   commands[title] = (commands[title] ?? 0) + 1;
   return () => children.push([from, performance.now()]);
 };
-const countChildren = () => {
-  const { fork, spawn } = childProcess;
-  childProcess.spawn = (file, args, ...rest) => {
-    const child = spawn(file, args, ...rest);
-    child.once('close', begun(file, args));
-    return child;
-  };
-  childProcess.fork = (...all) => {
-    launcher = fork(...all);
-    const ends = new Map();
-    const { send } = launcher;
-    launcher.send = (asked, ...rest) => {
-      const [file, args] = asked.capture ?? (asked.run ? ['/bin/sh', []] : []);
-      if (file !== undefined) ends.set(asked.id, begun(file, args));
-      return send.call(launcher, asked, ...rest);
-    };
-    launcher.on('message', ({ id, told }) => told === undefined && ends.get(id)?.());
-    return launcher;
-  };
-  syncBuiltinESMExports();
+const { fork, spawn } = childProcess;
+childProcess.spawn = (file, args, ...rest) => {
+  const child = spawn(file, args, ...rest);
+  child.once('close', begun(file, args));
+  return child;
 };
+childProcess.fork = (...all) => {
+  launcher = fork(...all);
+  const ends = new Map();
+  const { send } = launcher;
+  launcher.send = (asked, ...rest) => {
+    const [file, args] = asked.capture ?? (asked.run ? ['/bin/sh', []] : []);
+    if (file !== undefined) ends.set(asked.id, begun(file, args));
+    return send.call(launcher, asked, ...rest);
+  };
+  launcher.on('message', ({ id, told }) => told === undefined && ends.get(id)?.());
+  return launcher;
+};
+syncBuiltinESMExports();
 
 /** Milliseconds in which at least one of the intervals was open: children that run side by side count once. */
 export const covered_ms = (intervals) => {
@@ -131,9 +120,4 @@ export const takeCosts = () => {
     child_ms: covered_ms(children),
     commands,
   };
-};
-
-export const startProbe = async () => {
-  countChildren();
-  await countFsyncs();
 };

@@ -123,10 +123,10 @@ const startMeasuredWorker = async (env) => {
   if (first !== 'ready') throw new Error('the worker ended before it was ready');
   return {
     pid: child.pid,
-    /** What the worker cost since the last call. */
-    costs: async () => {
+    /** What the worker cost since the last call; `parts`: from now on it tells what each activity costs. */
+    costs: async (next = 'costs') => {
       const answer = once(child, 'message');
-      child.send('costs');
+      child.send(next);
       return (await answer)[0].costs;
     },
     /** MiB of resident memory at its highest, all threads. */

@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 import { captureProcess, useLauncher } from '../dist/src/system/launcher.js';
-import { cpuUsed_ms, startProbe } from './probe.js';
+import { cpuUsed_ms } from './probe.js';
 
 const SIZES_MB = [0, 200, 400, 800];
 const ROUNDS = 30;
@@ -15,7 +15,6 @@ const CALL = { cwd: '/', env: { PATH: process.env.PATH }, max_bytes: 1_000, time
 const median = (all) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)].toFixed(2);
 
 const measure = async (more_MB, by) => {
-  await startProbe();
   if (by === 'launcher') useLauncher();
   const ballast = Array.from({ length: more_MB }, () => Buffer.alloc(1 << 20, 1));
   await captureProcess('git', ['--version'], CALL);

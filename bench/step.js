@@ -3,10 +3,10 @@
  * from one run, interleaved. Prints Markdown tables with the goals beside the numbers. Exit codes: 0 measured (whatever the numbers
  * say), 1 not measured, 2 usage.
  */
+import './probe.js';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { table } from './numbers.js';
-import { startProbe } from './probe.js';
 import { actions } from './sections/actions.js';
 import { budget } from './sections/budget.js';
 import { history } from './sections/history.js';
@@ -75,7 +75,6 @@ const main = async () => {
     console.log(USAGE);
     return 0;
   }
-  await startProbe();
   console.log(
     `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}\n`,
   );

@@ -1,7 +1,8 @@
 /**
  * The worker that is measured, in a process of its own: the product's, as built, and beside it one for the baseline workflow (not under BENCH_ALONE, where memory is measured). Sends
- * `ready` to its parent, then answers every message with what it cost since the last one (probe.js) and with what each activity cost.
+ * `ready` to its parent, then answers every message with what it cost since the last one (probe.js) and, after `parts`, with what each activity cost.
  */
+import { partOf, takeCosts } from './probe.js';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,20 +10,20 @@ import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker
 import { pino } from 'pino';
 import { resolveHome } from '../dist/src/stores/home.js';
 import { createWorker } from '../dist/src/worker/index.js';
-import { partOf, startProbe, takeCosts } from './probe.js';
 
 const { env } = process;
-await startProbe();
 const home = await resolveHome(env);
 const logger = pino({ level: env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
 let activities = [];
+let parts = false;
 /** What each activity cost, by name, in the order in which they ended; with the hrtime at which it began and ended for profile.js. */
 const watch = ({ info }) => ({
   inbound: {
     execute: (input, next) => {
       const from = process.hrtime();
       const tell = (costs) => activities.push({ name: info.activityType, from, to: process.hrtime(), ...costs });
-      return partOf(() => next(input), tell);
+      // A look at what it costs costs something, too.
+      return parts ? partOf(() => next(input), tell) : next(input);
     },
   },
 });
@@ -38,7 +39,8 @@ const startBaseline = async () => {
 const baseline = alone ? null : await startBaseline();
 const running = baseline?.run();
 
-process.on('message', () => {
+process.on('message', (asked) => {
+  parts = asked === 'parts';
   process.send({ costs: { ...takeCosts(), activities } });
   if (env.BENCH_CPU_PROF !== undefined)
     appendFileSync(

@@ -36,7 +36,7 @@ const measure = async (stage, { rounds }) => {
   const seen = {};
   const add = (name, costs) => (seen[name] ??= []).push(costs);
   for (let round = 0; round < rounds; round++) {
-    await stage.costs();
+    await stage.costs('parts');
     takeCosts();
     await step();
     add('client', takeCosts());

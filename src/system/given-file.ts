@@ -3,10 +3,10 @@
  * is no regular file is refused by name and never waited for (a named pipe would hang its reader), and no more is read than is asked for.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 import { fail } from '../shared/problems.js';
 import { orNull } from './durable.js';
+import * as fs from './fs.js';
 
 // bound: A file that a person or a repository hands us, where nothing smaller is said: lock files of large projects are the largest.
 const GIVEN_FILE_BYTES = 64 * 1024 * 1024;
@@ -41,24 +41,22 @@ export async function readGiven(
 ): Promise<Buffer> {
   const most = longer === 'cut' ? Infinity : max_bytes;
   // Before it is opened, too: to open a device may do something, and a socket cannot be opened at all.
-  check(path, await stat(path), most);
-  const handle = await open(path, READ);
-  try {
-    const found = await handle.stat();
+  check(path, await fs.stat(path), most);
+  return fs.withFile(path, READ, 0, async (file) => {
+    const found = await fs.fstat(file);
     check(path, found, most);
     const parts: Buffer[] = [];
     // One byte more than there should be: a file may grow meanwhile, and one of the kernel's has no size.
     let total = 0;
     for (let length = Math.min(found.size, max_bytes) + 1; ; length = GIVEN_PART_BYTES) {
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(length), 0, length, null);
-      parts.push(buffer.subarray(0, bytesRead));
+      const part = Buffer.allocUnsafe(length);
+      const bytesRead = await fs.read(file, part, null);
+      parts.push(part.subarray(0, bytesRead));
       total += bytesRead;
       if (total > max_bytes && longer === 'refuse') tooLarge(path, max_bytes);
       if (bytesRead === 0 || total > max_bytes) return Buffer.concat(parts).subarray(0, max_bytes);
     }
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 /** As readGiven, for readers that cannot wait. */

@@ -2,10 +2,9 @@
  * The system calls that everything durable goes through: few, thin and named, so that one shim can count them, kill the process
  * before or after any of them, and make any of them fail. All throw Node's errno errors.
  */
-import { constants, readdir, stat, type BigIntStats } from 'node:fs';
-import * as fs from 'node:fs/promises';
-import { promisify } from 'node:util';
+import { constants, type BigIntStats } from 'node:fs';
 import { STORE_BOUNDS } from '../shared/bounds.js';
+import * as fs from './fs.js';
 
 export interface FileStat {
   readonly kind: 'file' | 'directory' | 'symlink' | 'other';
@@ -97,9 +96,6 @@ export const linksFail = (error: unknown): boolean => NO_LINKS.includes(errnoOf(
 const kindOf = (stat: BigIntStats): FileStat['kind'] =>
   stat.isFile() ? 'file' : stat.isDirectory() ? 'directory' : stat.isSymbolicLink() ? 'symlink' : 'other';
 
-/** Those of which a look at ten thousand runs makes tens of thousands: Node's own promises cost half as much again. */
-const [readdirPlain, statPlain] = [promisify(readdir), promisify(stat)];
-
 const toStat = (stat: BigIntStats): FileStat => ({
   kind: kindOf(stat),
   mode: Number(stat.mode & 0o7777n),
@@ -110,79 +106,73 @@ const toStat = (stat: BigIntStats): FileStat => ({
   changed_ns: stat.ctimeNs,
 });
 
-const withHandle = async <T>(path: string, flags: number, mode: number, use: (handle: fs.FileHandle) => Promise<T>) => {
-  const handle = await fs.open(path, flags, mode);
-  try {
-    return await use(handle);
-  } finally {
-    await handle.close();
-  }
-};
-
-const finishNew = async (handle: fs.FileHandle, file: NewFile, later?: 'later'): Promise<void> => {
+const finishNew = async (made: number, file: NewFile, later?: 'later'): Promise<void> => {
   let { mode } = file;
   if (file.owner !== undefined) {
     const { uid, gid } = file.owner;
     // Without the right to give files away the file is ours; its bytes and permissions matter more than its owner.
-    await handle.chown(uid, gid).catch((error: unknown) => {
+    await fs.fchown(made, uid, gid).catch((error: unknown) => {
       if (!['EPERM', 'EINVAL', 'ENOTSUP', 'ENOSYS'].includes(errnoOf(error) ?? '')) throw error;
       // Set-user-id means something else with another owner.
       mode &= 0o777;
     });
   }
   // After the owner: changing it clears the special bits.
-  await handle.chmod(mode);
-  if (later === undefined) await handle.sync();
+  await fs.fchmod(made, mode);
+  if (later === undefined) await fs.fsync(made);
 };
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** Of our own files: links are followed, and a pipe that somebody put in a file's place is not waited for. */
+const READ_OWN = constants.O_RDONLY | constants.O_NONBLOCK;
+const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK;
 
 export const realSys: Sys = {
   writeExclusive: (path, bytes, file, later) =>
-    withHandle(path, CREATE, 0o600, async (handle) => {
-      await handle.writeFile(bytes);
-      await finishNew(handle, file, later);
+    fs.withFile(path, CREATE, 0o600, async (made) => {
+      await fs.writeAll(made, bytes);
+      await finishNew(made, file, later);
     }),
   copyExclusive: async (from, to, file) => {
-    const bytes = await withHandle(from, READ, 0, (handle) => handle.readFile());
-    await realSys.writeExclusive(to, bytes, file);
+    await realSys.writeExclusive(to, await fs.withFile(from, READ, 0, fs.readAll), file);
   },
   append: (path, bytes, later) =>
-    withHandle(path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600, async (handle) => {
-      const { bytesWritten } = await handle.write(bytes);
-      if (later === undefined) await handle.sync();
-      return bytesWritten;
+    fs.withFile(path, APPEND, 0o600, async (file) => {
+      const written = await fs.write(file, bytes);
+      if (later === undefined) await fs.fsync(file);
+      return written;
     }),
   rename: (from, to) => fs.rename(from, to),
   link: (existing, path) => fs.link(existing, path),
   unlink: (path) => fs.unlink(path),
   unlinkReading: (path) =>
-    withHandle(path, READ, 0, async (handle) => {
+    fs.withFile(path, READ, 0, async (file) => {
       await fs.unlink(path);
-      return handle.readFile();
+      return fs.readAll(file);
     }),
   mkdir: async (path, mode) => {
     await fs.mkdir(path, { mode });
   },
   rmdir: (path) => fs.rmdir(path),
   lstat: async (path) => toStat(await fs.lstat(path, { bigint: true })),
-  stat: async (path) => toStat(await statPlain(path, { bigint: true })),
+  stat: async (path) => toStat(await fs.stat(path, { bigint: true })),
   readFile: (path) => fs.readFile(path),
-  sizeNow: (path) => withHandle(path, constants.O_RDONLY, 0, async (handle) => (await handle.stat()).size),
+  sizeNow: (path) => fs.withFile(path, READ_OWN, 0, async (file) => (await fs.fstat(file)).size),
   lastByte: (path) =>
-    withHandle(path, constants.O_RDONLY, 0, async (handle) => {
-      const { size } = await handle.stat();
+    fs.withFile(path, READ_OWN, 0, async (file) => {
+      const { size } = await fs.fstat(file);
       if (size === 0) return null;
-      const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
-      return buffer[0] ?? null;
+      const byte = new Uint8Array(1);
+      await fs.read(file, byte, size - 1);
+      return byte[0] ?? null;
     }),
   readEntry: async (path) => {
     try {
-      return await withHandle(path, READ, 0, async (handle) => {
-        const stat = toStat(await handle.stat({ bigint: true }));
+      return await fs.withFile(path, READ, 0, async (file) => {
+        const stat = toStat(await fs.fstat(file, { bigint: true }));
         const small = stat.kind === 'file' && stat.size <= STORE_BOUNDS.target_bytes;
-        return { stat, bytes: small ? await handle.readFile() : null };
+        return { stat, bytes: small ? await fs.readAll(file) : null };
       });
     } catch (error) {
       // A link at the end (ELOOP, EMLINK on BSD) or a socket (ENXIO) cannot be opened; they are told by their kind.
@@ -190,7 +180,7 @@ export const realSys: Sys = {
       return { stat: await realSys.lstat(path), bytes: null };
     }
   },
-  readdir: (path) => readdirPlain(path),
+  readdir: (path) => fs.readdir(path),
   readlink: (path) => fs.readlink(path),
   realpath: (path) => fs.realpath(path),
   chmod: (path, mode) => fs.chmod(path, mode),
@@ -199,8 +189,8 @@ export const realSys: Sys = {
     return fs.utimes(path, now, now);
   },
   openToWrite: (path) =>
-    withHandle(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0, () => Promise.resolve()),
+    fs.withFile(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0, () => Promise.resolve()),
   accessWrite: (path) => fs.access(path, constants.W_OK | constants.X_OK),
-  fsyncFile: (path) => withHandle(path, READ, 0, (handle) => handle.sync()),
-  fsyncDir: (path) => withHandle(path, constants.O_RDONLY | constants.O_DIRECTORY, 0, (handle) => handle.sync()),
+  fsyncFile: (path) => fs.withFile(path, READ, 0, fs.fsync),
+  fsyncDir: (path) => fs.withFile(path, constants.O_RDONLY | constants.O_DIRECTORY, 0, fs.fsync),
 };

@@ -254,6 +254,7 @@ describe('sources', () => {
 
   /** Files of Emend's own, or of nobody else's making, that are opened without `readGiven`. */
   const OPENED: Record<string, string> = {
+    'src/system/fs.ts': 'the calls themselves',
     'src/system/given-file.ts': 'the function itself',
     'src/system/sys.ts': 'the system calls of the stores; readEntry opens as readGiven does',
     'src/cli/commands/patch.ts': 'a named pipe is welcome: `emend patch <(command)`; bounded where it is read',
@@ -271,7 +272,7 @@ describe('sources', () => {
     'src/web/server.ts': 'the built page',
   };
   const OPENS =
-    /import (\{[^}]*\b(readFile|readFileSync|open|openSync|createReadStream|copyFile|copyFileSync)\b[^}]*\}|\* as \w+) from '(node:)?fs(\/promises)?'|realSys\.readFile\(/;
+    /import (\{[^}]*\b(readFile|readFileSync|open|openSync|createReadStream|copyFile|copyFileSync|withFile)\b[^}]*\}|\* as \w+) from '((node:)?fs(\/promises)?|[./]+\/(system\/)?fs\.js)'|realSys\.readFile\(/;
 
   test('every file that a person or a repository hands us is opened by readGiven', () => {
     const found = [...sources('src'), 'worker.ts', 'client.ts'].filter((path) => OPENS.test(read(path)));

@@ -114,12 +114,8 @@ async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promi
   return { before, after, ...(input.unfinished.length === 0 ? {} : { data: input.unfinished }) };
 }
 
-const wordsOf = ({ marker, commit, verification, why }: MarkPhaseInput): string =>
-  [
-    marker,
-    ...(commit === null ? [] : [`commit ${commit.slice(0, 12)}`]),
-    ...(commit === null
-      ? []
-      : [verification === null || verification === 'no_tests' ? 'no tests were run' : `tests: ${verification}`]),
-    ...(why === null ? [] : [why.replace(/\s+/g, ' ')]),
-  ].join(', ');
+const wordsOf = ({ marker, commit, verification, why }: MarkPhaseInput): string => {
+  const tests = verification === null || verification === 'no_tests' ? 'no tests were run' : `tests: ${verification}`;
+  const done = commit === null ? [] : [`commit ${commit.slice(0, 12)}`, tests];
+  return [marker, ...done, ...(why === null ? [] : [why.replace(/\s+/g, ' ')])].join(', ');
+};

@@ -11,7 +11,7 @@ import { shownKey, type BlobRef } from '../../shared/ids.js';
 import type { MarkPhaseResult, PhaseWriteInput } from '../../shared/plan-activities.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
 import { inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
-import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
+import { recordName, toApply, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import { orNull } from '../../system/durable.js';
 import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -112,10 +112,8 @@ async function write(
 ): Promise<Written | NotWritten | 'base_changed'> {
   const { stepKey, workspace, workflowId, namespace } = wanted;
   const proposal = await getJson<Proposal>(ports.blobs, ref, 'proposal');
-  const files = proposal.files.map(({ path }) => path);
-  const proposalId = proposalIdOf(proposal);
   const holder = { workflowId, namespace };
-  const request: ApplyRequest = { ...{ stepKey, workspace, proposalId, proposal, decision, files, holder } };
+  const request: ApplyRequest = { stepKey, workspace, decision, holder, ...toApply(proposal) };
   const outcome = await ports.workspace.apply(request, scope.assertCurrent);
   scope.assertCurrent();
   switch (outcome.outcome) {
@@ -135,7 +133,7 @@ async function write(
       if (wanted.hold === true) {
         await ports.workspace.releaseLock(workspace, stepKey, outcome.lock.token);
         await dropFolders(await ports.workspace.root(workspace), proposal);
-        return { outcome: 'written', commit: null, files, held: ref, marks: false };
+        return { outcome: 'written', commit: null, files: request.files, held: ref, marks: false };
       }
       const committed = await land(ports, wanted, { ...request, lock: outcome.lock }, scope);
       if (committed.outcome === 'written') await dropFolders(await ports.workspace.root(workspace), proposal);

@@ -3,7 +3,7 @@ import { getJson } from '../../stores/ports.js';
 import type { ApplyInput, HeldLock, ConflictFile } from '../../shared/proposal-activities.js';
 import { shownKey } from '../../shared/ids.js';
 import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
-import { type Proposal, proposalIdOf } from '../../workspace/proposal.js';
+import { toApply, type Proposal } from '../../workspace/proposal.js';
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 
@@ -11,16 +11,9 @@ type Applying = Omit<ApplyInput, 'v' | 'log' | 'releaseAfter'>;
 
 /** The engine's request for (part of) a proposal; the same for apply and rollback. */
 async function requestOf({ blobs }: ActivityPorts, input: Applying): Promise<ApplyRequest> {
+  const { stepKey, workspace, decision, files, workflowId, namespace } = input;
   const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
-  return {
-    stepKey: input.stepKey,
-    workspace: input.workspace,
-    proposalId: proposalIdOf(proposal),
-    proposal,
-    decision: input.decision,
-    files: input.files ?? proposal.files.map((file) => file.path),
-    holder: { workflowId: input.workflowId, namespace: input.namespace },
-  };
+  return { stepKey, workspace, decision, holder: { workflowId, namespace }, ...toApply(proposal, files) };
 }
 
 const held = ({ token, head, headRef, takenAt }: WorkspaceLock): HeldLock => ({ token, head, headRef, takenAt });

@@ -1,5 +1,4 @@
 /** Combine the accepted results, run guards and the configured formatter, put them under one hash, write the combined diff. */
-import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Finding } from '../../shared/formats.js';
 import { namesAround, newFilesRefused } from '../../workspace/files/index.js';
@@ -13,11 +12,11 @@ import { getText, guardSettings, type Snapshot, getSnapshot } from './snapshot.j
 import { unfinishedInAll } from '../../documents/plan/index.js';
 import type { BuildProposalInput } from '../../shared/proposal-activities.js';
 import type { Activity } from '../frame/activity.js';
-import { manualFile, stagedFiles } from './manual-files.js';
-import { chosenNew, selectedFileChanges, buildWholeProposal, type ProposalParts } from './proposal.js';
+import * as proposals from './proposal.js';
 import { refused } from './refusals.js';
 import { readGivenText } from '../../system/given-file.js';
 import { orNull } from '../../system/durable.js';
+import { lstat } from '../../system/fs.js';
 import { literally } from '../../shared/text.js';
 import { languageOf } from '../../syntax/index.js';
 
@@ -72,15 +71,17 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
   if (unfit.length > 0) return { outcome: 'refused', files: await refusals(ports, unfit) };
   const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
   const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
-  const selected = await selectedFileChanges(blobs, input.selected ?? []);
+  const selected = await proposals.selectedFileChanges(blobs, input.selected ?? []);
   const isChosen = ({ path }: FileChange): boolean => selected.changes.has(path);
   const given = { snapshot, changes: changes.filter((change) => !isChosen(change)), sandbox: input.sandbox };
   const formats = await formatted(ports, given, scope);
   if ('outcome' in formats) return formats;
   const byPath = new Map(formats.changes.map((change) => [change.path, change]));
   const proposed = changes.map((change) => selected.changes.get(change.path) ?? byPath.get(change.path) ?? change);
-  const staged = await stagedFiles(blobs, input.staged);
-  const asManual = await Promise.all(input.manual.map((path) => manualFile({ blobs, root, snapshot, staged }, path)));
+  const staged = await proposals.stagedFiles(blobs, input.staged);
+  const asManual = await Promise.all(
+    input.manual.map((path) => proposals.manualFile({ blobs, root, snapshot, staged }, path)),
+  );
 
   const results = [...new Set(kept.map(({ result }) => result))];
   const renames = results.flatMap((result) => result.renames);
@@ -95,7 +96,7 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
   const judged = [...selected.findings, ...told.map((finding) => ofPersons(finding, selected.inPart))];
   const refused = judged.filter((finding) => finding.severity === 'refuse');
   if (refused.length > 0) return { outcome: 'refused', files: await refusals(ports, refused) };
-  const parts: ProposalParts = {
+  const parts: proposals.ProposalParts = {
     stepKey: input.stepKey,
     files: [
       ...proposed.map(({ path, base, result }) => ({ path, base, result, by: 'model' as const })),
@@ -105,14 +106,14 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
     findings: judged,
     tolerances: results.flatMap((result) => result.tolerances).filter(({ path }) => !out.has(path)),
     protected: snapshot.config.protected,
-    made: chosenNew(snapshot, proposed),
+    made: proposals.chosenNew(snapshot, proposed),
     unfinished: unfinishedInAll(
       [...new Set([...latest.values()].map(({ result }) => result))]
         .filter(({ asked = true }) => asked)
         .map(({ unfinished = [] }) => unfinished),
     ),
   };
-  const proposal = await buildWholeProposal(ports, parts, scope.signal);
+  const proposal = await proposals.buildWholeProposal(ports, parts, scope.signal);
   return proposal === null ? { outcome: 'empty' } : { outcome: 'built', proposal };
 };
 

@@ -11,7 +11,7 @@ import type { Activity, ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { maskWords } from '../frame/secrets.js';
-import { fileNow } from './manual-files.js';
+import { fileNow } from './proposal.js';
 import { getSnapshot, getText } from './snapshot.js';
 import { blockedText, commandConfig, refusedBySandbox } from './sandbox.js';
 

@@ -33,21 +33,12 @@ export const preflight = async (
   return recordOnce(ports.records, key, () => compute(ports, input, signal).catch(asRefused), 'later');
 };
 
-async function readJob(
-  { blobs }: ActivityPorts,
-  input: PreflightInput,
-  root: string,
-): Promise<{ job: jobs.Job; config: jobs.ProjectConfig }> {
-  const job = valueOf(jobs.parseJob(await snapshots.getText(blobs, input.job), input.jobPath));
-  const config = jobs.parseConfig(await snapshots.readTextFile(root, 'emend.yaml'), 'emend.yaml');
-  return { job, config: valueOf(config) };
-}
-
 async function compute(ports: ActivityPorts, input: PreflightInput, signal: AbortSignal): Promise<PreflightResult> {
   const { blobs } = ports;
   const { workspace } = input;
   const root = await ports.workspace.root(workspace);
-  const { job, config } = await readJob(ports, input, root);
+  const job = valueOf(jobs.parseJob(await snapshots.getText(blobs, input.job), input.jobPath));
+  const config = valueOf(jobs.parseConfig(await snapshots.readTextFile(root, 'emend.yaml'), 'emend.yaml'));
   const asked = jobs.resolveLimits(config, job, input.overrides);
   const { mode } = jobs.jobFormatPolicy(job);
   const commitMessage = messageOf(job, config, input);
@@ -121,8 +112,10 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   }
 
   const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
-  let listed: Promise<readonly string[]> | null = null;
-  const siblings = () => (listed ??= listWorkspaceFiles(root));
+  // Git looks while the targets are read, which may throw first.
+  const listed = listWorkspaceFiles(root);
+  listed.catch(() => undefined);
+  const siblings = () => listed;
   const sized = await Promise.all(
     wanted.map((path) =>
       snapshots.snapshotTarget({

@@ -2,14 +2,21 @@
 import { changeNeeds, changesByPath, readDiff, selectChanges, wordsOf, type DiffSection } from '../../edits/index.js';
 import { whyProtected } from '../../documents/job/index.js';
 import type { Finding } from '../../shared/formats.js';
-import type { SelectedFiles, ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
+import type {
+  SelectedFiles,
+  ProposalFileSummary,
+  ProposalSummary,
+  StagedByHook,
+} from '../../shared/proposal-activities.js';
 import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
+import { inspectTarget } from '../../workspace/files/index.js';
 import { type Proposal, type ProposalFile, proposalIdOf } from '../../workspace/proposal.js';
 import type { FileChange, Accepted } from './accepted.js';
 import { putText, type Snapshot } from './snapshot.js';
 import type { ClaimedUnfinished } from '../../documents/plan/index.js';
-import type { StepKey } from '../../shared/ids.js';
+import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { count } from '../../shared/text.js';
+import { readGiven } from '../../system/given-file.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { diffInput } from './prompt-inputs.js';
@@ -43,12 +50,6 @@ export const chosenNew = ({ targets }: Snapshot, files: readonly FileChange[]): 
 const LOOSE: ReadonlySet<string> = new Set(['unchecked_lines', 'part_of_line', 'indent', 'lookalikes', 'elision']);
 const KEY_DIGITS = 16;
 
-const isSame = (file: ProposalFile): boolean =>
-  file.base !== null &&
-  file.result !== null &&
-  file.base.ref === file.result.ref &&
-  file.base.mode === file.result.mode;
-
 /** Null: nothing would change. */
 export async function buildWholeProposal(
   { blobs, edits }: Pick<ActivityPorts, 'blobs' | 'edits'>,
@@ -57,7 +58,8 @@ export async function buildWholeProposal(
 ): Promise<ProposalSummary | null> {
   // New files first: nobody knows them yet.
   const rank = ({ path, base }: ProposalFile): string => `${base === null ? 0 : 1} ${path}`;
-  const files = parts.files.filter((file) => !isSame(file)).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+  const changed = parts.files.filter(({ base, result }) => base === null || !same(base, result));
+  const files = changed.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
   if (files.length === 0) return null;
   const { unfinished = [] } = parts;
   const left = unfinished.length === 0 ? {} : { unfinished };
@@ -201,3 +203,47 @@ const selectionFindings = async (
   });
   return [...leftOut, ...needed];
 };
+
+// Files as they stand in the workspace, for what a person or a commit hook made of them.
+
+/** Null: no file that could be edited. The bytes are put into the blob store. */
+export async function fileNow(
+  blobs: BlobStore,
+  root: string,
+  path: string,
+  maxFile_bytes: number | null = null,
+): Promise<ProposalFile['base']> {
+  const found = await inspectTarget(root, path, maxFile_bytes);
+  if (!found.ok) return null;
+  const bytes = await readGiven(found.value.realPath);
+  return { ref: await blobs.put(bytes), mode: found.value.mode };
+}
+
+interface ManualFiles {
+  readonly blobs: BlobStore;
+  readonly root: string;
+  readonly snapshot: Pick<Snapshot, 'targets' | 'limits'>;
+  readonly staged: StagedByHook['files'];
+}
+
+/**
+ * What became of a file after `manual`, or after `rebase` where a hook had changed what was to be committed: its bytes as they are now;
+ * where a hook staged others and left the file alone, the staged ones, to be written like an edit. Null where nothing changed.
+ */
+export async function manualFile(
+  { blobs, root, snapshot, staged }: ManualFiles,
+  path: string,
+): Promise<ProposalFile | null> {
+  const base = snapshot.targets.find((target) => target.path === path)?.base ?? null;
+  const now = await fileNow(blobs, root, path, snapshot.limits.maxFile_bytes);
+  const hook = staged.find((file) => file.path === path);
+  if (hook !== undefined && same(now, hook.disk) && !same(now, hook))
+    return { path, base: now, result: { ref: hook.ref, mode: hook.mode }, by: 'model' };
+  return same(now, base) ? null : { path, base, result: now, by: 'person' };
+}
+
+export const stagedFiles = async (blobs: BlobStore, ref: BlobRef | undefined): Promise<StagedByHook['files']> =>
+  ref === undefined ? [] : (await getJson<StagedByHook>(blobs, ref, 'what a hook staged')).files;
+
+const same = (a: ProposalFile['base'], b: ProposalFile['base']): boolean =>
+  a === null || b === null ? a === b : a.ref === b.ref && a.mode === b.mode;

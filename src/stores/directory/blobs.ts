@@ -1,9 +1,9 @@
 /** Blobs on disk: `<dir>/<first 2 digits>/<sha-256>`, written once, checked on every read. */
-import { rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orNull, onDisk, putFileIfAbsent, unlinkIfThere } from '../../system/durable.js';
 import { fail } from '../../shared/problems.js';
 import { isBlobRef, type BlobRef } from '../../shared/ids.js';
+import { rename, stat, unlink } from '../../system/fs.js';
 import { refOf } from '../../system/hash.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type { BlobStore } from '../ports.js';

@@ -1,7 +1,8 @@
 /** Recorded calls on disk: records as files of `<key>.json`, streams as files of `<key>.jsonl` that are appended to. */
-import { open } from 'node:fs/promises';
+import { constants } from 'node:fs';
 import { join } from 'node:path';
 import { appendAll, onDisk, orNull, putJsonIfAbsent, syncName } from '../../system/durable.js';
+import { fstat, read, withFile } from '../../system/fs.js';
 import { realSys } from '../../system/sys.js';
 import type { CallLog } from '../ports.js';
 import type { DiskStoreOptions } from './blobs.js';
@@ -39,14 +40,8 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
   };
 };
 
-const readFrom = async (path: string, from: number): Promise<Uint8Array> => {
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    const bytes = Buffer.alloc(Math.max(0, size - from));
-    const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
-    return bytes.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
-};
+const readFrom = (path: string, from: number): Promise<Uint8Array> =>
+  withFile(path, constants.O_RDONLY, 0, async (file) => {
+    const bytes = Buffer.alloc(Math.max(0, (await fstat(file)).size - from));
+    return bytes.subarray(0, await read(file, bytes, from));
+  });

@@ -1,8 +1,9 @@
 /** Runs a command that a person wrote (a job's, a plan's or the project's tests). Never one that came from a model. */
-import { lstat, realpath, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
 import { childEnvironment, redact, type Environment } from '../../system/environment.js';
+import { lstat, realpath } from '../../system/fs.js';
 import { runProcess } from '../../system/launcher.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
 import { findBubblewrap, type Bubblewrap } from './bubblewrap.js';

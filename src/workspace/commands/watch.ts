@@ -25,13 +25,10 @@ export const allowanceOf = ({ settings }: Pick<Box, 'settings'>): Allowance => (
   mostWritten_mib: MOST_WRITTEN_MIB,
 });
 
-const freeOf = async (path: string): Promise<number> => {
-  const { bavail, bsize } = await statfs(path);
-  return (bavail * bsize) / MIB;
-};
-const usedOf = async (path: string): Promise<number> => {
-  const { blocks, bfree, bsize } = await statfs(path);
-  return ((blocks - bfree) * bsize) / MIB;
+/** Of the file system of a path, in MiB. */
+const spaceOf = async (path: string) => {
+  const { blocks, bfree, bavail, bsize } = await statfs(path);
+  return { free: (bavail * bsize) / MIB, used: ((blocks - bfree) * bsize) / MIB };
 };
 
 /**
@@ -39,11 +36,11 @@ const usedOf = async (path: string): Promise<number> => {
  * processes of the sandbox and no others.
  */
 export const watchBox = async ({ workspace }: Pick<Box, 'workspace'>, allowed: Allowance) => {
-  const freeAtFirst = await freeOf(workspace);
+  const { free: freeAtFirst } = await spaceOf(workspace);
   return async (told: string): Promise<string | null> => {
     const pid = /"child-pid":\s*(\d+)/.exec(told)?.[1];
     if (pid === undefined) return null;
-    const free = await freeOf(workspace);
+    const { free } = await spaceOf(workspace);
     const written = freeAtFirst - free;
     if (written > allowed.mostWritten_mib || (free < allowed.leastFree_mib && written > allowed.leastFree_mib / 8))
       return `it wrote ${Math.round(written)} MiB, and ${Math.round(free)} MiB of disk space are left`;
@@ -59,7 +56,8 @@ export const watchBox = async ({ workspace }: Pick<Box, 'workspace'>, allowed: A
       memory += ((resident - shared) * PAGE_BYTES) / MIB;
     }
     // What is written to them is memory, too.
-    for (const place of ['tmp', 'dev/shm', 'run']) memory += (await orNull(usedOf(join(inside, place)), gone)) ?? 0;
+    for (const place of ['tmp', 'dev/shm', 'run'])
+      memory += (await orNull(spaceOf(join(inside, place)), gone))?.used ?? 0;
     return memory > allowed.memory_mib
       ? `it uses ${Math.round(memory)} MiB of memory; \`memory_mib\` allows ${allowed.memory_mib}`
       : null;

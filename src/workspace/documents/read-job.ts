@@ -23,11 +23,7 @@ const JOB_FILE_BYTES = 4 * 1024 * 1024; // bound: A job is a few pages of text; 
 export const workspaceOf = async (jobFile: string, explicit: string | null, cwd: string): Promise<string> => {
   if (explicit !== null) {
     const path = resolve(cwd, explicit);
-    const directory = await stat(path).then(
-      (found) => found.isDirectory(),
-      () => false,
-    );
-    if (!directory)
+    if ((await stat(path).catch(() => null))?.isDirectory() !== true)
       fail('usage', `The workspace ${path} is not a directory.`, 'Give an existing directory with --workspace.');
     return realpath(path);
   }

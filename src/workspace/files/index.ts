@@ -1,5 +1,4 @@
 /** Which files a workspace has; ignored ones are none of them. Which files a model may add. */
-import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { whyProtected, type ProjectConfig } from '../../documents/job/index.js';
@@ -7,6 +6,7 @@ import type { CheckedPath } from '../../edits/index.js';
 import { lookUp } from '../../edits/internal.js';
 import { foldedName } from '../../shared/text.js';
 import { orNull } from '../../system/durable.js';
+import { lstat, readdir, realpath, stat } from '../../system/fs.js';
 import { foreignPaths } from '../git/entries.js';
 import { inspectTarget, NOT_THERE, namesAround } from './targets.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';

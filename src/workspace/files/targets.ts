@@ -1,9 +1,9 @@
 /** What a path of the workspace really is, before anything is read from it. */
 import type { Stats } from 'node:fs';
-import { lstat, realpath, stat, readdir } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { checkPath } from '../../edits/index.js';
 import { problem, type Problem } from '../../shared/problems.js';
+import { lstat, readdir, realpath, stat } from '../../system/fs.js';
 import { kindOf } from '../../system/given-file.js';
 import { errnoOf } from '../../system/sys.js';
 import type { Result } from '../ports.js';

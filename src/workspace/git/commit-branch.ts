@@ -20,18 +20,8 @@ const REVERTED = 'refs/worktree/emend/reverted/';
 /** `name` as recordName makes it. */
 const revertedRef = (name: string): string => `${REVERTED}${name}`;
 
-/** Lines for `git update-ref --stdin`: none of these applications was rolled back. */
-const assertNotReverted = (records: readonly string[], zero: string): string =>
-  records.map((name) => `verify ${revertedRef(name)} ${zero}\n`).join('');
-
 const isThere = async (root: string, name: string): Promise<boolean> =>
   (await gitLine(['rev-parse', '--quiet', '--verify', revertedRef(name)], { cwd: root, reading: true })).ok;
-
-/** The first of these applications that was rolled back, if any. */
-async function revertedAmong(root: string, records: readonly string[]): Promise<string | null> {
-  for (const name of records) if (await isThere(root, name)) return name;
-  return null;
-}
 
 /** From here on no commit is made of this application; nothing to do where there is no repository. Throws ProblemError `git_failed` where git cannot write it down. */
 export async function markReverted(root: string, name: string): Promise<void> {
@@ -139,11 +129,11 @@ export async function moveRef(input: {
   | { readonly at: 'failed'; readonly problem: Problem }
 > {
   const { repository, lock, commit } = input;
-  const expected = lock.head ?? '0'.repeat(commit.length);
+  const zero = '0'.repeat(commit.length);
   // A detached HEAD is moved itself; without --no-deref a branch checked out meanwhile would be moved in its place.
   const target = lock.headRef === null ? 'option no-deref\nupdate HEAD' : `update ${lock.headRef}`;
-  const zero = '0'.repeat(commit.length);
-  const transaction = `${target} ${commit} ${expected}\n${assertNotReverted(input.records, zero)}`;
+  const notReverted = input.records.map((name) => `verify ${revertedRef(name)} ${zero}\n`);
+  const transaction = `${target} ${commit} ${lock.head ?? zero}\n${notReverted.join('')}`;
   const args = ['update-ref', '-m', `commit (emend): ${input.subject}`, '--stdin'];
   // By a clock that is never set: a wait must not end early, or last a day, because somebody set the time.
   const deadline = performance.now() + input.wait_ms;
@@ -157,8 +147,9 @@ export async function moveRef(input: {
       if (earlier !== null) return { at: 'committed', commit: earlier };
       return elsewhere(lock, { head: tip, headRef: lock.headRef });
     }
-    if ((await revertedAmong(repository.root, input.records)) !== null)
-      return { at: 'elsewhere', why: 'the files were restored in the meantime, so there is nothing to commit' };
+    for (const name of input.records)
+      if (await isThere(repository.root, name))
+        return { at: 'elsewhere', why: 'the files were restored in the meantime, so there is nothing to commit' };
     if (performance.now() >= deadline)
       return { at: 'failed', problem: lockedBy(moved.problem, input.wait_ms) ?? moved.problem };
     await sleep(REF_POLL_MS);

@@ -148,8 +148,7 @@ async function planNew(
   const mode = gitMode(result.mode);
   const bytes = await context.blobs.get(result.ref);
   const id = await (mode === LINK ? blobId(context.root, bytes, null, true) : resultId(context, bytes, change.to));
-  if (held === undefined) return { entry: { mode, id } };
-  if (held.id === id) return { entry: { mode, id } };
+  if (held === undefined || held.id === id) return { entry: { mode, id } };
   return { conflict: 'it was created, but the parent commit has a different file of this name' };
 }
 

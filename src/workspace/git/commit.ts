@@ -70,11 +70,9 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
     });
 }
 
-interface Work {
+interface Work extends Pick<CommitterSettings, 'blobs' | 'commands'> {
   readonly repository: GitRepository;
   readonly request: CommitRequest;
-  readonly blobs: BlobStore;
-  readonly commands: CommandRunner;
   readonly scratch: string;
   readonly hooks: HookSettings;
   readonly wait_ms: number;

@@ -273,8 +273,7 @@ export interface ForeignPath {
 export async function foreignPaths(root: string, paths: readonly string[]): Promise<ForeignPath[]> {
   const repository = paths.length === 0 ? null : await repositoryOf(root);
   if (repository === null) return [];
-  const above = (path: string): string[] =>
-    path.split('/').flatMap((_, at, names) => (at === 0 ? [] : [names.slice(0, at).join('/')]));
+  const above = (path: string): string[] => foldersAbove(path).slice(1);
   const dirs = [...new Set(paths.flatMap(above))];
   const { prefix, head } = repository;
   const inRoot = dirs.map((dir) => prefix + dir);

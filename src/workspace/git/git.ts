@@ -1,10 +1,10 @@
 /** Git as a child process: no shell, fixed environment, byte output, git's own words in a Problem. */
-import { lstat, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { problem, ProblemError } from '../../shared/problems.js';
 import { captureProcess, runProcess } from '../../system/launcher.js';
 import { childEnvironment, type Environment } from '../../system/environment.js';
+import { lstat, realpath } from '../../system/fs.js';
 import { readGiven } from '../../system/given-file.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
 import { timeFor } from '../../system/turns.js';

@@ -10,7 +10,7 @@ import { syncIndex, moveRef, stateOfHolder } from '../git/commit-branch.js';
 import { commitSettings, makeCommit, withTrailer } from '../git/commit-hooks.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from '../git/git.js';
 import { treeChanges, type Entry, type TreeChanges } from '../git/entries.js';
-import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../proposal.js';
+import { proposalIdOf, recordName, toApply, type Proposal, type ProposalFile } from '../proposal.js';
 import { mergeTrees } from '../git/merge-tree.js';
 import { orNull } from '../../system/durable.js';
 import type { ApplyEngine, ApplyRequest, WorkspaceLock, AssertCurrent } from '../ports.js';
@@ -153,17 +153,10 @@ async function modeAt(path: string, sides: readonly (Entry | undefined)[]): Prom
   };
 }
 
-function applyOf({ request, repository }: Work, proposal: Proposal): ApplyRequest {
-  return {
-    stepKey: request.stepKey,
-    workspace: repository.root,
-    proposalId: proposalIdOf(proposal),
-    proposal,
-    decision: 0,
-    files: proposal.files.map(({ path }) => path),
-    holder: request.holder,
-  };
-}
+const applyOf = ({ request, repository: { root } }: Work, proposal: Proposal): ApplyRequest => {
+  const { stepKey, holder } = request;
+  return { stepKey, workspace: root, decision: 0, holder, ...toApply(proposal) };
+};
 
 /** No commit was made: the files go back, as the next try is another merge. */
 async function unmade(work: Work, proposal: Proposal, outcome: MergeOutcome): Promise<MergeOutcome> {
