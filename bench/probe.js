@@ -55,8 +55,11 @@ childProcess.spawn = (file, args, ...rest) => {
   child.once('close', begun(file, args));
   return child;
 };
-childProcess.fork = (...all) => {
-  launcher = fork(...all);
+childProcess.fork = (path, ...rest) => {
+  const child = fork(path, ...rest);
+  // The worker that is measured costs its own.
+  if (!/launcher-process\.js$/.test(path)) return child;
+  launcher = child;
   const ends = new Map();
   const { send } = launcher;
   launcher.send = (asked, ...rest) => {
