@@ -224,7 +224,9 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   revision_wanted: ({ by, text }) => `revision requested by ${by}: ${text}`,
 };
 
-export const describeEvent = <T extends EventType>(event: EventOf<T>): string => TEXTS[event.type](event);
+/** One of a later build by its name. */
+export const describeEvent = <T extends EventType>(event: EventOf<T>): string =>
+  Object.hasOwn(TEXTS, event.type) ? TEXTS[event.type](event) : event.type.replaceAll('_', ' ');
 
 // Cells of the ledger as people read them, the same in the terminal, on the page and in reports. Pure.
 
@@ -247,11 +249,7 @@ export const attemptsText = ({
   attemptsLeft === undefined ? `${attempts || ''}` : `${attempts} (${attemptsLeft} and ${callsLeft ?? 0} left)`;
 
 /** What it paid for so far, how many edit calls `maxTotalChunks` still allows, and what it was expected to take. */
-export const soFarText = ({
-  usage,
-  chunksLeft,
-  estimate,
-}: Pick<StepStatus, 'usage' | 'chunksLeft' | 'estimate'>): string =>
+export const soFarText = ({ usage, chunksLeft, estimate }: Pick<StepStatus, 'usage' | 'chunksLeft' | 'estimate'>) =>
   [
     usageText(usage),
     ...(chunksLeft === undefined ? [] : [`${count(chunksLeft, 'edit call')} left`]),

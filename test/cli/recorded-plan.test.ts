@@ -28,6 +28,8 @@ const recorded = (name: string): readonly StepEvent[] =>
 const REPLANNED = 'ab'.repeat(16);
 /** One phase failed twice, was replanned, failed twice, was replanned, failed twice. */
 const LIMIT = 'cd'.repeat(16);
+/** Its worker was of a later build. */
+const LATER = 'ef'.repeat(16);
 let dir: string;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'emend-recorded-'));
@@ -35,6 +37,9 @@ beforeAll(async () => {
   const archive = createArchive({ dir: join(dir, 'home', 'archive') });
   await archive.append(REPLANNED, eventEntries(recorded('plan-completed-replanned'), 'run'));
   await archive.append(LIMIT, eventEntries(recorded('plan-paused-replan-limit'), 'run'));
+  const unheard = { seq: 1, at: 0, type: 'moon_risen', by: 'the moon' } as unknown as StepEvent;
+  const last = { seq: 2, at: 1_000, type: 'plan_finished', outcome: 'completed' } as StepEvent;
+  await archive.append(LATER, eventEntries([unheard, last], 'run'));
 });
 afterAll(() => {
   rmSync(dir, { recursive: true, force: true });
@@ -69,4 +74,10 @@ test('events --kind failures: each failure once, then counted by pattern', async
   expect(lines[6]).toBe('6  Phase 1, unknown');
   const data = (await printed('events', LIMIT, '--kind', 'failures', '--json')).trimEnd().split('\n');
   expect(data.map((line) => (JSON.parse(line) as StepEvent).type)).toEqual(Array(6).fill('phase_failed'));
+});
+
+test('events: one of a later build is told by its name, and those after it are told', async () => {
+  expect(await printed('events', LATER)).toBe('00:00:00  moon risen\n00:00:01  plan finished: completed\n');
+  const data = (await printed('events', LATER, '--json')).trimEnd().split('\n');
+  expect(data.map((line) => (JSON.parse(line) as StepEvent).type)).toEqual(['moon_risen', 'plan_finished']);
 });

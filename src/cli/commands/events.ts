@@ -5,7 +5,7 @@ import { watchRun } from '../../client/runs/watch.js';
 import type { StepEvent } from '../../shared/events.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
-import { printFound } from '../json.js';
+import { jsonText } from '../json.js';
 import { showLiveText } from '../live.js';
 import { failurePatterns, isOfKind, type EventKind } from '../../shared/event-text.js';
 import { eventText } from '../render/text.js';
@@ -70,9 +70,10 @@ const printAfter = async (
   for (const event of await runEvents(emend, run, after)) {
     last = event.seq;
     if (flags.kind !== undefined && !isOfKind(event, flags.kind)) continue;
-    const time = new Date(event.at).toISOString().slice(11, 19);
-    printFound({ io, flags }, 'events', event, [`${time}  ${eventText(event)}`]);
+    io.out(flags.json === true ? jsonText('events', event) : textLine(event));
     if (flags.kind === 'failures') failures.push(event);
   }
   return last;
 };
+
+const textLine = (event: StepEvent): string => `${new Date(event.at).toISOString().slice(11, 19)}  ${eventText(event)}`;
