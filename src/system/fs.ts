@@ -1,31 +1,81 @@
 /**
  * What is used of node:fs/promises, made at once in the caller's thread while that is quick: through Node's thread pool a call costs ten times
- * the CPU and time of the system call itself, and a step makes some 600, one after the other (docs/decisions/0032). The event loop is not
- * held up: after `TURN_MS` of such calls in one of its turns, for a while after one that took `SLOW_MS`, for
- * many bytes and for every sync the pool does the work, as node:fs/promises would.
+ * the CPU and time of the system call itself, and a step makes some 600, one after the other (docs/decisions/0032). The pool does the work, as
+ * node:fs/promises would, once `TURN_MS` have passed since the first such call of a turn of the event loop, for a while after one that took
+ * `SLOW_MS`, on a network's filesystem, for many bytes, directories and every sync: so the loop turns in between and waits for no disk.
  */
 import * as fs from 'node:fs';
 import * as pooled from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 
-const TURN_MS = 5; // bound: Of calls made at once in one turn of the event loop.
-const SLOW_MS = 100; // bound: A call that took longer waited for a disk that sleeps, or a network; a busy machine alone seldom takes that long.
+const TURN_MS = 10; // bound: From the first call made at once in a turn of the event loop, with all that the program does in between.
+const SLOW_MS = 25; // bound: A call that took longer waited for a disk; a busy machine alone seldom makes one wait so long.
 const POOLED_MS = 1_000; // bound: After a slow call all are left to the pool for so long.
+const MOUNTS_MS = 10_000; // bound: What is mounted is looked at this often.
 const AT_ONCE_BYTES = 256 * 1024; // bound: Read or written at once; more takes milliseconds.
 
-let spent_ms = 0;
+interface Mount {
+  readonly at: string;
+  readonly type: string;
+}
+/** Linux: of /proc/self/mountinfo, where blanks and the like are octal escapes. Elsewhere nobody tells. */
+export const mountsIn = (text: string): readonly Mount[] =>
+  [...text.matchAll(/^(?:\S+ ){4}(\S+) .* - (\S+) /gm)].map(([, at = '', type = '']) => ({
+    at: at.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8))),
+    type,
+  }));
+
+const NETWORK = /^(9p|afs|beegfs|ceph|cifs|coda|fuse|glusterfs|gpfs|lustre|ncp|nfs|smb|virtiofs)/;
+/** The last mount at the deepest place counts. Another machine, or a program of this one, answers for those of a network. */
+export const isOnNetwork = (mounts: readonly Mount[], path: string): boolean => {
+  let found: Mount | null = null;
+  for (const mount of mounts)
+    if (`${path}/`.startsWith(mount.at === '/' ? '/' : `${mount.at}/`) && mount.at.length >= (found?.at.length ?? 0))
+      found = mount;
+  return found !== null && NETWORK.test(found.type);
+};
+
+let mounts: readonly Mount[] = [];
+let mountsEnd_ms = -Infinity;
+const isFar = (path: string): boolean => {
+  const now_ms = performance.now();
+  if (now_ms > mountsEnd_ms) {
+    mountsEnd_ms = now_ms + MOUNTS_MS;
+    let text = '';
+    try {
+      text = fs.readFileSync('/proc/self/mountinfo', 'utf8');
+    } catch {
+      // Not Linux.
+    }
+    const all = mountsIn(text);
+    mounts = all.some(({ type }) => NETWORK.test(type)) ? all : [];
+  }
+  return mounts.length > 0 && isOnNetwork(mounts, path);
+};
+/** Open files of a network. */
+const far = new Set<number>();
+
+/** The time from which on the pool works; null: no call was made at once in this turn yet. */
+let turnEnds_ms: number | null = null;
 let pooledUntil_ms = 0;
 
+const mayBeAtOnce = (of: unknown): boolean => {
+  const now_ms = performance.now();
+  if (now_ms < pooledUntil_ms || (typeof of === 'number' ? far.has(of) : isFar(String(of)))) return false;
+  if (turnEnds_ms !== null) return now_ms < turnEnds_ms;
+  turnEnds_ms = now_ms + TURN_MS;
+  setImmediate(() => (turnEnds_ms = null));
+  return true;
+};
+
 const atOnce = <T>(call: () => T): T => {
-  if (spent_ms === 0) setImmediate(() => (spent_ms = 0));
   const from_ms = performance.now();
   try {
     return call();
   } finally {
-    const took_ms = performance.now() - from_ms;
-    spent_ms += took_ms;
-    if (took_ms > SLOW_MS) pooledUntil_ms = from_ms + took_ms + POOLED_MS;
+    const now_ms = performance.now();
+    if (now_ms - from_ms > SLOW_MS) pooledUntil_ms = now_ms + POOLED_MS;
   }
 };
 
@@ -33,10 +83,10 @@ const atOnce = <T>(call: () => T): T => {
 const quick = <Later extends (...args: never[]) => Promise<unknown>>(
   now: (...args: Parameters<Later>) => unknown,
   later: Later,
-  bytes: (...args: Parameters<Later>) => number = () => 0,
+  bytes?: (...args: Parameters<Later>) => number,
 ): Later =>
   (async (...args: Parameters<Later>) =>
-    spent_ms < TURN_MS && performance.now() >= pooledUntil_ms && bytes(...args) <= AT_ONCE_BYTES
+    mayBeAtOnce(args[0]) && (bytes === undefined || atOnce(() => bytes(...args)) <= AT_ONCE_BYTES)
       ? atOnce(() => now(...args))
       : await later(...args)) as Later;
 
@@ -45,7 +95,6 @@ export const chmod = quick(fs.chmodSync, pooled.chmod);
 export const link = quick(fs.linkSync, pooled.link);
 export const lstat = quick(fs.lstatSync, pooled.lstat);
 export const mkdir = quick(fs.mkdirSync, pooled.mkdir);
-export const readdir = quick(fs.readdirSync, pooled.readdir);
 export const readlink = quick(
   (path: string) => fs.readlinkSync(path),
   (path: string) => pooled.readlink(path),
@@ -59,20 +108,28 @@ export const rmdir = quick(fs.rmdirSync, pooled.rmdir);
 export const stat = quick(fs.statSync, pooled.stat);
 export const unlink = quick(fs.unlinkSync, pooled.unlink);
 export const utimes = quick(fs.utimesSync, pooled.utimes);
+/** A directory may have any size. */
+export const readdir = promisify(fs.readdir);
 
-/** All of a file; a pipe that somebody put in its place is waited for in the pool. */
+/** Infinite: it is none, and what reads a pipe waits. Where nobody can tell the call itself says why. */
+const sizeOf = (path: string): number => {
+  try {
+    const found = fs.statSync(path);
+    return found.isFile() ? found.size : Infinity;
+  } catch {
+    return 0;
+  }
+};
 export const readFile = quick(
   (path: string) => fs.readFileSync(path),
   (path: string) => pooled.readFile(path),
-  (path) => {
-    const found = fs.statSync(path, { throwIfNoEntry: false });
-    return found?.isFile() === false ? Infinity : (found?.size ?? 0);
-  },
+  sizeOf,
 );
 
 /** Files by their descriptor. */
 const open = quick(fs.openSync, promisify(fs.open));
-const close = quick(fs.closeSync, promisify(fs.close));
+const closeLater = promisify(fs.close);
+const close = quick(fs.closeSync, closeLater);
 export const fchmod = quick(fs.fchmodSync, promisify(fs.fchmod));
 export const fchown = quick(fs.fchownSync, promisify(fs.fchown));
 export const fstat = quick(fs.fstatSync, promisify(fs.fstat));
@@ -85,10 +142,12 @@ export const withFile = async <T>(
   use: (file: number) => Promise<T>,
 ): Promise<T> => {
   const file = await open(path, flags, mode);
+  if (isFar(path)) far.add(file);
   try {
     return await use(file);
   } finally {
-    await close(file);
+    // The number is another file's from then on.
+    await (far.delete(file) ? closeLater(file) : close(file));
   }
 };
 

@@ -124,9 +124,6 @@ const finishNew = async (made: number, file: NewFile, later?: 'later'): Promise<
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** Of our own files: links are followed, and a pipe that somebody put in a file's place is not waited for. */
-const READ_OWN = constants.O_RDONLY | constants.O_NONBLOCK;
-const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK;
 
 export const realSys: Sys = {
   writeExclusive: (path, bytes, file, later) =>
@@ -138,7 +135,7 @@ export const realSys: Sys = {
     await realSys.writeExclusive(to, await fs.withFile(from, READ, 0, fs.readAll), file);
   },
   append: (path, bytes, later) =>
-    fs.withFile(path, APPEND, 0o600, async (file) => {
+    fs.withFile(path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600, async (file) => {
       const written = await fs.write(file, bytes);
       if (later === undefined) await fs.fsync(file);
       return written;
@@ -158,9 +155,9 @@ export const realSys: Sys = {
   lstat: async (path) => toStat(await fs.lstat(path, { bigint: true })),
   stat: async (path) => toStat(await fs.stat(path, { bigint: true })),
   readFile: (path) => fs.readFile(path),
-  sizeNow: (path) => fs.withFile(path, READ_OWN, 0, async (file) => (await fs.fstat(file)).size),
+  sizeNow: (path) => fs.withFile(path, constants.O_RDONLY, 0, async (file) => (await fs.fstat(file)).size),
   lastByte: (path) =>
-    fs.withFile(path, READ_OWN, 0, async (file) => {
+    fs.withFile(path, constants.O_RDONLY, 0, async (file) => {
       const { size } = await fs.fstat(file);
       if (size === 0) return null;
       const byte = new Uint8Array(1);

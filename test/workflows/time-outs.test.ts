@@ -140,7 +140,12 @@ const OTHERS: Record<string, readonly string[]> = {
   'compared with their own wholes': ['countWait_ms', 'countTotal_ms', 'syntaxParse_ms'],
   'a part of what an activity may take, and done without': ['grep_ms', 'log_ms', 'signatures_ms'],
   'a request to a bucket, compared with an activity below': ['connect_ms', 'answer_ms', 'try_ms', 'pause_ms'],
-  'said of a store by `emend doctor`, and when the thread pool makes a call': ['slow_ms', 'turn_ms', 'pooled_ms'],
+  'said of a store by `emend doctor`, and when the thread pool makes calls': [
+    'slow_ms',
+    'turn_ms',
+    'pooled_ms',
+    'mounts_ms',
+  ],
   'the end of another process, asked for on the command line': ['endPoll_ms', 'killed_ms'],
 };
 /** Those of several files stand in shared, those of one at its head, in capitals. The page and talks with a server hold up no activity. */

@@ -112,10 +112,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   }
 
   const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
-  // Git looks while the targets are read, which may throw first.
-  const listed = listWorkspaceFiles(root);
-  listed.catch(() => undefined);
-  const siblings = () => listed;
+  let listed: Promise<readonly string[]> | null = null;
+  const siblings = () => (listed ??= listWorkspaceFiles(root));
   const sized = await Promise.all(
     wanted.map((path) =>
       snapshots.snapshotTarget({

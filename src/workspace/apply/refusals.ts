@@ -8,6 +8,7 @@ import { dirOf } from './paths.js';
 import type { PlannedFile, TransactionPlan } from './record.js';
 import { shellWord } from '../../system/environment.js';
 import { orNull } from '../../system/durable.js';
+import { mountsIn } from '../../system/fs.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 
 /** Null: none that can be known. */
@@ -77,11 +78,7 @@ const isRefused = async (call: Promise<void>): Promise<boolean> =>
     (error: unknown) => errnoOf(error) === 'EPERM',
   );
 
-/** Linux: the fifth field of each line, with blanks and the like as octal escapes. Elsewhere nobody tells. */
 const mountPoints = async (sys: Sys): Promise<ReadonlySet<string>> => {
   const bytes = await orNull(sys.readFile('/proc/self/mountinfo'), ['ENOENT', 'EACCES', 'EPERM']);
-  const lines = bytes === null ? [] : new TextDecoder().decode(bytes).split('\n');
-  const plain = (path: string): string =>
-    path.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
-  return new Set(lines.map((line) => plain(line.split(' ')[4] ?? '')));
+  return new Set(mountsIn(new TextDecoder().decode(bytes ?? undefined)).map(({ at }) => at));
 };
