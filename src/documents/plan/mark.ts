@@ -124,18 +124,21 @@ function collapsed(changed: Changed, phase: number, values: Thresholds): Changed
 
 // Tasks as lines of a document: with what stands under them, added after the last, given another text.
 
-/** The task's line and those indented under it, up to the next task that is not deeper or to what is not indented as deep. */
-export function linesOfTask(source: string, tasks: readonly Task[], task: Task): Span {
+/** For each task of a document: its line and those indented under it, up to the next task that is not deeper or to what is not indented as deep. */
+export function linesOfTasks(source: string, tasks: readonly Task[]): (task: Task) => Span {
   const { starts } = lineIndex(source);
   const startOf = (line: number): number => starts[line - 1] ?? source.length;
-  const from = startOf(task.line);
-  const isUnder = (line: number): boolean =>
-    source.slice(startOf(line), startOf(line + 1)).trim() !== '' &&
-    indentOf(source, startOf(line)) > indentOf(source, from) &&
-    !tasks.some((each) => each.line === line && each.depth <= task.depth);
-  let next = task.line + 1;
-  while (isUnder(next)) next += 1;
-  return { from, to: startOf(next) };
+  return (task) => {
+    const from = startOf(task.line);
+    const indent = indentOf(source, from);
+    const isUnder = (line: number): boolean =>
+      source.slice(startOf(line), startOf(line + 1)).trim() !== '' &&
+      indentOf(source, startOf(line)) > indent &&
+      !tasks.some((each) => each.line === line && each.depth <= task.depth);
+    let next = task.line + 1;
+    while (isUnder(next)) next += 1;
+    return { from, to: startOf(next) };
+  };
 }
 
 /** The lines of a span as they stand in a list of their own: without the indentation of the first. */
@@ -171,7 +174,7 @@ export function addTasks(
       text: `${words === 0 ? '' : eol + eol}${lines}${at === source.length || words === 0 ? eol : ''}`,
     };
   }
-  const { from, to } = linesOfTask(source, tasks, last);
+  const { from, to } = linesOfTasks(source, tasks)(last);
   const before = source.slice(from, last.mark - 1);
   const bullet = /^(\s*)\d+([.)])\s*$/.test(before) ? numbered(before, added.length) : added.map(() => before);
   const lines = added.map((text, index) => `${bullet[index] ?? before}[ ] ${text}`).join(eol);

@@ -9,7 +9,7 @@ import { expandPhase, expandStage } from './expand.js';
 import { mainFile, isExpanded, phaseOf, textOf, type PartNode, type PlanTree } from './tree.js';
 import type { Replan } from './replan-answer.js';
 import { lineIndex, type Span, type Task, type TextSplice } from './types.js';
-import { addTasks, linesOfTask, renameTask, taskLines } from './mark.js';
+import { addTasks, linesOfTasks, renameTask, taskLines } from './mark.js';
 import type { Thresholds } from './score.js';
 import { chosenBy } from './triggers.js';
 
@@ -147,8 +147,9 @@ function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_
   const first = highestOf(tree) + 1;
   const edits = new Edits();
   const declared = dependenciesOf(node) !== null;
+  const linesOf = linesOfTasks(source, tasks);
   const texts = parts.map((part, index) => {
-    const moved = openTasks(top, part.tasks).map((task) => linesOfTask(source, tasks, task));
+    const moved = openTasks(top, part.tasks).map(linesOf);
     edits.add(path, ...moved.map(({ from, to }) => ({ from, to, text: '' })));
     const lines = moved.flatMap((span) => taskLines(source, span));
     // One after the other: each may need what the one before it made.
@@ -181,7 +182,7 @@ function updateTasks(tree: PlanTree, node: PartNode, { add, change, remove, phas
   if (unfit !== undefined)
     return refused(path, line, `task ${unfit} of Phase ${phase} does not exist, is done, or is named twice`);
   if (add.length + named.length === 0) return refused(path, line, 'expected a task to add, change or remove');
-  const gone = openTasks(tasks, remove).map((task) => linesOfTask(source, tasks, task));
+  const gone = openTasks(tasks, remove).map(linesOfTasks(source, tasks));
   const isGone = ({ mark }: Task): boolean => gone.some(({ from, to }) => mark >= from && mark < to);
   if (tasks.some((task) => task.done && isGone(task)))
     return refused(path, line, 'a completed task would be removed with its parent');
