@@ -87,11 +87,12 @@ const doctored = async (s: Scene, root: string, ok: boolean) => {
     if (found?.ok === ok || Date.now() > end) return found;
   }
 };
-const LATER = (bundle: string): string =>
-  bundle.replace(
-    'async function runMachine(machine, input) {',
-    "$&\n    (0,_temporalio_workflow__WEBPACK_IMPORTED_MODULE_0__.patched)('later');",
-  );
+/** The SDK is called as the bundle itself calls it: how webpack names a module is webpack's. */
+const LATER = (bundle: string): string => {
+  const sdk = /\(0,\s*([\w$.()]+)\.condition\)\(until\)/.exec(bundle)?.[1];
+  if (sdk === undefined) throw new Error('the bundle waits in another way now');
+  return bundle.replace('async function runMachine(machine, input) {', `$&\n    (0,${sdk}.patched)('later');`);
+};
 
 test('a run past a `patched` marker of a newer build: emend replay of the older one names it, and promote of that changes nothing', async () => {
   const newer = made('newer000', LATER);
