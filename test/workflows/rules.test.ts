@@ -32,8 +32,8 @@ const ALTER = `(function alter(of) {
 const altered = (constants: readonly (readonly [module: string, name: string])[]): string =>
   constants.reduce(
     (code, [module, name]) => {
-      const start = code.indexOf(`\n;// ./dist.new/src/shared/${module}.js`);
-      const end = code.indexOf('\n;// ', start + 1);
+      const start = code.indexOf(`/***/ "./dist.new/src/shared/${module}.js"`);
+      const end = code.indexOf('\n\n/***/ },', start);
       const text = code.slice(start, end);
       if (start < 0 || !text.includes(`\nconst ${name} = `)) throw new Error(`the bundle has no ${module} ${name}`);
       return `${code.slice(0, end)}\n;${ALTER}(${name});\n${code.slice(end)}`;
