@@ -3,14 +3,21 @@
  * promise (docs/decisions/0033), and finds the run of a rejection that nobody handles all the same.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { BUNDLE, replayAll } from '../support/replay.js';
+import { sampled } from '../support/seeded.js';
 
 const code = readFileSync(BUNDLE, 'utf8');
-const history = (name: string): unknown => JSON.parse(readFileSync(join('test/histories', `${name}.json`), 'utf8'));
-const [first, second] = [history('edit-step-aborted'), history('edit-step-committed-one-queue')];
+const FIRST = 'edit-step-aborted.json';
+const names = sampled('kept histories', readdirSync('test/histories'), 7, [
+  FIRST,
+  'plan-completed-after-a-cancel.json',
+]);
+const kept = Object.fromEntries(
+  names.map((name): [string, unknown] => [name, JSON.parse(readFileSync(join('test/histories', name), 'utf8'))]),
+);
 
 /** The bundle with a statement at the beginning of its modules, or of each run. */
 const withStatement = (where: 'modules' | 'run', statement: string, bundle = code): string => {
@@ -20,13 +27,33 @@ const withStatement = (where: 'modules' | 'run', statement: string, bundle = cod
 };
 const ACTIVATOR = 'globalThis.__TEMPORAL_ACTIVATOR__';
 
-test('modules are loaded before the first run, and none has a variable for what a run leaves', async () => {
-  const told = await replayAll({ first, second }, code);
-  const strict = withStatement('modules', `if (${ACTIVATOR} !== undefined) throw new Error('loaded for a run');`);
-  expect(await replayAll({ second, first }, strict)).toEqual(told);
-  const own = code.slice(code.indexOf('\n/***/ "./dist.new/'), code.indexOf('\n/******/ \t});'));
-  expect(own).toMatch(/^const BY_FILE = /m);
-  expect(own.match(/^(?:let|var) .*/gm)).toBeNull();
+/** Whatever of it a run would change throws. A pattern for all places begins anew in `replace` and `matchAll`, not in `test`. */
+const FREEZE = `(function freeze(of) {
+  if (typeof of !== 'object' || of === null || Object.isFrozen(of)) return;
+  const kept = of instanceof Set || of instanceof Map;
+  const changing = kept ? ['add', 'set', 'delete', 'clear'] : of instanceof RegExp && of.global ? ['test'] : [];
+  for (const name of changing) of[name] = () => { throw new Error('a module is changed'); };
+  if (!(of instanceof RegExp)) Object.freeze(of);
+  Object.values(of).forEach(freeze);
+})`;
+
+test('modules are loaded before the first run, and hold nothing that a run leaves', async () => {
+  const told = await replayAll(kept, code);
+  const end = code.indexOf('\n/******/ \t});');
+  const own = code.slice(code.indexOf('\n/***/ "./dist.new/'), end).split('\n\n/***/ }');
+  expect(own.length).toBeGreaterThan(50);
+  const strict = own.map((module) => {
+    expect(module.match(/^(?:let|var) .*/gm)).toBeNull();
+    const names = [...module.matchAll(/^const (\w+) = /gm)].map(([, name]) => name!);
+    return [module, ...names.map((name) => `${FREEZE}(${name});`)].join('\n');
+  });
+  const once = `if (${ACTIVATOR} !== undefined) throw new Error('loaded for a run');`;
+  const bundle = withStatement(
+    'modules',
+    once,
+    code.replace(own.join('\n\n/***/ }'), () => strict.join('\n\n/***/ }')),
+  );
+  expect(await replayAll(Object.fromEntries(Object.entries(kept).toReversed()), bundle)).toEqual(told);
 }, 60_000);
 
 /** What is wrong with the replay of the first by a bundle, in a process of its own: hooks of promises see nothing in jest's. */
@@ -39,7 +66,7 @@ const PLAIN_PROCESS = `
   console.log(JSON.stringify(said));`;
 const wrongWith = (bundle: string): unknown => {
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', PLAIN_PROCESS], {
-    input: JSON.stringify([bundle, first]),
+    input: JSON.stringify([bundle, kept[FIRST]]),
     encoding: 'utf8',
   });
   try {
