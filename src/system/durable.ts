@@ -181,7 +181,9 @@ export const putFileIfAbsent = async (
   if (outcome.created) durable.delete(path);
   if (outcome.created && isLogged(sys, path, bytes)) {
     await logged(sys, path, bytes, { ...modes, mode: modes.mode ?? 0o600 });
-  } else if (!outcome.created || modes.later !== 'name') await syncName(sys, path, outcome.created);
+    // Where there is a log what follows goes into that, and syncs no directory.
+  } else if (!outcome.created || modes.later !== 'name' || sys.redo?.covers(path) === true)
+    await syncName(sys, path, outcome.created);
   return outcome;
 };
 

@@ -12,7 +12,7 @@ import { createRecordStore } from '../../src/stores/directory/records.js';
 import { openRedo, replayRedo } from '../../src/system/redo.js';
 import { errnoOf, realSys, type Sys } from '../../src/system/sys.js';
 import { askFor, modelAt, rule, withDir, withRehearsal } from '../model/support.js';
-import { recordsOf } from '../../src/workspace/apply/record.js';
+import { openRecord, recordsOf, type TransactionPlan } from '../../src/workspace/apply/record.js';
 import type { BlobRef } from '../../src/shared/ids.js';
 import { makeScene } from '../workspace/apply-scene.js';
 import { drawn, randomFrom } from '../support/seeded.js';
@@ -262,6 +262,25 @@ describe('a power cut takes back what was not synced; the next start brings back
         rmSync(copy, { recursive: true });
         if (!shim.fired()) break;
       }
+    });
+  });
+
+  test('what is too large for the log: its name too, before what follows is logged', async () => {
+    await withDir(async (home) => {
+      const { sys: plain, cut } = watched(home);
+      const sys = { ...plain, redo: await openRedo(plain, home) };
+      const record = `${stepKey}/1`;
+      await openRecord(sys, home, `transactions/${record}`).putPlan({
+        generation: 1,
+        dirs: ['x'.repeat(70_000)],
+      } as unknown as TransactionPlan);
+      await openRecord(sys, home, `transactions/${record}`).putVerdict(1, 'committed');
+      cut(ALL_LOST);
+      await replayRedo(realSys, home);
+      expect(await openRecord(realSys, home, `transactions/${record}`).load()).toMatchObject({
+        plan: { generation: 1 },
+        verdict: 'committed',
+      });
     });
   });
 
