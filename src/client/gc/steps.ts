@@ -179,7 +179,7 @@ export const removePlace = async (
   const before = new Map(files.map((file) => [file.path, file.written_ms]));
   const at = filesAt(emend, place);
   const single = await at.at(place);
-  const now = single !== null ? [single] : await at.list(place).catch(() => []);
+  const now = single !== null ? [single] : ((await orNull(at.list(place))) ?? []);
   if (now.some((file) => before.get(file.path) !== file.written_ms)) return false;
   await at.remove(place);
   return true;

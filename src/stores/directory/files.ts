@@ -1,12 +1,16 @@
 /** The files of a directory store, or of a home, and how they are removed beside processes that write. */
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { orNull } from '../../system/durable.js';
 import { together } from '../../system/turns.js';
 import type { StoredFile, StoreFiles } from '../ports.js';
 import { asidePath, removeBlob, restoreBlob } from './blobs.js';
 
+/** Any other failure is none to pass over: what cannot be read may name what must stay. */
+const ABSENT = ['ENOENT', 'ENOTDIR'];
+
 const at = async (path: string): Promise<StoredFile | null> => {
-  const found = await stat(path).catch(() => null);
+  const found = await orNull(stat(path), ABSENT);
   if (found?.isFile() !== true) return null;
   const { size: bytes, mtimeMs: written_ms, ctimeMs } = found;
   return { path, bytes, changed_ms: Math.max(written_ms, ctimeMs), written_ms };
@@ -15,16 +19,20 @@ const at = async (path: string): Promise<StoredFile | null> => {
 export const diskFiles: StoreFiles = {
   list: async (directory) => {
     const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+    // A part of a home may lie on another disk.
+    const links = entries.filter((each) => each.isSymbolicLink() && each.parentPath === directory);
+    const linked = await together(links, ({ name }) => orNull(diskFiles.list(join(directory, name)), ['ENOTDIR']));
     const files = await together(
       entries.filter((each) => each.isFile()),
       (entry) => at(join(entry.parentPath, entry.name)),
     );
-    return files.filter((file) => file !== null);
+    return [...files, ...linked.flat()].filter((file) => file !== null);
   },
   at,
   readText: async (path) => {
-    for (const each of [path, asidePath(path)]) {
-      const text = await readFile(each, 'latin1').catch(() => null);
+    // Another removal may move a blob aside, and back.
+    for (const each of [path, asidePath(path), path]) {
+      const text = await orNull(readFile(each, 'latin1'), ABSENT);
       if (text !== null) return text;
     }
     return '';

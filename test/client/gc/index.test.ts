@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { findUnused, removeUnused } from '../../../src/client/gc/index.js';
@@ -41,6 +41,26 @@ describe('what may be removed', () => {
     expect(await holds(emend.blobs, nobody)).toBe(false);
     for (const ref of [content, snapshot, inHistory, inRecord]) expect(await holds(emend.blobs, ref)).toBe(true);
     expect(await readdir(join(emend.home, 'records'))).toEqual(['x.json']);
+  });
+
+  test('is not said where a file cannot be read, or lies on a disk that is not there', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const content = await put(emend, 'content of a file');
+    const snapshot = hexOf(await put(emend, JSON.stringify({ base: content })));
+    const records = join(emend.home, 'records');
+    const disk = `${await tempDir()}/records`;
+    await mkdir(disk);
+    await writeFile(join(disk, 'x.json'), JSON.stringify({ snapshot: `sha256:${snapshot}` }));
+    await symlink(disk, records);
+    expect((await findUnused(emend, { olderThan_ms: -1000 })).blobs).toEqual([]);
+    const blob = join(emend.home, 'blobs', snapshot.slice(0, 2), snapshot);
+    await rename(blob, `${disk}/aside`);
+    // As root no mode keeps a file from being read.
+    await symlink(blob, blob);
+    await expect(findUnused(emend, { olderThan_ms: -1000 })).rejects.toMatchObject({ code: 'ELOOP' });
+    await rename(`${disk}/aside`, blob);
+    await rename(disk, `${disk}-away`);
+    await expect(findUnused(emend, { olderThan_ms: -1000 })).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('outlines and tests of a base are caches: old ones go, with the blobs that they alone name', async () => {
