@@ -38,7 +38,7 @@ const syncAll = async (sys: Sys, home: string, paths: ReadonlySet<string>): Prom
 
 /**
  * Begins a log, durably: as long as a process writes without syncs there is one, by which the next one knows that it must look. `cut`: the
- * files are synced where they lie; `close`: no other log begins.
+ * files are synced where they lie; `close`: another log begins only for what an activity writes that ends later.
  */
 export const openRedo = async (sys: Sys, home: string) => {
   const owner = { ...(await ownProcess(sys)), namespace: await pidNamespace(sys) };
@@ -48,7 +48,7 @@ export const openRedo = async (sys: Sys, home: string) => {
     await orNull(sys.mkdir(redoDir(home), 0o700), ['EEXIST']);
     await appendAll(sys, path, Buffer.from(`${JSON.stringify(versioned({ at: Date.now() }))}\n`));
     for (const dir of [redoDir(home), home]) await sys.fsyncDir(dir);
-    return { path, named: new Set<string>(), bytes: 0, isTorn: false };
+    return { path, named: new Set<string>(), bytes: 0, isOver: false };
   };
   let log = await begin();
   /** Lines, each with its path. */
@@ -76,23 +76,22 @@ export const openRedo = async (sys: Sys, home: string) => {
     void retire(old);
   };
   const cut = (): Promise<void> =>
-    inTurn(renew).then(
-      () => retiring,
-      () => undefined,
-    );
+    inTurn(renew)
+      .then(() => retiring)
+      .catch(() => undefined);
   const write = async (): Promise<void> => {
     next = null;
-    // Nothing may follow half a line: all of it is said again, in another log.
-    if (log.isTorn) await renew();
+    if (waiting.length === 0) return;
+    // Nothing may follow half a line, or stand in a log that was removed: it would have no head.
+    if (log.isOver || (await orNull(sys.lstat(log.path))) === null) await renew();
     const now = waiting;
-    if (now.length === 0) return;
     waiting = [];
     try {
       const bytes = Buffer.from(now.map(([, line]) => line).join(''));
       await appendAll(sys, log.path, bytes);
       log.bytes += bytes.length;
     } catch (error) {
-      log.isTorn = true;
+      log.isOver = true;
       waiting = [...now, ...waiting];
       throw error;
     }
@@ -104,10 +103,11 @@ export const openRedo = async (sys: Sys, home: string) => {
   const places = PLACES.map((place) => `${join(home, place)}/`);
   const covers = (path: string): boolean => places.some((place) => path.startsWith(place));
   const close = (): Promise<void> =>
-    flush().then(
-      () => retire(log),
-      () => undefined,
-    );
+    inTurn(async () => {
+      await write();
+      log.isOver = true;
+      await retire(log);
+    }).catch(() => undefined);
   const add: Redo['add'] = (path, bytes, mode) => {
     const line = { path: relative(home, path), mode, bytes: Buffer.from(bytes).toString('base64') };
     waiting.push([path, `${JSON.stringify(line)}\n`]);

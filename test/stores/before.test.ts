@@ -284,6 +284,38 @@ describe('a power cut takes back what was not synced; the next start brings back
     });
   });
 
+  const streamAt = (home: string) => join(home, 'calls', 'a', 'b.jsonl');
+  const beginStream = async (home: string, sys: Sys, line: string) => {
+    const calls = createCallLog({ dir: join(home, 'calls'), sys });
+    await calls.putIfAbsent('a/call', {}, { later: 'name' });
+    return calls.begin('a/b', text(line));
+  };
+  const withStream = (work: (home: string, world: ReturnType<typeof watched>, slow: Sys) => Promise<void>) =>
+    withDir(async (home) => {
+      const world = watched(home);
+      const fsyncFile: Sys['fsyncFile'] = (path) => sleep(50).then(() => world.sys.fsyncFile(path));
+      await work(home, world, { ...world.sys, fsyncFile });
+    });
+
+  test('what was written while the log was closed, and after it', async () => {
+    await withStream(async (home, { cut }, slow) => {
+      const redo = await openRedo(slow, home);
+      const { records } = storesOf(home, { ...slow, redo });
+      await records.putIfAbsent('a', { value: 1 });
+      const closed = redo.close();
+      await sleep(10);
+      await records.putIfAbsent('b', { value: 2 });
+      await closed;
+      await records.putIfAbsent('c', { value: 3 });
+      cut(ALL_LOST);
+      await replayRedo(realSys, home);
+      const after = storesOf(home).records;
+      expect(await Promise.all(['a', 'b', 'c'].map((key) => after.get(key)))).toEqual(
+        [1, 2, 3].map((value) => ({ value })),
+      );
+    });
+  });
+
   test('a call as it is sent, and its answer', async () => {
     for (let seed = 1; seed <= SEEDS; seed++)
       await withDir((dir) =>
