@@ -155,7 +155,7 @@ const dropTorn = async (sys: Sys, dir: string, since_ns: bigint): Promise<void> 
 const isTorn = (path: string, bytes: Uint8Array): boolean =>
   /\/[0-9a-f]{64}$/.test(path)
     ? !path.endsWith(refOf(bytes).slice('sha256:'.length))
-    : /\.jsonl?$/.test(path) && jsonOf(Buffer.from(bytes).toString().split('\n')[0] ?? '') === null;
+    : /\.jsonl?$/.test(path) && !Buffer.from(bytes).toString().split('\n').some(jsonOf);
 
 /**
  * To be called before anything below the home is read; by several at once: each restores the same. Pids of another namespace say nothing,

@@ -1,12 +1,12 @@
 /** What is durable before what (docs/architecture.md): names and bytes that a power cut could still take back, at the moments that count. */
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { withPlanLog } from '../../src/activities/plan/plan-log.js';
 import { createCallJournal } from '../../src/model/journal/index.js';
 import { createCallLog } from '../../src/stores/directory/calls.js';
-import { createArchive } from '../../src/stores/directory/archive.js';
+import { createArchive, linesOf } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import { openRedo, replayRedo } from '../../src/system/redo.js';
@@ -313,6 +313,20 @@ describe('a power cut takes back what was not synced; the next start brings back
       expect(await Promise.all(['a', 'b', 'c'].map((key) => after.get(key)))).toEqual(
         [1, 2, 3].map((value) => ({ value })),
       );
+    });
+  });
+
+  test('an archive whose first line a full disk tore', async () => {
+    await withDir(async (home) => {
+      const { sys, cut } = watched(home);
+      const { archive } = storesOf(home, { ...sys, redo: await openRedo(sys, home) });
+      const path = join(home, 'archive', stepKey, 'log.jsonl');
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, `{"id":"to\n${linesOf([entry('first')])}`);
+      await archive.append(stepKey, [entry('last')]);
+      cut(ALL_LOST);
+      await replayRedo(realSys, home);
+      expect((await storesOf(home).archive.read(stepKey)).map(({ id }) => id)).toEqual(['first', 'last']);
     });
   });
 
