@@ -75,13 +75,8 @@ export const syncName = async (sys: Sys, path: string, made = false): Promise<vo
   else await orNull(sys.fsyncFile(path));
   let name = path;
   for (let level = 0; level < NAME_LEVELS && !durable.has(name); level++, name = dirname(name)) {
-    if (
-      (await orNull(
-        sys.fsyncDir(dirname(name)).then(() => true),
-        ['ENOENT', 'EACCES'],
-      )) === null
-    )
-      return;
+    const synced = sys.fsyncDir(dirname(name)).then(() => true);
+    if ((await orNull(synced, ['ENOENT', 'EACCES'])) === null) return;
     remember(name);
   }
 };
@@ -140,17 +135,17 @@ const isLogged = (sys: Sys, path: string, bytes: Uint8Array): boolean =>
 export const writeTemp = async (sys: Sys, path: string, bytes: Uint8Array, { mode = 0o600, dirMode }: PutModes) => {
   const temp = tempName(path);
   const later = isLogged(sys, path, bytes) ? 'later' : undefined;
-  try {
-    await makingDir(sys, path, () => sys.writeExclusive(temp, bytes, { mode }, later), dirMode);
-  } catch (error) {
-    await dropQuietly(sys, temp);
-    throw error;
-  }
+  const write = () => sys.writeExclusive(temp, bytes, { mode }, later);
+  await orDrop(sys, temp, makingDir(sys, path, write, dirMode));
   return temp;
 };
 
 /** Cleaning up after a failure must not hide the failure. */
-const dropQuietly = (sys: Sys, path: string): Promise<void> => sys.unlink(path).catch(() => undefined);
+const orDrop = <T>(sys: Sys, temp: string, work: Promise<T>): Promise<T> =>
+  work.catch(async (error: unknown) => {
+    await sys.unlink(temp).catch(() => undefined);
+    throw error;
+  });
 
 /**
  * Writes a file that did not exist, whole or not at all, whatever dies when: temp file, fsync, link, fsync of the directory; or with one
@@ -170,13 +165,7 @@ export const putFileIfAbsent = async (
     return { bytes: earlier, created: false };
   }
   const temp = await writeTemp(sys, path, bytes, modes);
-  let outcome: { bytes: Uint8Array; created: boolean };
-  try {
-    outcome = await linkOrRead(sys, temp, path, { bytes, ...modes });
-  } catch (error) {
-    await dropQuietly(sys, temp);
-    throw error;
-  }
+  const outcome = await orDrop(sys, temp, linkOrRead(sys, temp, path, { bytes, ...modes }));
   await unlinkIfThere(sys, temp);
   if (outcome.created) durable.delete(path);
   if (outcome.created && isLogged(sys, path, bytes)) {

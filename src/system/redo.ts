@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { checkVersion, versioned } from '../shared/problems.js';
-import { appendAll, jsonOf, makingDir, onDisk, orNull, tempName, unlinkIfThere, writeTemp } from './durable.js';
+import { appendAll, jsonOf, onDisk, orNull, tempName, unlinkIfThere, writeTemp } from './durable.js';
 import { refOf } from './hash.js';
 import { isAlive, ownProcess, pidNamespace, type ProcessIdentity } from './process.js';
 import type { Redo, Sys } from './sys.js';
@@ -42,11 +42,14 @@ const syncAll = async (sys: Sys, home: string, paths: ReadonlySet<string>): Prom
  */
 export const openRedo = async (sys: Sys, home: string) => {
   const owner = { ...(await ownProcess(sys)), namespace: await pidNamespace(sys) };
+  let at = 0;
   const begin = async () => {
+    // The logs of one process are replayed in their order, also those of one instant.
+    at = Math.max(Date.now(), at + 1);
     const name = `${Buffer.from(JSON.stringify(owner)).toString('base64url')}.${randomBytes(6).toString('hex')}`;
     const path = join(redoDir(home), name);
     await orNull(sys.mkdir(redoDir(home), 0o700), ['EEXIST']);
-    await appendAll(sys, path, Buffer.from(`${JSON.stringify(versioned({ at: Date.now() }))}\n`));
+    await appendAll(sys, path, Buffer.from(`${JSON.stringify(versioned({ at }))}\n`));
     for (const dir of [redoDir(home), home]) await sys.fsyncDir(dir);
     return { path, named: new Set<string>(), bytes: 0, isOver: false };
   };
@@ -116,24 +119,33 @@ export const openRedo = async (sys: Sys, home: string) => {
 };
 
 interface Entry {
-  readonly path: string;
   readonly bytes: Buffer;
   readonly mode?: number;
 }
 
-/** Brings back what a power cut took of one write. Where nothing is missing it touches nothing. */
-const restore = async (sys: Sys, { path, bytes, mode }: Entry): Promise<void> => {
+/**
+ * Brings back what a power cut took of a file, all of it at once; where nothing is missing it touches nothing. What follows the lost part and is
+ * in no log was reported to nobody: a stream with a gap would be taken for whole.
+ */
+const restore = async (sys: Sys, path: string, entries: readonly Entry[], log: string): Promise<void> => {
   const now = Buffer.from((await orNull(sys.readFile(path))) ?? []);
-  if (mode === undefined ? now.includes(bytes) : now.equals(bytes)) return;
-  // What is lost reads as zeros, which no line holds, or as the end of the file. The first lines of these may be there.
+  // What is lost reads as zeros, which no line holds, or as the end of the file.
   const lost = now.indexOf(0);
-  const kept = now.subarray(0, now.subarray(0, lost < 0 ? now.length : lost).lastIndexOf('\n') + 1);
-  let there = bytes.length;
-  while (there > 1 && !kept.subarray(-there).equals(bytes.subarray(0, there)))
-    there = bytes.subarray(0, there - 1).lastIndexOf('\n') + 1;
-  const rest = bytes.subarray(there);
-  if (mode === undefined && kept.length === now.length) return makingDir(sys, path, () => appendAll(sys, path, rest));
-  const temp = await writeTemp(sys, path, mode === undefined ? Buffer.concat([kept, rest]) : bytes, { mode });
+  let whole = now.subarray(0, now.subarray(0, lost < 0 ? now.length : lost).lastIndexOf('\n') + 1);
+  let mode: number | undefined;
+  for (const { bytes, ...entry } of entries) {
+    if ((mode = entry.mode) !== undefined) whole = Buffer.from(bytes);
+    if (whole.includes(bytes)) continue;
+    // The first lines of these may be there.
+    let there = bytes.length;
+    while (there > 1 && !whole.subarray(-there).equals(bytes.subarray(0, there)))
+      there = bytes.subarray(0, there - 1).lastIndexOf('\n') + 1;
+    whole = Buffer.concat([whole, bytes.subarray(there)]);
+  }
+  if (mode === undefined ? entries.every(({ bytes }) => now.includes(bytes)) : now.equals(whole)) return;
+  const temp = await writeTemp(sys, path, whole, { mode });
+  // Another opener removes the logs once all is back, and may have added to the file since.
+  if ((await orNull(sys.lstat(log))) === null) return unlinkIfThere(sys, temp);
   await sys.rename(temp, path);
 };
 
@@ -166,31 +178,32 @@ export const replayRedo = (sys: Sys, home: string): Promise<void> =>
     const names = (await orNull(sys.readdir(redoDir(home)))) ?? [];
     if (names.length === 0) return;
     const own = { ...(await ownProcess(sys)), namespace: await pidNamespace(sys) };
-    const logs: string[] = [];
-    const entries: Entry[] = [];
+    const logs: { path: string; at: number; rest: readonly { path: string; bytes: string; mode?: number }[] }[] = [];
     let since_ms = Infinity;
     for (const name of names) {
       const owner = ownerOf(name);
       const path = join(redoDir(home), name);
-      if (
-        owner === null ||
-        (owner.boot === own.boot && (owner.namespace !== own.namespace || (await isAlive(sys, owner))))
-      )
-        continue;
-      logs.push(path);
+      if (owner === null) continue;
+      if (owner.boot === own.boot && (owner.namespace !== own.namespace || (await isAlive(sys, owner)))) continue;
       const text = Buffer.from((await orNull(sys.readFile(path))) ?? []).toString();
       const lines = text.split('\n').slice(0, -1).map(jsonOf);
       // Nobody was told of what comes after a line that is not whole.
       const [head, ...rest] = lines.slice(0, lines.includes(null) ? lines.indexOf(null) : undefined);
-      if (head == null) continue;
-      checkVersion(head, path);
-      if (owner.boot !== own.boot || own.boot === '-') since_ms = Math.min(since_ms, (head as { at: number }).at);
-      for (const { path: below, bytes, ...how } of rest as { path: string; bytes: string; mode?: number }[])
-        entries.push({ ...how, path: join(home, below), bytes: Buffer.from(bytes, 'base64') });
+      if (head != null) checkVersion(head, path);
+      const { at } = (head ?? { at: Infinity }) as { at: number };
+      if (owner.boot !== own.boot || own.boot === '-') since_ms = Math.min(since_ms, at);
+      logs.push({ path, at, rest: rest as (typeof logs)[number]['rest'] });
     }
+    logs.sort((a, b) => a.at - b.at);
     const since_ns = since_ms === Infinity ? null : BigInt(since_ms - CLOCK_SET_MS) * 1_000_000n;
     if (since_ns !== null) for (const place of PLACES) await dropTorn(sys, join(home, place), since_ns);
-    for (const entry of entries) await restore(sys, entry);
-    await syncAll(sys, home, new Set(entries.map(({ path }) => path)));
-    for (const log of logs) await unlinkIfThere(sys, log);
+    const files = new Map<string, Entry[]>();
+    for (const { path: below, bytes, ...how } of logs.flatMap(({ rest }) => rest)) {
+      const path = join(home, below);
+      files.set(path, files.get(path) ?? []);
+      files.get(path)?.push({ ...how, bytes: Buffer.from(bytes, 'base64') });
+    }
+    for (const [path, entries] of files) await restore(sys, path, entries, logs[0]?.path ?? '');
+    await syncAll(sys, home, new Set(files.keys()));
+    for (const { path } of logs) await unlinkIfThere(sys, path);
   });

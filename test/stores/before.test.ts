@@ -290,15 +290,69 @@ describe('a power cut takes back what was not synced; the next start brings back
     await calls.putIfAbsent('a/call', {}, { later: 'name' });
     return calls.begin('a/b', text(line));
   };
-  const withStream = (work: (home: string, world: ReturnType<typeof watched>, slow: Sys) => Promise<void>) =>
-    withDir(async (home) => {
-      const world = watched(home);
-      const fsyncFile: Sys['fsyncFile'] = (path) => sleep(50).then(() => world.sys.fsyncFile(path));
-      await work(home, world, { ...world.sys, fsyncFile });
+  test('a stream in its order, also from two logs of one process', async () => {
+    for (let round = 0; round < 8; round++)
+      await withDir(async (home) => {
+        const { sys, cut } = watched(home);
+        // The power goes before what the first log names is synced where it lies.
+        const slow: Sys = { ...sys, fsyncFile: () => new Promise(() => undefined) };
+        const redo = await openRedo(slow, home);
+        const log = await beginStream(home, { ...slow, redo }, '{"n":0}\n');
+        await log.append(text('{"n":1}\n'));
+        void redo.cut();
+        await log.append(text('{"n":2}\n'));
+        cut(ALL_LOST);
+        await replayRedo(realSys, home);
+        expect(readFileSync(streamAt(home), 'utf8')).toBe('{"n":0}\n{"n":1}\n{"n":2}\n');
+      });
+  });
+
+  test('what two workers added to one archive, where a page before the last is lost', async () => {
+    for (let round = 0; round < 8; round++)
+      await withDir(async (home) => {
+        const { sys } = watched(home);
+        const [one, two] = [await openRedo(sys, home), await openRedo(sys, home)];
+        await storesOf(home).archive.append(stepKey, [entry('start')]);
+        await storesOf(home, { ...sys, redo: one }).archive.append(stepKey, [entry('A'.padEnd(9000))]);
+        await storesOf(home, { ...sys, redo: two }).archive.append(stepKey, [entry('B')]);
+        const path = join(home, 'archive', stepKey, 'log.jsonl');
+        writeFileSync(path, readFileSync(path).fill(0, 4096, 8192));
+        await replayRedo(realSys, home);
+        const ids = (await storesOf(home).archive.read(stepKey)).map(({ id }) => id.trim());
+        expect(ids.sort()).toEqual(['A', 'B', 'start']);
+      });
+  });
+
+  test('once, where several open the home at once, and one of them is slow', async () => {
+    await withDir(async (home) => {
+      const { sys, cut } = watched(home);
+      const lines = Array.from({ length: 20 }, (_, n) => `{"n":${n}}\n`);
+      const log = await beginStream(home, { ...sys, redo: await openRedo(sys, home) }, lines[0] ?? '');
+      for (const line of lines.slice(1)) await log.append(text(line));
+      cut(ALL_LOST);
+      let isFirst = true;
+      const afterOthers = async (path: string): Promise<void> => {
+        if (!isFirst || !path.startsWith(streamAt(home))) return;
+        isFirst = false;
+        await Promise.all([replayRedo(realSys, home), replayRedo(realSys, home)]);
+        await realSys.append(streamAt(home), text('later\n'));
+      };
+      await replayRedo(
+        {
+          ...realSys,
+          append: (...args) => afterOthers(args[0]).then(() => realSys.append(...args)),
+          writeExclusive: (...args) => afterOthers(args[0]).then(() => realSys.writeExclusive(...args)),
+        },
+        home,
+      );
+      expect(readFileSync(streamAt(home), 'utf8')).toBe(`${lines.join('')}later\n`);
     });
+  });
 
   test('what was written while the log was closed, and after it', async () => {
-    await withStream(async (home, { cut }, slow) => {
+    await withDir(async (home) => {
+      const { sys, cut } = watched(home);
+      const slow: Sys = { ...sys, fsyncFile: (path) => sleep(50).then(() => sys.fsyncFile(path)) };
       const redo = await openRedo(slow, home);
       const { records } = storesOf(home, { ...slow, redo });
       await records.putIfAbsent('a', { value: 1 });
