@@ -1,0 +1,62 @@
+/** A person saves a file while tests run on it: nothing tells their bytes from the tests' own, so none are lost, and all are named. */
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { afterEach, expect, test } from '@jest/globals';
+import type { ActivityScope } from '../../../src/activities/frame/activity.js';
+import type { ActivityPorts } from '../../../src/activities/frame/ports.js';
+import { tryTests } from '../../../src/activities/step/try-tests.js';
+import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
+import { createBlobStore } from '../../../src/stores/directory/blobs.js';
+import { createRecordStore } from '../../../src/stores/directory/records.js';
+import { putJson } from '../../../src/stores/ports.js';
+import { storePaths } from '../../../src/stores/location.js';
+import { workspacePorts } from '../../support/workspace-ports.js';
+import { makeScene, STEP, type Scene } from '../../workspace/apply-scene.js';
+
+const SAVED = 'what a person saved\n';
+const TURN_MS = 1000;
+
+let scene: Scene;
+afterEach(() => {
+  scene.remove();
+});
+const begin = async (sandbox: SandboxSettings | 'off' = 'off') => {
+  scene = await makeScene([{ path: 'a.js', before: 'base\n', after: 'applied\n' }], { disk: true });
+  execFileSync('git', ['init', '-q'], { cwd: scene.workspace });
+  const { blobs: dir, records } = storePaths(scene.home);
+  const blobs = createBlobStore({ dir });
+  const ports = {
+    ...workspacePorts(scene.home, blobs),
+    records: createRecordStore({ dir: records }),
+    timings: { commandTurn_ms: TURN_MS },
+    edits: { run: () => Promise.resolve({ text: 'diff' }) },
+  } as unknown as ActivityPorts;
+  const [{ path, base } = { path: '', base: null }] = scene.request.proposal.files;
+  const config = { env: [], sandbox };
+  const input = {
+    ...{ workspace: scene.workspace, stepKey: STEP, log: [], timeout_s: 60, maxOutput_bytes: 1000 },
+    snapshot: await putJson(blobs, { stepKey: STEP, config, targets: [{ path, base }] }),
+  };
+  const ended = new AbortController();
+  const owner = scene.request.holder;
+  const scope = { signal: ended.signal, assertCurrent: () => undefined, owner } as unknown as ActivityScope;
+  return {
+    read: () => fs.readFileSync(scene.at('a.js'), 'utf8'),
+    anew: () => ({ ...scope, signal: new AbortController().signal }),
+    ports,
+    input,
+  };
+};
+
+test.each(['off', SANDBOX_ON] as const)('on the untouched base, sandbox: %j: a save stays', async (sandbox) => {
+  const s = await begin(sandbox);
+  const run: ActivityPorts['commands']['run'] = async (request) => {
+    const ran = await s.ports.commands.run(request);
+    fs.writeFileSync(scene.at('a.js'), SAVED);
+    return ran;
+  };
+  const ports = { ...s.ports, commands: { ...s.ports.commands, run } };
+  const input = { ...s.input, commands: ['true'], again: 0 };
+  expect(await tryTests(ports, input, s.anew())).toMatchObject({ outcome: 'pass' });
+  expect(s.read()).toBe(SAVED);
+});
