@@ -241,7 +241,7 @@ export interface VerifyResult {
   readonly seconds: number;
   /** What helps with a failure of that kind; empty where it passed. */
   readonly suggestions: readonly string[];
-  /** Other files of the repository that the tests changed; absent: none. */
+  /** Other files of the repository that the tests changed, and of the proposal what was put back over which bytes; absent: none. */
   readonly alsoChanged?: readonly string[];
 }
 /** What a decision about failed tests tells of them. */

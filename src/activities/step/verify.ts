@@ -3,13 +3,7 @@ import type { FoundTests, TestPlan } from '../../shared/plan.js';
 import { discoverTests, type DiscoveredTests } from '../../workspace/commands/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import type {
-  ChangedFiles,
-  StagedByHook,
-  VerifyInput,
-  VerifyOutcome,
-  VerifyResult,
-} from '../../shared/proposal-activities.js';
+import type { StagedByHook, VerifyInput, VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
 import { putJson } from '../../stores/ports.js';
 import { changedPaths } from '../../workspace/files/index.js';
 import type { ExpectedFile } from '../../workspace/ports.js';
@@ -85,10 +79,17 @@ export const verify: Activity<'verify'> = async (ports, input, scope) => {
       { signal: scope.signal, all: isKnown },
     );
     const ran = await judged(ports, input, all, { files: expected, signal: scope.signal });
-    const staged = await takeBack(ports, input, expected, scope);
-    if (staged !== null && isPassed(ran)) return staged;
+    const found = await ports.workspace.differing(input.workspace, expected);
+    const kept = await putBack(ports, input, { found, key }, scope);
+    if (found.length > 0 && isPassed(ran)) {
+      const gone = found.flatMap(({ path, now }) => (now === null ? [path] : []));
+      const files = found.flatMap(({ path, now, result }) => (now === null ? [] : [{ path, ...now, disk: result }]));
+      const staged = files.length === 0 ? {} : { staged: await putJson(ports.blobs, { files } satisfies StagedByHook) };
+      return { outcome: 'changed_files', by: 'tests', files: [...kept, ...gone], ...staged };
+    }
     const known = new Set([...others, ...expected.map(({ path }) => path)]);
-    const alsoChanged = (await changedPaths(cwd)).filter((path) => !known.has(path)).slice(0, ALSO_CHANGED);
+    const more = (await changedPaths(cwd)).filter((path) => !known.has(path)).slice(0, ALSO_CHANGED);
+    const alsoChanged = [...kept, ...more];
     return alsoChanged.length === 0 ? ran : { ...ran, alsoChanged };
   };
   const turn = {
@@ -117,16 +118,16 @@ const ALSO_CHANGED = 20; // bound: Of the other files that tests changed so many
 const KEY_DIGITS = 16; // bound: Of a hash, in the name of what one run of tests left.
 
 /**
- * Before the tests: the files are what was applied, or the step must not go on. What these tests wrote before the worker was killed over
- * them goes back. Tests that ended are not run again on other files: a replay after a reset gets what they said, and the files stay.
+ * Before the tests: the files are what was applied, or the step must not go on. What was written before the worker was killed over these
+ * tests goes back. Tests that ended are not run again on other files: a replay after a reset gets what they said, and the files stay.
  */
 async function untested(
   ports: ActivityPorts,
-  { workspace }: VerifyInput,
+  input: VerifyInput,
   { expected, key }: { readonly expected: readonly ExpectedFile[]; readonly key: string },
-  { assertCurrent }: ActivityScope,
+  scope: ActivityScope,
 ): Promise<VerifyOutcome | null> {
-  const found = await ports.workspace.differing(workspace, expected);
+  const found = await ports.workspace.differing(input.workspace, expected);
   if (found.length > 0) {
     const ended = await ports.records.get(`${key}-ended`);
     if (ended !== null) return ended as VerifyOutcome;
@@ -134,23 +135,32 @@ async function untested(
       return { outcome: 'changed_files', by: 'others', files: found.map(({ path }) => path) };
   }
   if (expected.length > 0) await ports.records.putIfAbsent(`${key}-begun`, { files: expected.length });
-  await ports.workspace.putBack(workspace, found, assertCurrent);
+  await putBack(ports, input, { found, key }, scope);
   return null;
 }
 
-/** After the tests: what they wrote to these files is kept, and what was applied is put back. Null: they wrote nothing to them. */
-async function takeBack(
-  ports: ActivityPorts,
-  { workspace }: VerifyInput,
-  expected: readonly ExpectedFile[],
+interface Found {
+  readonly found: Awaited<ReturnType<ActivityPorts['workspace']['differing']>>;
+}
+/**
+ * What was applied, over what tests wrote. Nothing tells that from what a person saved meanwhile, so all of it is recorded first. Gives
+ * the files of this and of every earlier time in the same run of the tests, each with the name of its bytes: the outcome tells them.
+ */
+async function putBack(
+  { records, workspace }: ActivityPorts,
+  input: VerifyInput,
+  { found, key }: Found & { readonly key: string },
   { assertCurrent }: ActivityScope,
-): Promise<ChangedFiles | null> {
-  const found = await ports.workspace.differing(workspace, expected);
-  if (found.length === 0) return null;
-  await ports.workspace.putBack(workspace, found, assertCurrent);
-  const files = found.flatMap(({ path, now, result }) => (now === null ? [] : [{ path, ...now, disk: result }]));
-  const staged = files.length === 0 ? {} : { staged: await putJson(ports.blobs, { files } satisfies StagedByHook) };
-  return { outcome: 'changed_files', by: 'tests', files: found.map(({ path }) => path), ...staged };
+): Promise<readonly string[]> {
+  if (found.length > 0) {
+    const name = sha256(canonicalJson(found)).slice(0, KEY_DIGITS);
+    await records.putIfAbsent(`${key}-found/${name}`, { found } satisfies Found);
+    await workspace.putBack(input.workspace, found, assertCurrent);
+  }
+  const names = (await records.names(`${key}-found`)).flatMap((name) => /^([0-9a-f]+)\.json$/.exec(name)?.[1] ?? []);
+  const all = await Promise.all(names.map((name) => records.get(`${key}-found/${name}`)));
+  const files = all.flatMap((one) => (one as Found | null)?.found ?? []);
+  return [...new Set(files.flatMap(({ path, now }) => (now === null ? [] : [`${path} (kept as ${now.ref})`])))];
 }
 
 /** A person confirmed commands that were found: they are not asked for again while what defined them then stays the same. */

@@ -5,15 +5,19 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { ActivityScope } from '../../../src/activities/frame/activity.js';
 import type { ActivityPorts } from '../../../src/activities/frame/ports.js';
 import { tryTests } from '../../../src/activities/step/try-tests.js';
+import { verify } from '../../../src/activities/step/verify.js';
 import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
 import { createBlobStore } from '../../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../../src/stores/directory/records.js';
 import { putJson } from '../../../src/stores/ports.js';
 import { storePaths } from '../../../src/stores/location.js';
+import { refOf } from '../../../src/system/hash.js';
 import { workspacePorts } from '../../support/workspace-ports.js';
-import { makeScene, STEP, type Scene } from '../../workspace/apply-scene.js';
+import { leftovers, makeScene, STEP, type Scene } from '../../workspace/apply-scene.js';
 
 const SAVED = 'what a person saved\n';
+const SAVE = `printf '${SAVED.trim()}\\n' > a.js`;
+const KEPT = `a.js (kept as ${refOf(Buffer.from(SAVED))})`;
 const TURN_MS = 1000;
 
 let scene: Scene;
@@ -40,11 +44,23 @@ const begin = async (sandbox: SandboxSettings | 'off' = 'off') => {
   const ended = new AbortController();
   const owner = scene.request.holder;
   const scope = { signal: ended.signal, assertCurrent: () => undefined, owner } as unknown as ActivityScope;
+  const applications = [{ proposal: await putJson(blobs, scene.request.proposal), decision: 1, files: ['a.js'] }];
+  const more = { applications, files: ['a.js'], releaseOnPass: false, remember: [], token: null };
   return {
     read: () => fs.readFileSync(scene.at('a.js'), 'utf8'),
+    apply: () => scene.engine().apply(scene.request),
+    verify: (...commands: string[]) => verify(ports, { ...input, ...more, commands }, scope),
+    /** The worker is told to end when the file is there. */
+    endAt: (path: string) => {
+      const timer = setInterval(() => {
+        if (!fs.existsSync(scene.at(path))) return;
+        clearInterval(timer);
+        ended.abort();
+      }, 20);
+    },
     anew: () => ({ ...scope, signal: new AbortController().signal }),
     ports,
-    input,
+    input: { ...input, ...more },
   };
 };
 
@@ -59,4 +75,35 @@ test.each(['off', SANDBOX_ON] as const)('on the untouched base, sandbox: %j: a s
   const input = { ...s.input, commands: ['true'], again: 0 };
   expect(await tryTests(ports, input, s.anew())).toMatchObject({ outcome: 'pass' });
   expect(s.read()).toBe(SAVED);
+});
+
+test('tests that fail: what was saved is told with its ref, and what was applied is back', async () => {
+  const s = await begin();
+  await s.apply();
+  expect(await s.verify(`${SAVE}; exit 1`)).toMatchObject({ outcome: 'fail_hard', alsoChanged: [KEPT] });
+  expect(s.read()).toBe('applied\n');
+});
+
+test('tests that pass: asked about, with what was saved to be adopted', async () => {
+  const s = await begin();
+  await s.apply();
+  expect(await s.verify(SAVE)).toMatchObject({ outcome: 'changed_files', by: 'tests', files: [KEPT] });
+  expect(s.read()).toBe('applied\n');
+});
+
+test('a worker that ends in the tests: what was saved until it is back is told, also where it ends again once that was replaced', async () => {
+  const s = await begin();
+  await s.apply();
+  const command = '[ -e again ] || { touch running; sleep 30; }';
+  s.endAt('running');
+  await expect(s.verify(command)).rejects.toThrow('stopped');
+  fs.writeFileSync(scene.at('a.js'), SAVED);
+  fs.writeFileSync(scene.at('again'), '');
+  const { commands } = s.ports;
+  const dying = { ...commands, run: () => Promise.reject(new Error('killed')) };
+  const input = { ...s.input, commands: [command] };
+  await expect(verify({ ...s.ports, commands: dying }, input, s.anew())).rejects.toThrow('killed');
+  expect(s.read()).toBe('applied\n');
+  expect(await verify(s.ports, input, s.anew())).toMatchObject({ outcome: 'pass', alsoChanged: [KEPT] });
+  expect(leftovers(scene.workspace)).toEqual([]);
 });
