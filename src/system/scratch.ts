@@ -13,11 +13,11 @@ import { realSys } from './sys.js';
 // bound: Scratch directories of processes that cannot be asked: nothing that works in one takes a day.
 export const FOREIGN_SCRATCH_MS = 86_400_000;
 
-const NAME = /^emend-(?:base|commit|estimate|format|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
+const NAME = /^emend-(?:back|base|commit|estimate|format|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
 
 /** Makes a directory that only this user reads, and removes it when `use` has ended. */
 export const withScratch = async <T>(
-  what: 'base' | 'commit' | 'estimate' | 'format' | 'sign' | 'wheel',
+  what: 'back' | 'base' | 'commit' | 'estimate' | 'format' | 'sign' | 'wheel',
   use: (dir: string) => Promise<T>,
 ): Promise<T> => {
   await clearScratch();

@@ -97,6 +97,8 @@ export type AssertCurrent = () => void;
 
 /** A file as it should be on disk; `result` null: there is none. */
 export type ExpectedFile = Pick<ProposalFile, 'path' | 'result'>;
+/** Files that are not as they should be, with what stands there as a file now (kept as a blob); null: no file. */
+export type Found = readonly (ExpectedFile & { readonly now: ProposalFile['result'] })[];
 
 export interface Workspace {
   /** Where its files lie on this machine, for whoever reads them or runs commands there; `workspace` is what a run's input names. */
@@ -107,13 +109,9 @@ export interface Workspace {
    * the record or commit it. Idempotent. Throws ProblemError `busy` where another step holds the workspace.
    */
   rollback(request: ApplyRequest, assertCurrent?: AssertCurrent): Promise<RollbackOutcome>;
-  /** Those that are not as they should be, with what stands there as a file now (kept as a blob); null: no file. */
-  differing(
-    workspace: string,
-    files: readonly ExpectedFile[],
-  ): Promise<readonly (ExpectedFile & { readonly now: ProposalFile['result'] })[]>;
-  /** Puts files as they should be, over whatever stands there. Throws ProblemError where a directory above one is not itself any more. */
-  putBack(workspace: string, files: readonly ExpectedFile[], assertCurrent?: AssertCurrent): Promise<void>;
+  differing(workspace: string, files: readonly ExpectedFile[]): Promise<Found>;
+  /** Puts them as they should be where still stands what was found; else throws ProblemError `conflict`. Null: nobody else works here. */
+  putBack(workspace: string, stepKey: StepKey | null, found: Found, assertCurrent?: AssertCurrent): Promise<void>;
   /** Ends the step's lock; with a token only the taking of that token. */
   releaseLock(workspace: string, stepKey: StepKey, number?: number | null): Promise<void>;
   /** Takes the lock, or gives the step its own back; `taken`: this call took it. An attempt that `assertCurrent` gives up leaves none behind. */

@@ -7,7 +7,7 @@ import type { ApplyOutcome } from '../../src/workspace/ports.js';
 import { drawn, sampled, WHOLE } from '../support/seeded.js';
 import { errnoError, shimSys, type ShimPlan } from '../support/sys-shim.js';
 import { testIf } from '../support/skipped.js';
-import { leftovers, makeScene, mixedFiles, sidesOf } from './apply-scene.js';
+import { leftovers, makeScene, mixedFiles, sidesOf, STEP } from './apply-scene.js';
 
 const FILES = mixedFiles(5);
 const attempts: { errno: string; short?: boolean; onwards?: boolean; when: 'before' | 'after' }[] = [
@@ -74,6 +74,73 @@ describe.each(attempts)('$errno, $when the call, short $short, onwards $onwards'
     process.stdout.write(`${errno}: ${JSON.stringify(tally)}\n`);
     expect(Object.keys(tally).length).toBeGreaterThan(0);
   }, 600_000);
+});
+
+const PUT_BACK = [{ errno: 'ENOSPC', short: true }, 'dies'] as const;
+test.each(PUT_BACK)(
+  'files put back after tests, %j at every system call: what it leaves is found again',
+  async (how) => {
+    const begin = async () => {
+      const scene = await makeScene(FILES);
+      await scene.engine().apply(scene.request);
+      for (const { path, after } of FILES) if (after !== null) fs.writeFileSync(scene.at(path), 'tests wrote this\n');
+      return { ...scene, found: await scene.engine().differing(scene.workspace, scene.request.proposal.files) };
+    };
+    const counted = await begin();
+    const count = shimSys(realSys);
+    await counted.engine({ sys: count.sys }).putBack(counted.workspace, STEP, counted.found);
+    counted.remove();
+    const all = count.names().map((_, i) => i + 1);
+    for (const at of sampled(`put back, ${JSON.stringify(how)}`, all, drawn(3, 70), [], WHOLE)) {
+      const scene = await begin();
+      const fault = how === 'dies' ? { errno: 'EIO' } : how;
+      const shim = shimSys(realSys, { at, when: 'before', fault, onwards: how === 'dies' });
+      const given = how === 'dies' ? { process: { boot: 'another', pid: 1, started: '1' } } : {};
+      const done = await scene
+        .engine({ sys: shim.sys, ...given })
+        .putBack(scene.workspace, STEP, scene.found)
+        .catch((error: unknown) => error);
+      if (done !== undefined) expect(done).toMatchObject({ problem: { code: 'disk' } });
+      expect(shim.fired()).toBe(true);
+      for (const { did } of await scene.engine().recover()) expect(did).toMatch(/finished|reverted/);
+      expect({ at, left: leftovers(scene.workspace) }).toEqual({ at, left: [] });
+      await scene.engine().putBack(scene.workspace, STEP, scene.found);
+      expect({ at, sides: [...new Set(sidesOf(scene))] }).toEqual({ at, sides: ['new'] });
+      scene.remove();
+    }
+  },
+  600_000,
+);
+
+test('put back after tests: a directory in the way goes only where it is empty, and is named where it is not', async () => {
+  const scene = await makeScene([{ path: 'a.txt', before: 'old\n', after: 'new\n' }]);
+  await scene.engine().apply(scene.request);
+  fs.rmSync(scene.at('a.txt'));
+  fs.mkdirSync(scene.at('a.txt'));
+  fs.writeFileSync(scene.at('a.txt/theirs'), 'saved\n');
+  const { engine, workspace } = scene;
+  const back = async () =>
+    engine().putBack(workspace, STEP, await engine().differing(workspace, scene.request.proposal.files));
+  await expect(back()).rejects.toThrow('a.txt: expected nothing, found a directory');
+  expect(fs.readFileSync(scene.at('a.txt/theirs'), 'utf8')).toBe('saved\n');
+  fs.rmSync(scene.at('a.txt/theirs'));
+  await back();
+  expect(sidesOf(scene)).toEqual(['new']);
+  scene.remove();
+});
+
+test('a directory that a link took the place of: what lies there is left alone and named, put back or rolled back', async () => {
+  const scene = await makeScene([{ path: 'd/a.txt', before: 'old\n', after: 'new\n' }]);
+  await scene.engine().apply(scene.request);
+  fs.renameSync(scene.at('d'), scene.at('moved'));
+  fs.symlinkSync('moved', scene.at('d'));
+  const { engine, workspace, request } = scene;
+  const found = await engine().differing(workspace, request.proposal.files);
+  const why = 'd/a.txt: a link in its place leads to moved/a.txt';
+  await expect(engine().putBack(workspace, STEP, found)).rejects.toThrow(why);
+  expect(await engine().rollback(request)).toMatchObject({ files: [], leftAlone: [{ path: 'd/a.txt', why }] });
+  expect([fs.readFileSync(scene.at('moved/a.txt'), 'utf8'), leftovers(workspace)]).toEqual(['new\n', []]);
+  scene.remove();
 });
 
 describe('filesystems that cannot do everything', () => {

@@ -7,7 +7,7 @@ import { realSys, type Sys } from '../../src/system/sys.js';
 import type { ConflictFile } from '../../src/workspace/ports.js';
 import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
-import { leftovers, makeScene, sidesOf, type Scene, type SceneFile } from './apply-scene.js';
+import { leftovers, makeScene, sidesOf, STEP, type Scene, type SceneFile } from './apply-scene.js';
 
 const FILES: readonly SceneFile[] = [
   { path: 'a.txt', before: 'old a\n', after: 'new a\n' },
@@ -59,6 +59,20 @@ const BACKS: Record<string, Back> = {
       const [found] = await scene.engine({ sys }).recover();
       expect(found).toMatchObject({ did: 'finished' });
       return found!.conflicts;
+    },
+    side: 'new',
+  },
+  'putting back after tests': {
+    prepare: async (scene) => {
+      await scene.engine().apply(scene.request);
+      for (const { path } of FILES) fs.writeFileSync(scene.at(path), 'tests wrote this\n');
+    },
+    work: async (scene, sys) => {
+      const engine = scene.engine({ sys });
+      const found = await engine.differing(scene.workspace, scene.request.proposal.files);
+      const refused = await engine.putBack(scene.workspace, STEP, found).catch((error: unknown) => error);
+      if (refused !== undefined) expect(refused).toMatchObject({ problem: { code: 'conflict' } });
+      return found.map(({ path, now }) => ({ path, why: `${now?.ref ?? ''} ${String(refused)}` }));
     },
     side: 'new',
   },

@@ -48,7 +48,7 @@ export const inCheckout =
       const { files } = await appliedFiles(ports, { stepKey, applications });
       const wanted = [...new Map([...marks, ...files].map((file) => [file.path, file])).values()];
       scope.assertCurrent();
-      await own.workspace.putBack('', await own.workspace.differing('', wanted), scope.assertCurrent);
+      await own.workspace.putBack('', stepKey, await own.workspace.differing('', wanted), scope.assertCurrent);
       return { ...(await work({ ...ports, ...own }, input, scope)), host: checkouts.host };
     } catch (error) {
       const isBusy = error instanceof ProblemError && error.problem.code === 'busy';

@@ -6,7 +6,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import type { StagedByHook, VerifyInput, VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
 import { putJson } from '../../stores/ports.js';
 import { changedPaths } from '../../workspace/files/index.js';
-import type { ExpectedFile } from '../../workspace/ports.js';
+import type { ExpectedFile, Found } from '../../workspace/ports.js';
 import { appliedFiles } from './commit.js';
 import { commandTurn } from '../../system/turns.js';
 import type { Activity, ActivityScope } from '../frame/activity.js';
@@ -139,9 +139,6 @@ async function untested(
   return null;
 }
 
-interface Found {
-  readonly found: Awaited<ReturnType<ActivityPorts['workspace']['differing']>>;
-}
 /**
  * What was applied, over what tests wrote. Nothing tells that from what a person saved meanwhile, so all of it is recorded first. Gives
  * the files of this and of every earlier time in the same run of the tests, each with the name of its bytes: the outcome tells them.
@@ -149,17 +146,17 @@ interface Found {
 async function putBack(
   { records, workspace }: ActivityPorts,
   input: VerifyInput,
-  { found, key }: Found & { readonly key: string },
+  { found, key }: { readonly found: Found; readonly key: string },
   { assertCurrent }: ActivityScope,
 ): Promise<readonly string[]> {
   if (found.length > 0) {
     const name = sha256(canonicalJson(found)).slice(0, KEY_DIGITS);
-    await records.putIfAbsent(`${key}-found/${name}`, { found } satisfies Found);
-    await workspace.putBack(input.workspace, found, assertCurrent);
+    await records.putIfAbsent(`${key}-found/${name}`, { found });
+    await workspace.putBack(input.workspace, input.stepKey, found, assertCurrent);
   }
   const names = (await records.names(`${key}-found`)).flatMap((name) => /^([0-9a-f]+)\.json$/.exec(name)?.[1] ?? []);
   const all = await Promise.all(names.map((name) => records.get(`${key}-found/${name}`)));
-  const files = all.flatMap((one) => (one as Found | null)?.found ?? []);
+  const files = all.flatMap((one) => (one as { readonly found: Found } | null)?.found ?? []);
   return [...new Set(files.flatMap(({ path, now }) => (now === null ? [] : [`${path} (kept as ${now.ref})`])))];
 }
 

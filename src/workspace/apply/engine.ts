@@ -1,6 +1,5 @@
 /** The apply engine: lock, check, transaction, outcome; apply/transaction.ts and apply/forward.ts hold the protocol. */
-import { rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { isStepKey } from '../../shared/ids.js';
 import { again, outcomeOf, rolledBackBefore } from './repeat.js';
@@ -23,8 +22,9 @@ import { releaseEnded, takeOver, type OtherRuns } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
 import { createLocks, type CurrentTaking, type Locks } from './lock.js';
 import { recoverAll } from './recover.js';
-import { rollBack, rollbackName } from './rollback.js';
-import { ensureDir, onDisk, orNull, readJson, unlinkIfThere } from '../../system/durable.js';
+import { putBack, rollBack, rollbackName } from './rollback.js';
+import { onDisk, orNull, readJson } from '../../system/durable.js';
+import { withScratch } from '../../system/scratch.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type {
   ApplyEngine,
@@ -33,7 +33,7 @@ import type {
   WorkspaceLock,
   AssertCurrent,
   ExpectedFile,
-  Workspace,
+  Found,
 } from '../ports.js';
 import type { BlobStore } from '../../stores/ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -81,10 +81,12 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
       return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(), request));
     },
     differing: async (workspace, files) => differing({ sys, blobs }, await sys.realpath(workspace), files),
-    putBack: async (workspace, files, assertCurrent = () => undefined) =>
+    putBack: (workspace, stepKey, found, assertCurrent) =>
       onDisk(`Putting files back in ${workspace}`, async () => {
-        const root = await sys.realpath(workspace);
-        for (const file of files) await putBack({ sys, blobs }, root, file, assertCurrent);
+        if (found.length === 0) return;
+        const engine = await parts(assertCurrent);
+        if (stepKey !== null) return putBack(engine, workspace, stepKey, found);
+        return withScratch('back', (dir) => putBack({ ...engine, transactions: dir }, workspace, freshId(), found));
       }),
     releaseLock: (workspace, stepKey, number) => locks.release(workspace, stepKey, number),
     acquireLock: async (workspace, stepKey, holder, assertCurrent) => {
@@ -217,19 +219,13 @@ const holdsFiles = async ({ sys, transactions }: EngineParts, { stepKey, token }
   return false;
 };
 
-// Files of a proposal after tests that wrote to them: which these are, and how they become again what was applied.
-
-interface Parts {
-  readonly sys: Sys;
-  readonly blobs: BlobStore;
-}
-
+/** Files of a proposal that are not what was applied, after tests that wrote to them. */
 const differing = async (
-  { sys, blobs }: Parts,
+  { sys, blobs }: Pick<EngineParts, 'sys' | 'blobs'>,
   root: string,
   files: readonly ExpectedFile[],
-): ReturnType<Workspace['differing']> => {
-  const found: Awaited<ReturnType<Workspace['differing']>>[number][] = [];
+): Promise<Found> => {
+  const found: Found[number][] = [];
   for (const file of files) {
     // Through a link that was put in the place of a directory other bytes would be read.
     const isThere = await isStillDirectory(sys, root, dirOf(file.path));
@@ -239,28 +235,4 @@ const differing = async (
     found.push({ ...file, now });
   }
   return found;
-};
-
-const putBack = async (
-  { sys, blobs }: Parts,
-  root: string,
-  { path, result }: ExpectedFile,
-  assertCurrent: () => void,
-): Promise<void> => {
-  const target = join(root, path);
-  const dir = dirname(target);
-  if ((await look(sys, dir)).kind === 'absent') await ensureDir(sys, dir, 0o777);
-  if (!(await isStillDirectory(sys, root, dirOf(path))))
-    fail('conflict', `${path}: a directory above it was moved or replaced by the tests.`, 'Restore it, then retry.');
-  const seen = await look(sys, target);
-  assertCurrent();
-  if (seen.kind === 'directory') await rm(target, { recursive: true, force: true });
-  if (result === null) await unlinkIfThere(sys, target);
-  else {
-    const temp = join(dir, `.emend-${freshId()}.tmp`);
-    const owner = seen.kind === 'file' ? { owner: { uid: seen.stat.uid, gid: seen.stat.gid } } : {};
-    await sys.writeExclusive(temp, await blobs.get(result.ref), { mode: result.mode & PERMISSIONS, ...owner });
-    await sys.rename(temp, target);
-  }
-  await sys.fsyncDir(dir);
 };

@@ -29,14 +29,14 @@ export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
   }
   for (const dir of [...plan.dropDirs].reverse()) {
     if (!(await isStillDirectory(sys, plan.workspace, dirOf(dir)))) continue;
-    await orNull(sys.rmdir(join(plan.workspace, dir)), BACKUPS_DIRECTORY);
+    await orNull(sys.rmdir(join(plan.workspace, dir)), STAYS);
   }
   await fsyncDirs(drive);
   return record.putClosed(await outcomeOf(drive));
 };
 
 /** An empty directory that stays is no reason to stop half-way. */
-const BACKUPS_DIRECTORY = ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY', 'EPERM', 'EACCES'];
+export const STAYS = ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY', 'EPERM', 'EACCES'];
 
 /** The step's files and directories as they are made durable: every directory in which a name came or went. */
 const fsyncDirs = async ({ sys, plan }: Drive): Promise<void> => {

@@ -63,8 +63,9 @@ const wanted = ({ proposal, files }: ApplyRequest): readonly ProposalFile[] => {
   return proposal.files.filter((file) => asked.has(file.path));
 };
 
-const attributes = (seen: Seen): Pick<PlannedFile, 'special' | 'owner'> => {
-  if (seen.kind !== 'file') return { special: 0, owner: null };
+type Attributes = Pick<PlannedFile, 'special' | 'owner'>;
+export const attributes = (seen: Seen, absent: Attributes = { special: 0, owner: null }): Attributes => {
+  if (seen.kind !== 'file') return absent;
   const { mode, uid, gid } = seen.stat;
   return { special: mode & ~PERMISSIONS, owner: { uid, gid } };
 };

@@ -1,4 +1,5 @@
 /** Rollback is a transaction of its own, from results back to bases, over what the apply record closed with. */
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { committedSince } from './repeat.js';
@@ -12,15 +13,18 @@ import {
   type TransactionPlan,
   type TransactionRecord,
 } from './record.js';
-import { freshId, resolveInWorkspace } from './paths.js';
+import { dirOf, freshId, isStillDirectory, resolveInWorkspace } from './paths.js';
+import { recoverStep } from './recover.js';
+import { STAYS } from './forward.js';
+import { orNull } from '../../system/durable.js';
 import { shownKey } from '../../shared/ids.js';
 import { asAttempt, transact, type EngineParts } from './transaction.js';
 import type { CurrentTaking } from './lock.js';
 import type { FileStat } from '../../system/sys.js';
-import type { ConflictFile, RollbackOutcome, RollbackRequest } from '../ports.js';
+import type { ConflictFile, Found, RollbackOutcome, RollbackRequest } from '../ports.js';
 import { recordName } from '../proposal.js';
 import { markReverted } from '../git/commit-branch.js';
-import type { Checked } from './prepare.js';
+import { attributes, type Checked } from './prepare.js';
 
 const SUFFIX = '-rollback';
 /** The name of a record's rollback; a rollback's is its own. */
@@ -48,34 +52,37 @@ export const rollBack = async (parts: EngineParts, request: RollbackRequest): Pr
   if (held.outcome === 'busy')
     return fail('busy', `Step ${shownKey(held.holder.stepKey)} has locked ${workspace}; Emend waits for it to end.`);
   try {
-    return await restore(parts, { workspace, held, name, applied, back });
+    // First of all: whatever attempt at this application comes late is neither applied nor committed any more.
+    await applied.putReverted();
+    await markReverted(workspace, name);
+    // No new plan: an open record is finished or reverted, nothing else.
+    await asAttempt((attempt) =>
+      transact(parts, applied, attempt, () => Promise.resolve({ ok: false, conflicts: [] })),
+    );
+    const { closed, plan } = await applied.load();
+    if (closed === null || plan === null)
+      return { outcome: 'rolled_back', files: [], leftAlone: closed?.conflicts ?? [] };
+    const commit = await committedSince(sys, plan);
+    if (commit !== null) return { outcome: 'committed', commit };
+    return await goBack(parts, back, { plan, closed }, held);
   } finally {
     // Where the step held it before, its end is not ours to decide.
     if (held.taken) await locks.release(workspace, stepKey, held.lock.token);
   }
 };
 
-interface Work {
-  readonly workspace: string;
-  readonly held: CurrentTaking;
-  readonly name: string;
-  readonly applied: TransactionRecord;
-  readonly back: TransactionRecord;
+type RolledBack = Extract<RollbackOutcome, { outcome: 'rolled_back' }>;
+interface Going {
+  readonly plan: Pick<TransactionPlan, 'stepKey' | 'proposalId' | 'decision' | 'workspace' | 'files' | 'dirs'>;
+  readonly closed: ClosedRecord;
 }
-
-const restore = async (parts: EngineParts, work: Work): Promise<RollbackOutcome> => {
-  const { applied, back, held, name } = work;
-  // First of all: whatever attempt at this application comes late is neither applied nor committed any more.
-  await applied.putReverted();
-  await markReverted(work.workspace, name);
-  // No new plan: an open record is finished or reverted, nothing else.
-  await asAttempt((attempt) => transact(parts, applied, attempt, () => Promise.resolve({ ok: false, conflicts: [] })));
-  const { closed, plan } = await applied.load();
-  if (closed === null || plan === null)
-    return { outcome: 'rolled_back', files: [], leftAlone: closed?.conflicts ?? [] };
-  const commit = await committedSince(parts.sys, plan);
-  if (commit !== null) return { outcome: 'committed', commit };
-
+/** From the results that it closed with to the bases. */
+const goBack = async (
+  parts: EngineParts,
+  back: TransactionRecord,
+  { plan, closed }: Going,
+  held: Pick<CurrentTaking, 'lock' | 'isCurrent'>,
+): Promise<RolledBack> => {
   let seen = NOTHING;
   const done = await asAttempt((attempt) =>
     transact(parts, back, attempt, async (generation) => {
@@ -100,7 +107,7 @@ const outcomeOf = (
   applied: ClosedRecord,
   back: Pick<ClosedRecord, 'files' | 'conflicts'>,
   seen: Looked,
-): RollbackOutcome => ({
+): RolledBack => ({
   outcome: 'rolled_back',
   files: [...seen.done, ...back.files],
   leftAlone: [...applied.conflicts, ...seen.kept, ...back.conflicts],
@@ -112,7 +119,7 @@ interface Looked extends Omit<Checked, 'conflicts'> {
 }
 const NOTHING: Looked = { files: [], dirs: [], stats: new Map(), done: [], kept: [] };
 
-const lookBack = async ({ sys }: EngineParts, plan: TransactionPlan, closed: ClosedRecord): Promise<Looked> => {
+const lookBack = async ({ sys }: EngineParts, plan: Going['plan'], closed: ClosedRecord): Promise<Looked> => {
   const files: PlannedFile[] = [];
   const done: string[] = [];
   const kept: ConflictFile[] = [];
@@ -123,15 +130,40 @@ const lookBack = async ({ sys }: EngineParts, plan: TransactionPlan, closed: Clo
     if (file.by === 'person' || !closed.files.includes(file.path)) continue;
     const place = await resolveInWorkspace(sys, plan.workspace, file.real);
     const seen = await look(sys, join(plan.workspace, file.real));
-    if (isAt(seen, file.base)) done.push(file.path);
+    if (place.ok && place.real !== file.real)
+      kept.push({ path: file.path, why: `${file.path}: a link in its place leads to ${place.real}` });
+    else if (isAt(seen, file.base)) done.push(file.path);
     else if (!place.ok) kept.push({ path: file.path, why: `${file.path}: ${place.why}` });
-    else if (place.viaLink || !isAt(seen, file.result))
+    else if (!isAt(seen, file.result))
       kept.push({ path: file.path, why: `${file.path}: ${difference(file.result, seen)}` });
     else {
-      files.push({ ...file, base: file.result, result: file.base, write: true });
+      files.push({ ...file, ...attributes(seen, file), base: file.result, result: file.base, write: true });
       if (seen.kind === 'file') stats.set(file.real, seen.stat);
       if (file.base !== null) place.missing.forEach((dir) => dirs.add(dir));
     }
   }
   return { files, dirs: [...dirs].sort(), stats, done, kept };
+};
+
+/**
+ * The same from what was found to what should be there. What a person saved since stays, and what no blob can hold. Nobody takes its
+ * record for an application; it goes once all is as it should be.
+ */
+export const putBack = async (parts: EngineParts, given: string, stepKey: string, found: Found): Promise<void> => {
+  const { sys, transactions } = parts;
+  const workspace = await sys.realpath(given);
+  // What an earlier attempt left half-way comes first.
+  await recoverStep(parts, stepKey);
+  for (const { path } of found)
+    if (await isStillDirectory(sys, workspace, dirOf(path))) await orNull(sys.rmdir(join(workspace, path)), STAYS);
+  const file = { by: 'model', write: true, special: 0, owner: null } as const;
+  const files = found.map(({ path, now, result }) => ({ ...file, path, real: path, base: result, result: now }));
+  const lock = { stepKey, workflowId: '', namespace: '', token: 0, head: null, headRef: null, takenAt: '' };
+  const closed = { outcome: 'applied', files: files.map(({ path }) => path), conflicts: [], lock } as const;
+  const plan = { stepKey, proposalId: '', decision: 0, workspace, files, dirs: [] };
+  const back = openRecord(sys, transactions, rollbackName(`${stepKey}/${freshId()}`));
+  const { leftAlone } = await goBack(parts, back, { plan, closed }, { lock, isCurrent: () => Promise.resolve(true) });
+  if (leftAlone.length > 0)
+    fail('conflict', `${leftAlone.map(({ why }) => why).join('; ')}.`, 'Restore what was there, then retry.');
+  await rm(join(transactions, back.name), { recursive: true, force: true });
 };

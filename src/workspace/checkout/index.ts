@@ -164,18 +164,18 @@ export const createCheckouts = (
         const why = `changed on ${place.branch} (${base.slice(0, 12)}) since the proposal was made`;
         const conflicts = found.filter((file) => !isSame(file)).map((file) => ({ path: file.path, why }));
         if (conflicts.length > 0) return { outcome: 'base_changed', conflicts };
-        await engine.putBack(path, wanted, assertCurrent);
+        await engine.putBack(path, null, await engine.differing(path, wanted), assertCurrent);
         return applied;
       },
       rollback: async ({ proposal, files, stepKey }, assertCurrent) => {
         const commit = await pushedBefore(held, begun, stepKey);
         if (commit !== null) return { outcome: 'committed', commit };
         const taken = proposal.files.filter((file) => files.includes(file.path));
-        await engine.putBack(path, await engine.differing(path, atBase(taken)), assertCurrent);
+        await engine.putBack(path, null, await engine.differing(path, atBase(taken)), assertCurrent);
         return { outcome: 'rolled_back', files, leftAlone: [] };
       },
       differing: (_, files) => engine.differing(path, files),
-      putBack: (_, files, assertCurrent) => engine.putBack(path, files, assertCurrent),
+      putBack: (_, _step, files, assertCurrent) => engine.putBack(path, null, files, assertCurrent),
       releaseLock: () => Promise.resolve(),
       acquireLock: (_, stepKey, holder) =>
         Promise.resolve({ outcome: 'held', lock: lockOf(stepKey, holder), taken: false }),
