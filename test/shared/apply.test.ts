@@ -352,6 +352,7 @@ describe('verify and roll_back', () => {
   });
   const AGAIN = 'roll_back > propose a.ts#2 told > build > ask approval a.ts > say approve > apply a.ts';
   const THIRD = 'roll_back > propose a.ts#3 told > build > ask approval a.ts > say approve > apply a.ts';
+  const TRIED = 'approve_by_policy > apply a.ts > verify > roll_back';
   test.each<Case>([
     ...(['pass', 'pass_with_warnings', 'no_tests'] as const).map((word) =>
       tested(word, [word], [], 'verify > commit > committed'),
@@ -399,6 +400,27 @@ describe('verify and roll_back', () => {
     tested('maxFailedVerifications: 1', ['fail:x'], [], 'verify > roll_back > ask tests_failed', {
       limits: { maxFailedVerifications: 1 },
     }),
+    {
+      name: 'maxCallsPerFile: answers before and after a failed verification count together, until a person asks again',
+      limits: { maxCallsPerFile: 3 },
+      ready: { ...TESTED, approval: 'auto' },
+      words: { propose: ['invalid'], verify: ['fail:x', 'fail:y', 'fail:z'] },
+      decisions: [['revise', { note: 'mind' }]],
+      effects: [
+        `preflight > propose * > propose *#2 told > build > ${TRIED}`,
+        `propose a.ts#3 told > build > ${TRIED} > ask tests_failed > say revise`,
+        `propose a.ts#4 told "mind" > build > ${TRIED} > propose a.ts#5 told "mind" > build > approve_by_policy > apply a.ts > verify > commit > committed`,
+      ].join(' > '),
+    },
+    {
+      name: 'maxCallsPerFile: answers for all files count for each, after a failed verification too',
+      files: TWO,
+      limits: { maxCallsPerFile: 2 },
+      ready: { ...TESTED, approval: 'auto', shouldSplit: false },
+      words: { propose: ['invalid'], verify: ['fail:x'] },
+      effects:
+        'preflight > propose * > propose *#2 told > build > approve_by_policy > apply a.ts,b.ts > verify > roll_back > ask tests_failed',
+    },
     tested(
       'no signature is never the same',
       ['fail', 'fail', 'pass'],

@@ -25,9 +25,8 @@ const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file,
 export function splitByFile(state: StepState, reason: string, now: number, brief?: boolean): StepState {
   const { files: before, combined } = state.edits;
   // Answers about all files were answers about each.
-  const files = before.map((file) =>
-    combined !== null && isUnfinished(file) ? { ...file, answers: file.answers + combined.answers } : file,
-  );
+  const all = combined === null ? {} : { answers: combined.answers };
+  const files = before.map((file) => (isUnfinished(file) ? { ...file, ...all } : file));
   const briefWanted = brief ?? files.length > 1;
   const split = within(state, 'edits', { combined: null, split: true, briefWanted, files });
   return emit(split, now, { type: 'edit_split_triggered', reason, file_count: files.length });
@@ -81,7 +80,7 @@ function onEach(state: StepState, chunk: Chunk, change: Partial<CallProgress>): 
   if (chunk.file !== '*') return retarget(state, chunk, change);
   const { files, combined: asked } = state.edits;
   const { regeneration, attempts, answers, format, outputBudget_tokens, model, note } = chunk.attempt;
-  const own = files.length === 1 ? { attempts, answers, format, outputBudget_tokens, model, note } : {};
+  const own = { answers, ...(files.length === 1 ? { attempts, format, outputBudget_tokens, model, note } : {}) };
   const combined = change.status === 'failed' && asked !== null ? { ...asked, ...change } : null;
   return withFiles(within(state, 'edits', { combined }), 'all', (file) =>
     isUnfinished(file) ? { ...file, ...own, regeneration: Math.max(file.regeneration, regeneration), ...change } : file,

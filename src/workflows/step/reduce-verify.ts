@@ -11,8 +11,8 @@ import { cut } from '../../shared/rules.js';
 import { resolveCombined } from './decide-conflict.js';
 import { wantsAudit, wantsCommit } from './effects.js';
 import { spend } from './reduce-propose.js';
-import { auditOf, type AfterRollback, type StepState } from './state.js';
-import { askOf, close, newBase, regenerable, regenerateAll, regenerateWith, toReview } from './transitions.js';
+import { answersLeft, auditOf, type AfterRollback, type StepState } from './state.js';
+import { askOf, close, newBase, regenerateAll, regenerateWith, toRegenerate, toReview } from './transitions.js';
 
 export function onAudited(state: StepState, result: AuditResult, now: number): StepState {
   if (result.outcome === 'failed' && result.down !== undefined) return onModelDown(state, result.down, 'audit', now);
@@ -76,7 +76,9 @@ export function onFailedVerification(told: StepState, failure: VerificationFailu
   const spent = failures >= (told.base.limits?.maxFailedVerifications ?? 3);
   const tested = proposal === null || kind === 'audit' ? [] : [proposal.id];
   const failedProposals = [...tests.failedProposals, ...tested];
-  const asks = again || spent || regenerable(told).length === 0;
+  const wanted = toRegenerate(told);
+  const usedUp = told.edits.files.some((file) => wanted.includes(file.path) && answersLeft(told, file) <= 0);
+  const asks = again || spent || usedUp || wanted.length === 0;
   const counted = within(told, 'tests', { failures, signature, output, failedProposals });
   return rollBack(counted, { do: asks ? 'ask' : 'regenerate' }, now);
 }

@@ -190,16 +190,18 @@ export const regenerable = (state: StepState): readonly string[] => {
     .map((file) => file.path);
 };
 
-/** Every file that the model changed is asked for again from its original; what a person changed stays theirs. */
+export const toRegenerate = (state: StepState): readonly string[] => withMakers(state, regenerable(state));
+
+/** Every file that the model changed is asked for again from its original; what a person changed stays theirs. No person asks: answers count on. */
 export const regenerateAll = (state: StepState, change: Partial<CallProgress>): StepState => ({
-  ...withFiles(state, withMakers(state, regenerable(state)), (file) => askAgain(file, change)),
+  ...withFiles(state, toRegenerate(state), (file) => askAgain(file, { answers: file.answers, ...change })),
   stage: { at: 'propose' },
   proposal: null,
 });
 
-/** Asked for again with the note and why it failed; what a person changed by hand becomes the new base of those files. */
+/** A person asks again with the note and why it failed; what a person changed by hand becomes the new base of those files. */
 export function regenerateWith(state: StepState, note: string | null): StepState {
-  const change = { note, refusal: state.tests.output };
+  const change = { note, refusal: state.tests.output, answers: 0 };
   const theirs = state.edits.files.filter((file) => file.manual && file.status === 'done').map((file) => file.path);
   const again = regenerateAll(state, change);
   const asked = withFiles(again, theirs, (file) => askAgain(file, change));
