@@ -79,8 +79,8 @@ export type LimitName = keyof typeof LIMITS;
 /** Tests that fail on the base: a person is asked, they do not count, the change must fix them, no one looks. */
 export const BASELINES = ['ask', 'known', 'fix', 'off'] as const;
 export type Baseline = (typeof BASELINES)[number];
-/** Given on the command line, over job, plan and `emend.yaml`. */
-export interface Overrides extends Readonly<Partial<Record<LimitName, number>>> {
+/** Given on the command line, over job, plan and `emend.yaml`. Null: a budget that cannot be counted any more. */
+export interface Overrides extends Readonly<Partial<Limits>> {
   readonly requireCompleteSentinel?: boolean;
 }
 /** Resolved limits: a number, or null where there is no limit. */

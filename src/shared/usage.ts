@@ -103,6 +103,24 @@ export const isBounded = (limits: Limits): boolean => BUDGETS.some((name) => lim
 
 export const limitOf = (limits: Limits | null, name: Budget): number | null => limits?.[name] ?? null;
 
-/** The first budget that `used` reaches; undefined: none. */
-export const reachedBudget = (limits: Limits | null, used: Readonly<Record<Budget, number>>): Budget | undefined =>
-  BUDGETS.find((name) => used[name] >= (limitOf(limits, name) ?? Infinity));
+type Spent = { readonly usage: StepUsage; readonly time_ms: number };
+/** What counts against each budget: money that is not known may be any. */
+export const usedOf = ({ usage, time_ms }: Spent): Readonly<Record<Budget, number>> => ({
+  budget_tokens: tokensOf(usage),
+  budget_usd: usage.usd ?? Infinity,
+  budget_calls: usage.calls,
+  wallClock_s: time_ms / 1000,
+});
+export const budgetText = (name: Budget, value: number): string =>
+  `${name === 'budget_usd' ? Number(value.toFixed(4)) : Math.round(value)} ${UNITS[name]}`;
+
+/** The first budget that `used` reaches, and that in words; null: none. `by`: who used it. */
+export function reachedBudget(limits: Limits | null, used: ReturnType<typeof usedOf>, by = '') {
+  const name = BUDGETS.find((each) => used[each] >= (limitOf(limits, each) ?? NaN));
+  if (name === undefined) return null;
+  const limit = limitOf(limits, name) ?? '';
+  const message = Number.isFinite(used[name])
+    ? `${budgetText(name, used[name])} used${by}; ${name} is ${limit}`
+    : `the price of a model that was used${by} is not known, so ${name} (${limit}) cannot be checked; retry continues without it`;
+  return { name, message };
+}

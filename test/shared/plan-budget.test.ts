@@ -192,6 +192,19 @@ describe('a budget over the whole plan', () => {
     },
   );
 
+  test('budget_usd: money that is not known asks before the next phase, and leaves the phases none; retry goes on without it', () => {
+    const state = ended(readFree(planOf({ budget_usd: 2 }, 'auto')), { usd: null });
+    expect(budgetsLeft(state, 0)).toEqual({ budget_usd: 0 });
+    const open = asked(state);
+    expect(open.decision).toMatchObject({ reason: 'budget', subject: 'budget_usd', accepts: ['retry', 'abort'] });
+    expect(open.decision?.message).toContain('by the plan is not known, so budget_usd (2) cannot be checked');
+    for (const set of [undefined, { budget_usd: 9 }]) {
+      const on = answered(open, 'retry', set);
+      expect([nextPlanEffect(on, 0, false), budgetsLeft(on, 0)]).toEqual([{ kind: 'begin', group: ['p3'] }, {}]);
+      expect(on.input.overrides.budget_usd).toBeNull();
+    }
+  });
+
   test('time in which a phase waited for a person is not used', () => {
     const state = ended(readFree(planOf({ wallClock_s: 60 }, 'auto')), {}, 30_000);
     expect(nextPlanEffect(state, 89_000, false).kind).toBe('begin');

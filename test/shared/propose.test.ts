@@ -2,7 +2,7 @@
 import { detailsOf } from '../../src/workflows/step/views.js';
 import { describe, expect, test } from '@jest/globals';
 import { currentRules, type Rules } from '../../src/shared/rules.js';
-import { play, type Case } from './step-driver.js';
+import { play, type Case, type Saying } from './step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
 const THREE = ['a.ts', 'b.ts', 'c.ts'];
@@ -452,6 +452,15 @@ describe('limits are decisions', () => {
       effects:
         'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > propose b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
+    ...([{}, { set: { budget_usd: 9 } }] as const).map((more) => ({
+      name: `budget_usd, and a model without a price was used: retry goes on without it, whatever is set: ${JSON.stringify(more)}`,
+      files,
+      ready: { overEstimate: ['too much'] },
+      limits: { budget_usd: 5 },
+      decisions: [['retry', { set: { model: 'unpriced' } }] as const, ['retry', more] as const],
+      effects:
+        'preflight > ask estimate > say retry > propose a.ts model=unpriced > ask budget b.ts,c.ts > say retry > propose b.ts model=unpriced > propose c.ts model=unpriced > build > ask approval a.ts,b.ts,c.ts',
+    })),
     {
       name: 'a raise that is not enough asks again',
       files,
@@ -504,9 +513,12 @@ describe('limits are decisions', () => {
     expect(driver.state.decision?.reason).toBe('approval');
   });
 
-  test('money is not limited where the price table does not know a model, tokens are', () => {
-    const { state } = play({ files: TWO, limits: { budget_usd: 0 } });
-    expect(state.decision).toMatchObject({ reason: 'budget', subject: 'budget_usd' });
+  test('budget_usd: what is not known may be any, and that is said', () => {
+    const decisions: readonly Saying[] = [['retry', { set: { model: 'unpriced' } }]];
+    const { state } = play({ files: TWO, limits: { budget_usd: 5 }, ready: { overEstimate: ['x'] }, decisions });
+    const message =
+      'the price of a model that was used is not known, so budget_usd (5) cannot be checked; retry continues without it';
+    expect(state.decision).toMatchObject({ reason: 'budget', subject: 'budget_usd', message });
   });
 });
 

@@ -156,7 +156,7 @@ export class World {
   propose(word: string, input: Omit<ProposeInput, 'v' | 'stepKey' | 'log'>): ProposeResult {
     const { snapshot, ...shown } = input;
     this.asked.push(shown);
-    const base = { usage: USAGE } as const;
+    const base = { usage: input.model === 'unpriced' ? { ...USAGE, usd: null } : USAGE } as const;
     const [outcome = 'edited', detail = ''] = word.split(/[>=]/);
     const message = `${outcome} (${input.file})`;
     switch (outcome) {

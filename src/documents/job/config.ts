@@ -11,7 +11,7 @@ import {
   type Tolerance,
 } from '../../shared/formats.js';
 import { readMap, type checkKeys, type Findings } from '../source/check.js';
-import { DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
+import { cacheAtMost, DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { protectedBy } from './protected-paths.js';
 import * as schema from '../source/schemas.js';
 import type { Checked, ModelEntry, ProjectConfig } from './types.js';
@@ -176,7 +176,8 @@ function allModels(written: NonNullable<Settings['models']>): Readonly<Record<st
     const before = Object.hasOwn(models, name) ? models[name] : undefined;
     const own = Object.keys(withoutUndefined(entry)).some((key) => key.endsWith('_usd'));
     const priced = own ? { priced: { source: 'emend.yaml', date: null } } : {};
-    models[name] = { ...UNKNOWN_MODEL, ...before, ...withoutUndefined(entry), ...priced };
+    const cache = cacheAtMost(entry.input_usd);
+    models[name] = { ...UNKNOWN_MODEL, ...cache, ...before, ...withoutUndefined(entry), ...priced };
   }
   return models;
 }

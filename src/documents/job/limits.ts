@@ -7,15 +7,13 @@ import { expectedOfLimit, isLimitValue, LIMIT_NAMES } from '../source/schemas.js
 import type { Checked, Job, ProjectConfig } from './types.js';
 import { described } from '../source/check.js';
 
-type Set = Partial<Record<LimitName, number>>;
-
 /** `maxTotalChunks` stays null until the files are known (`totalChunks`), unless somebody sets it. */
 export function resolveLimits(
   config: Pick<ProjectConfig, 'limits'>,
   job: Pick<Job, 'limits'>,
   overrides: Overrides,
 ): Limits {
-  const given: Set = { ...config.limits, ...job.limits, ...overrides };
+  const given: Partial<Limits> = { ...config.limits, ...job.limits, ...overrides };
   return Object.fromEntries(LIMIT_NAMES.map((name) => [name, given[name] ?? LIMITS[name].default])) as Limits;
 }
 

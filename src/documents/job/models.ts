@@ -9,13 +9,21 @@ export const DEFAULT_MODEL = 'claude-sonnet-5-5';
 /** Where the prices below are from, and the day it was published. It names https://www.anthropic.com/pricing#api as theirs. */
 export const PRICES = { source: 'genai-prices 0.2.3 (PyPI)', date: '2026-11-10' } as const;
 
-/** US dollars per million tokens; writing a prompt to the cache (5 minutes) costs a quarter more than reading it as new. */
+/** By Anthropic's price list, writing a prompt to the cache (5 minutes) costs so many times what reading it as new does. */
+const CACHE_WRITE = 1.25;
+/** What the cache costs at most, by the price of input. */
+export const cacheAtMost = (input_usd: number | null = null) => ({
+  cacheRead_usd: input_usd,
+  cacheWrite_usd: input_usd === null ? null : input_usd * CACHE_WRITE,
+});
+
+/** US dollars per million tokens. */
 const priced = (
   [input_usd, output_usd, cacheRead_usd]: readonly [number, number, number],
   thinking: ModelEntry['thinking'],
   maxOutput_tokens = 64_000,
 ): ModelEntry => ({
-  ...{ input_usd, output_usd, cacheRead_usd, cacheWrite_usd: input_usd * 1.25, priced: PRICES },
+  ...{ input_usd, output_usd, ...cacheAtMost(input_usd), cacheRead_usd, priced: PRICES },
   ...{ context_tokens: 200_000, maxOutput_tokens, thinking },
 });
 

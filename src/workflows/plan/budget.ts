@@ -8,10 +8,11 @@ import {
   sumEstimates,
   tokensOf,
   type Budget,
-  UNITS,
   BUDGETS,
+  budgetText,
   limitOf,
   reachedBudget,
+  usedOf,
 } from '../../shared/usage.js';
 import { groupOf, openOf, type PlanState } from './state.js';
 
@@ -23,26 +24,10 @@ export const spentOf = ({ usage, spentBefore, startedAt, pausedFor_ms }: Spendin
   time_ms: (spentBefore?.time_ms ?? 0) + now - startedAt - pausedFor_ms,
 });
 
-const usedOf = (state: Spending, now: number): Readonly<Record<Budget, number>> => {
-  const { usage, time_ms } = spentOf(state, now);
-  return {
-    budget_tokens: tokensOf(usage),
-    budget_usd: usage.usd ?? 0,
-    budget_calls: usage.calls,
-    wallClock_s: Math.round(time_ms / 1000),
-  };
-};
-
-const shown = (name: Budget, value: number): string =>
-  `${name === 'budget_usd' ? Number(value.toFixed(4)) : value} ${UNITS[name]}`;
-
 /** Reaching a limit of the whole plan is asked before the next phase begins. */
 export function budgetReached(state: PlanState, now: number): Pause | null {
-  const used = usedOf(state, now);
-  const name = reachedBudget(state.limits, used);
-  if (name === undefined) return null;
-  const message = `${shown(name, used[name])} used by the plan; ${name} is ${limitOf(state.limits, name) ?? ''}`;
-  return { reason: 'budget', message, files: [], subject: name };
+  const reached = reachedBudget(state.limits, usedOf(spentOf(state, now)), ' by the plan');
+  return reached && { reason: 'budget', message: reached.message, files: [], subject: reached.name };
 }
 
 /**
@@ -51,7 +36,7 @@ export function budgetReached(state: PlanState, now: number): Pause | null {
  */
 export function budgetsLeft(state: PlanState, now: number): Partial<Record<LimitName, number>> {
   const together = Math.max(1, groupOf(state).filter(({ status }) => status === 'running').length);
-  const used = usedOf(state, now);
+  const used = usedOf(spentOf(state, now));
   return Object.fromEntries(
     BUDGETS.flatMap((name) => {
       const limit = limitOf(state.limits, name);
@@ -85,7 +70,7 @@ export function overBudgets({ limits, spentBefore }: PlanState, estimate: PhaseE
   return expected.flatMap(([name, value, spent]) => {
     const limit = limitOf(limits, name);
     if (limit === null || value + spent <= limit) return [];
-    const after = spent === 0 ? '' : ` after ${shown(name, spent)} of earlier runs`;
-    return [`about ${shown(name, value)} are expected${after}; ${name} is ${limit}`];
+    const after = spent === 0 ? '' : ` after ${budgetText(name, spent)} of earlier runs`;
+    return [`about ${budgetText(name, value)} are expected${after}; ${name} is ${limit}`];
   });
 }

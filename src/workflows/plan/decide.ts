@@ -7,6 +7,7 @@ import { boundsOf, isLimitName } from '../../shared/rules.js';
 import { hostOfQueue } from '../../shared/names.js';
 import { decidedBy, emit, leftOnHost, tryNow } from '../frame/log.js';
 import { within } from '../frame/machine.js';
+import { spentOf } from './budget.js';
 import { closePhase, groupEnded } from './phase-end.js';
 import { resolveChanged, resolveLeft } from './reading.js';
 import { resolveMerge } from './worktrees.js';
@@ -22,11 +23,14 @@ function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRe
   ) as Partial<Limits>;
   const reached = open.subject;
   const first = state.reading.plan?.limits ?? null;
-  if (open.reason === 'budget' && reached !== null && isLimitName(state, reached) && said[reached] === undefined)
-    said[reached] = (state.limits?.[reached] ?? 0) + (first?.[reached] ?? 0);
+  if (open.reason === 'budget' && reached !== null && isLimitName(state, reached)) {
+    // What cannot be counted is not limited any more, whatever the answer sets.
+    if (reached === 'budget_usd' && spentOf(state, 0).usage.usd === null) said[reached] = null;
+    else said[reached] ??= (state.limits?.[reached] ?? 0) + (first?.[reached] ?? 0);
+  }
   if (Object.keys(said).length === 0 || state.limits === null) return state;
-  const overrides = { ...state.input.overrides, ...said } as typeof state.input.overrides;
-  return { ...state, limits: { ...state.limits, ...said }, input: { ...state.input, overrides } };
+  const input = { ...state.input, overrides: { ...state.input.overrides, ...said } };
+  return { ...state, limits: { ...state.limits, ...said }, input };
 }
 
 const closedWith = (state: PlanState, open: DecisionPoint, record: DecisionRecord, now: number): PlanState => ({

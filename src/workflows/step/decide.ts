@@ -53,15 +53,12 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
   const reached = open.subject;
   // Answered file by file, it is raised once.
   const first = !Object.values(open.answered).includes('retry');
-  if (
-    first &&
-    request.answer === 'retry' &&
-    reached !== null &&
-    isLimitName(state, reached) &&
-    request.set?.[reached] === undefined
-  ) {
+  if (first && request.answer === 'retry' && reached !== null && isLimitName(state, reached)) {
     const most = defaultChunks(state, edits.files.length);
-    limits[reached] = (limits[reached] ?? most) + (base.ready?.limits[reached] ?? most);
+    // What cannot be counted is not limited any more, whatever the answer sets.
+    if (reached === 'budget_usd' && state.usage.usd === null) limits[reached] = null;
+    else if (request.set?.[reached] === undefined)
+      limits[reached] = (limits[reached] ?? most) + (base.ready?.limits[reached] ?? most);
   }
   return within(state, 'base', { limits: limits satisfies Limits });
 }

@@ -22,7 +22,7 @@ import {
   type StepState,
 } from './state.js';
 import { baseQuestion, trialOf, wantsBase, wantsTrial } from './reduce-tests.js';
-import { limitOf, reachedBudget, tokensOf, UNITS, type Budget } from '../../shared/usage.js';
+import { reachedBudget, usedOf } from '../../shared/usage.js';
 import { busyWait_ms } from '../frame/log.js';
 import type { FrameEffect } from '../frame/machine.js';
 
@@ -71,17 +71,8 @@ export const chunksLeft = (state: StepState): number => Math.max(0, maxChunks(st
 
 function budgetReached(state: StepState, now: number): Effect | null {
   const { usage, base, startedAt, pausedFor_ms } = state;
-  const used: Readonly<Record<Budget, number>> = {
-    budget_tokens: tokensOf(usage),
-    budget_usd: usage.usd ?? -1,
-    budget_calls: usage.calls,
-    wallClock_s: (now - startedAt - pausedFor_ms) / 1000,
-  };
-  const name = reachedBudget(base.limits, used);
-  if (name === undefined) return null;
-  const shown = name === 'budget_usd' ? used[name].toFixed(4) : Math.round(used[name]);
-  const message = `${shown} ${UNITS[name]} used; ${name} is ${limitOf(base.limits, name) ?? ''}`;
-  return pause('budget', message, unfinishedPaths(state), name);
+  const reached = reachedBudget(base.limits, usedOf({ usage, time_ms: now - startedAt - pausedFor_ms }));
+  return reached === null ? null : pause('budget', reached.message, unfinishedPaths(state), reached.name);
 }
 
 function limitReached(state: StepState, now: number): Effect | null {

@@ -59,7 +59,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           job: input.job,
           jobPath: input.jobPath,
           snapshotNumber: base.number,
-          overrides: { ...input.overrides, ...base.early } as typeof input.overrides,
+          overrides: { ...input.overrides, ...base.early },
           approval: input.approval ?? null,
           hints: input.hints,
           picked: base.picked,

@@ -57,6 +57,15 @@ describe('emend.yaml', () => {
       expect(guarded).toContain(pattern);
   });
 
+  test.each([
+    ['{input_usd: 4, output_usd: 15}', [4, 15, 4, 5]],
+    ['{input_usd: 4, output_usd: 15, cacheRead_usd: 0.4, cacheWrite_usd: 0}', [4, 15, 0.4, 0]],
+    ['{output_usd: 15}', [null, 15, null, null]],
+  ])('prices of the cache that are not said, from the price of input: %s', (entry, prices) => {
+    const { input_usd, output_usd, cacheRead_usd, cacheWrite_usd } = modelEntry(config(`models: {m: ${entry}}`), 'm');
+    expect([input_usd, output_usd, cacheRead_usd, cacheWrite_usd]).toEqual(prices);
+  });
+
   test('every key', () => {
     const read = config(
       [
@@ -92,8 +101,8 @@ describe('emend.yaml', () => {
     expect(read.models.llama3).toEqual({
       input_usd: 0,
       output_usd: 0,
-      cacheRead_usd: null,
-      cacheWrite_usd: null,
+      cacheRead_usd: 0,
+      cacheWrite_usd: 0,
       priced: { source: 'emend.yaml', date: null },
       thinking: 'none',
       context_tokens: 8192,
