@@ -36,6 +36,8 @@ import { connectWorker, runWorkers, type WorkerConnection } from './run-workers.
 export { replayOpen, type Replayed } from './code.js';
 export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
 
+// bound: Activities of a host that one worker holds, those that wait for a turn (src/system/turns.ts) among them: with the SDK's 100, model calls that wait keep all else out.
+const HOST_SLOTS = 2_000;
 const CACHED_RUNS = 200; // bound: Runs whose state a worker keeps; of another it reads the history again when something happens.
 const STOP_FORCE_MS = 10_000; // bound: Past the grace time activities are told to stop; those that do not listen are waited for this long,
 const STOP_END_MS = 5_000; // bound: and the end of worker and connection after that.
@@ -155,7 +157,8 @@ async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: Worke
     activityTaskPollerBehavior: { type: 'autoscaling' } as const,
   };
   // A cancelled test run must hear of it soon: beats are passed on at least this often.
-  const ofHost = { ...common, activities: { ...host }, maxHeartbeatThrottleInterval: '5s' } as const;
+  const paced = { maxHeartbeatThrottleInterval: '5s', maxConcurrentActivityTaskExecutions: HOST_SLOTS } as const;
+  const ofHost = { ...common, activities: { ...host }, ...paced };
   const activities: Activities = {
     queues,
     recovered,

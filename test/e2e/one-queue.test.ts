@@ -108,6 +108,29 @@ longOwn('model calls keep to their limits on a queue that has none, and hold no 
   for (const run of [first, second]) expect((await s.settle(run)).status.decision?.reason).toBe('approval');
 });
 
+longOwn('more calls than the SDK has slots wait for their turn, and the files of another run are read', async () => {
+  // The slots of the SDK's default are 100.
+  const [runs, calls] = [4, 32];
+  const s = await own(
+    { EMEND_MODELCALLS_ATONCE: '1', EMEND_HEARTBEAT_MS: '5000', EMEND_HEARTBEATTIMEOUT_MS: '30000' },
+    [{ name: 'any', match: { contains: 'Raise it.' }, answer: '', fault: { kind: 'hold' } }],
+  );
+  await s.worker();
+  const paths = Array.from({ length: calls }, (_, n) => `new-${n}.txt`).join(', ');
+  const front = `mode: sequential\noutput_files: [${paths}]\nlimits: { concurrency: ${calls} }`;
+  const started = await Promise.all(
+    Array.from({ length: runs }, (_, n) => s.start(`${n}.md`, JOB.replace('target_files: [a.js]', front))),
+  );
+  for (const run of started)
+    await eventually(
+      'its calls are asked for',
+      async () => (await s.show(run)).ledger.filter(({ status }) => status === 'in_progress').length === calls,
+    );
+  const other = await s.start('other.md', JOB);
+  await eventually('the other has read its files', async () => (await s.show(other)).ledger.length > 0);
+  expect(s.rehearsal.requests()).toHaveLength(1);
+});
+
 // Local activities: what runs inside a workflow task dies with it, and no heartbeat tells.
 
 const asActivities = (events: readonly Event[]): readonly string[] =>
