@@ -105,6 +105,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     for (;;) {
       if (this.idle.exceeded()) this.dispatch({ type: 'no_progress', effects: this.idle.most });
       if (await long.ready()) await this.goOn();
+      // No move is under way here; an abort may also have come before the first one, or while the run was to go on.
+      this.takeUpAbort();
       const move = machine.next(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
       if (this.markedWaiting && this.state.decision === null && move.kind !== 'pause') this.showWaiting(null);
       // Before a pause too: what it says of tokens and money is then all that is known.
@@ -115,7 +117,6 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
         continue;
       if (move.kind === 'finish') break;
       await this.perform(move);
-      this.takeUpAbort();
     }
     await machine.end(this);
     this.tell();

@@ -1,0 +1,91 @@
+/** The frame on a real server, with the workflows as they are bundled; of activities only what each test needs. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import type { PlanInput, StepResult } from '../../../src/shared/run.js';
+import { connectClient, type ClientConnection } from '../../../src/temporal/connection.js';
+import type { DevServer } from '../../../src/temporal/dev-server.js';
+import type { PlanState } from '../../../src/workflows/plan/state.js';
+import { connectWorker, type WorkerConnection } from '../../../src/worker/run-workers.js';
+import { Driven, planInput } from '../../shared/plan-driven.js';
+import { bareEnvironment, newHome, startServer } from '../../temporal/support/server.js';
+import { BUNDLE } from '../../support/replay.js';
+
+let place: { home: string; remove: () => Promise<void> };
+let server: DevServer;
+let client: ClientConnection;
+let forWorkers: WorkerConnection;
+beforeAll(async () => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  place = await newHome();
+  server = await startServer(place.home, 'memory');
+  const options = { env: bareEnvironment(place.home), home: place.home, connect_ms: 10_000 };
+  client = await connectClient(options);
+  forWorkers = await connectWorker(options);
+});
+afterAll(async () => {
+  await client.close();
+  await forWorkers.close();
+  await server.stop();
+  await place.remove();
+});
+
+type Input = Record<string, unknown>;
+type Work = Readonly<Record<string, (input: Input) => Promise<object>>>;
+const never = (): Promise<never> => new Promise(() => undefined);
+const start = (workflow: 'plan' | 'editStep', queue: string, input: object): Promise<WorkflowHandle> =>
+  client.client.workflow.start(workflow, { taskQueue: queue, workflowId: queue, args: [input] });
+/** A worker of workflows and of these activities for as long as `until` takes; the archive hears of events by the sink, and by their inputs. */
+async function working<T>(taskQueue: string, work: Work, until: (heard: Set<number>) => Promise<T>): Promise<T> {
+  const heard = new Set<number>();
+  const hear = (log: unknown): void => (log as readonly { seq: number }[]).forEach(({ seq }) => heard.add(seq));
+  const activities = Object.fromEntries(
+    Object.entries(work).map(([name, of]) => [
+      name,
+      async (input: Input) => {
+        hear(input.log);
+        return { v: 2, ...(await of(input)) };
+      },
+    ]),
+  );
+  const fn = (_info: unknown, _key: unknown, log: unknown): void => hear(log);
+  const worker = await Worker.create({
+    ...{ ...forWorkers, taskQueue, activities, workflowBundle: { codePath: BUNDLE } },
+    sinks: { archive: { append: { fn, callDuringReplay: false } } },
+  });
+  return worker.runUntil(() => until(heard));
+}
+/** Tries again until it is there. */
+async function seen<T>(look: () => Promise<T | null | undefined | false>): Promise<T> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const found = await look();
+    if (found !== null && found !== undefined && found !== false) return found;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('it did not come');
+}
+const eventsOf = async (handle: WorkflowHandle) => (await handle.fetchHistory()).events ?? [];
+/** A plan of one phase that goes on in a new run before that phase runs. */
+const carriedPlan = (queue: string, more: Partial<PlanInput> = {}): PlanInput & { readonly carried: object } => {
+  const plan = new Driven(['p1']);
+  plan.until('run');
+  const state: PlanState = { ...plan.state, stage: { at: 'jobs' } };
+  const pending = state.phases.map((phase) => ({ ...phase, status: 'pending' as const, runs: 0 }));
+  const queues = { workflow: queue, model: queue, host: queue };
+  const carried = { v: 2, state: { ...state, phases: pending }, reportedSeq: 0 };
+  return { ...planInput, v: 2, stepKey: queue.replaceAll('-', ''), queues, ...more, carried } as never;
+};
+const saved: Work = { saveCheckpoint: async () => ({ path: 'c' }) };
+
+test('an abort before the first move of a later run ends the plan: no phase is begun', async () => {
+  const queue = randomUUID();
+  const handle = await start('plan', queue, carriedPlan(queue));
+  await handle.signal('abort', {});
+  await working(queue, { ...saved, preflight: never }, async () => {
+    await seen(async () => (await eventsOf(handle)).some((event) => event.workflowTaskCompletedEventAttributes));
+    const begun = (await eventsOf(handle)).filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
+    expect(begun).toEqual([]);
+    expect(((await handle.result()) as StepResult).outcome).toBe('aborted');
+  });
+});
