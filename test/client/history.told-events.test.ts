@@ -5,6 +5,8 @@ import { resolveRun } from '../../src/client/runs/resolve.js';
 import { runEvents, showRun } from '../../src/client/runs/show.js';
 import { eventsIn } from '../../src/client/history.js';
 import type { StepEvent } from '../../src/shared/events.js';
+import { problem } from '../../src/shared/problems.js';
+import { refusedResult } from '../../src/workflows/frame/details.js';
 import { BlobPayloadCodec, asProblem } from '../../src/temporal/payloads.js';
 import { memoryBlobs } from '../temporal/support/memory-blobs.js';
 import { fakeEmend, FakeServer } from './fake.js';
@@ -56,5 +58,21 @@ describe('the archive of a run that was cut off', () => {
     const kept = await runEvents(alone, await resolveRun(alone, KEY));
     expect(kept.map(({ seq }) => seq)).toEqual(workers ? [1, 2, 3] : [1, 2]);
     expect((await showRun(alone, await resolveRun(alone, KEY))).status).toMatchObject({ state: 'aborted' });
+  });
+
+  test('gets what is missing between events that it has, also of a run with a result', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    const at = '2026-01-01T00:00:00.000Z';
+    const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace: '/nowhere' };
+    await emend.archive.append(KEY, [
+      { id: 's', at, kind: 'started', data },
+      { id: 'event-run-1-3', at, kind: 'event', data: event(3) },
+    ]);
+    server.events = [event(1), event(2), event(3)];
+    const result = refusedResult(KEY, problem('aborted', 'enough'));
+    server.close(server.add(KEY, 'emend-1'), { status: 'COMPLETED', result, message: null });
+    const { events } = await noteClosed(emend, await resolveRun(emend, KEY));
+    expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 });

@@ -30,7 +30,9 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
     kind: 'closed',
     data: closed,
   };
-  const events = closed.result === null ? eventEntries(await eventsOf(emend.runs, live), live.runId) : [];
+  // An activity that never began told nothing of what it was handed.
+  const lacks = closed.result === null || archived.events.some(({ seq }, index) => seq !== index + 1);
+  const events = lacks ? eventEntries(await eventsOf(emend.runs, live), live.runId) : [];
   const applied = closed.result === null ? await appliedUntold(emend, run) : [];
   await emend.archive.append(run.stepKey, [...events, ...applied, entry]);
   await leaveEvidence(emend, run);

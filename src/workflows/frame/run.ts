@@ -102,6 +102,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
 
   private async run(): Promise<void> {
     const { machine, long } = this;
+    const { usageFromJournal } = machine;
     for (;;) {
       if (this.idle.exceeded()) this.dispatch({ type: 'no_progress', effects: this.idle.most });
       if (await long.ready()) await this.goOn();
@@ -110,11 +111,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       const move = machine.next(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
       if (this.markedWaiting && this.state.decision === null && move.kind !== 'pause') this.showWaiting(null);
       // Before a pause too: what it says of tokens and money is then all that is known.
-      if (
-        machine.usageFromJournal !== undefined &&
-        (await this.countUsage(machine.usageFromJournal, move.kind === 'finish'))
-      )
-        continue;
+      if (usageFromJournal !== undefined && (await this.countUsage(usageFromJournal, move.kind === 'finish'))) continue;
       if (move.kind === 'finish') break;
       await this.perform(move);
     }
@@ -221,6 +218,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   private async attempt<N extends ActivityName>(...[activity, words, input, then]: CallOf<N, F, A>): Promise<void> {
     const run = this.state.input;
     const where = ACTIVITIES[activity].role === 'host' ? this.machine.onHost?.(this.state) : {};
+    const { reportedSeq } = this.archive;
     const log = isLocal(run, activity, words) ? [] : this.archive.take(this.state);
     let fact: F;
     try {
@@ -238,6 +236,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       fact = said;
     } catch (error) {
       this.usage.lost(activity);
+      // It may never have begun: what it was handed is handed on once more. The archive keeps each event once.
+      this.archive.reportedSeq = Math.min(this.archive.reportedSeq, reportedSeq);
       if (isCancellation(error)) throw error;
       const { about } = typeof words === 'string' ? {} : words;
       fact = this.machine.failed({ type: 'activity_failed', activity, ...failureOf(error, activity) }, about);

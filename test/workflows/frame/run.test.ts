@@ -3,12 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import type { PlanInput, StepResult } from '../../../src/shared/run.js';
+import type { EditStepInput, PlanInput } from '../../../src/shared/run.js';
 import { connectClient, type ClientConnection } from '../../../src/temporal/connection.js';
 import type { DevServer } from '../../../src/temporal/dev-server.js';
 import type { PlanState } from '../../../src/workflows/plan/state.js';
+import { initialState } from '../../../src/workflows/step/state.js';
 import { connectWorker, type WorkerConnection } from '../../../src/worker/run-workers.js';
 import { Driven, planInput } from '../../shared/plan-driven.js';
+import { blob, World } from '../../shared/world.js';
 import { bareEnvironment, newHome, startServer } from '../../temporal/support/server.js';
 import { BUNDLE } from '../../support/replay.js';
 
@@ -86,6 +88,33 @@ test('an abort before the first move of a later run ends the plan: no phase is b
     await seen(async () => (await eventsOf(handle)).some((event) => event.workflowTaskCompletedEventAttributes));
     const begun = (await eventsOf(handle)).filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
     expect(begun).toEqual([]);
-    expect(((await handle.result()) as StepResult).outcome).toBe('aborted');
+    expect(await handle.result()).toMatchObject({ outcome: 'aborted' });
+  });
+});
+
+const stepInput = (queue: string): EditStepInput => {
+  const { rules, timings, overrides, hints, workspace } = planInput;
+  return {
+    ...{ v: 2, stepKey: queue.replaceAll('-', ''), workspace, job: blob('job'), jobPath: 'j.md', title: 't' },
+    ...{ queues: { workflow: queue, model: `${queue}-model`, host: queue }, timings, overrides, hints },
+    ...{ rules: { ...rules, bounds: { ...rules.bounds, countTotal_ms: 500 } }, searchAttributes: false },
+  };
+};
+test('events that an activity was handed that never began are told by what comes after it', async () => {
+  const queue = randomUUID();
+  const input = stepInput(queue);
+  const handle = await start('editStep', queue, input);
+  const work: Work = { preflight: async () => new World({}).preflight('', initialState(input, 0)) };
+  await working(queue, work, async (heard) => {
+    // No worker takes model calls.
+    await seen(async () =>
+      (await eventsOf(handle)).some(
+        (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'proposeEdit',
+      ),
+    );
+    await handle.signal('abort', {});
+    await handle.result();
+    const events = await handle.query<readonly { seq: number }[]>('events');
+    expect([...heard].sort((a, b) => a - b)).toEqual(events.map(({ seq }) => seq));
   });
 });
