@@ -153,10 +153,19 @@ async function runOne(run: PlanRun, id: PhaseId): Promise<void> {
   if (ended.cancelled === true && stopped) throw new CancelledFailure(ended.how);
 }
 
+/** With what a run used that left no result; without it where nobody can say. */
+async function counted({ state, calls }: PlanRun, ended: EndedPhase): Promise<EndedPhase> {
+  if (ended.result !== null || state.input.rules.countsCutOff !== true) return ended;
+  const stepKey = phaseKey(state.input.stepKey, ended.phase, phaseOf(state, ended.phase).runs);
+  const count = () => calls('countUsage', 'count what was used')({ stepKey, log: [] });
+  const found = await CancellationScope.nonCancellable(count).catch(() => null);
+  return found === null ? ended : { ...ended, usage: found.usage };
+}
+
 /** Null: nobody could say, and it is asked about; the run may be open. */
 async function endOf(run: PlanRun, id: PhaseId, ask: () => Promise<EndedPhase>): Promise<EndedPhase | null> {
   try {
-    return await ask();
+    return await counted(run, await ask());
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
     const { number } = phaseOf(run.state, id);

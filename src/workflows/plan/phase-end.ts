@@ -5,7 +5,7 @@ import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { cut } from '../../shared/rules.js';
-import { addUsage } from '../../shared/usage.js';
+import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import { nextFailed } from './revising.js';
 import { withoutCurrent } from './reports.js';
 import type { MarkPhaseResult } from '../../shared/plan-activities.js';
@@ -30,6 +30,8 @@ export interface EndedPhase {
   readonly how: string;
   /** By somebody else than its plan. */
   readonly cancelled?: boolean;
+  /** Where there is no result: by the journal. */
+  readonly usage?: StepUsage;
 }
 
 /** A pass, or nothing to run. */
@@ -37,20 +39,17 @@ const isPassed = ({ verification }: StepResult): boolean => verification === nul
 
 export function onPhaseEnded(
   before: PlanState,
-  { phase: id, result, how, cancelled = false }: EndedPhase,
+  { phase: id, result, how, cancelled = false, usage = NO_USAGE }: EndedPhase,
   now: number,
 ): PlanState {
   const { number } = phaseOf(before, id);
-  const state: PlanState =
-    result === null
-      ? before
-      : {
-          ...before,
-          ...(result.withoutSandbox === true ? { withoutSandbox: true } : {}),
-          ...(result.marks === true ? { marks: [] } : {}),
-          usage: addUsage(before.usage, result.usage),
-          pausedFor_ms: pausedFor(before, result),
-        };
+  const state: PlanState = {
+    ...before,
+    ...(result?.withoutSandbox === true ? { withoutSandbox: true } : {}),
+    ...(result?.marks === true ? { marks: [] } : {}),
+    usage: addUsage(before.usage, result?.usage ?? usage),
+    pausedFor_ms: pausedFor(before, result),
+  };
   const ended = withPhase(state, id, { result, job: null, cancelled });
   if (result?.outcome === 'committed' && result.commit !== null) {
     const { commit } = result;
@@ -94,8 +93,8 @@ export const closePhase = (
 };
 
 /** Time in which a phase waits for a person is not the plan's; where others run beside it, it passes for them. */
-const pausedFor = ({ pausedFor_ms, group }: PlanState, result: StepResult): number =>
-  pausedFor_ms + (group.ids.length === 1 ? result.pausedFor_ms : 0);
+const pausedFor = ({ pausedFor_ms, group }: PlanState, result: StepResult | null): number =>
+  pausedFor_ms + (group.ids.length === 1 ? (result?.pausedFor_ms ?? 0) : 0);
 
 /** Every phase of the group has ended: mark them, or ask about the first that failed. */
 export function groupEnded(state: PlanState): PlanState {

@@ -1,9 +1,11 @@
 /** The frame on a real server, with the workflows as they are bundled; of activities only what each test needs. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Context } from '@temporalio/activity';
 import type { WorkflowHandle } from '@temporalio/client';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import type { EditStepInput, PlanInput } from '../../../src/shared/run.js';
+import type { EditStepInput, PlanInput, StepStatus } from '../../../src/shared/run.js';
+import { NO_USAGE } from '../../../src/shared/usage.js';
 import { connectClient, type ClientConnection } from '../../../src/temporal/connection.js';
 import type { DevServer } from '../../../src/temporal/dev-server.js';
 import type { PlanState } from '../../../src/workflows/plan/state.js';
@@ -35,7 +37,7 @@ afterAll(async () => {
 
 type Input = Record<string, unknown>;
 type Work = Readonly<Record<string, (input: Input) => Promise<object>>>;
-const never = (): Promise<never> => new Promise(() => undefined);
+const never = (): Promise<never> => Context.current().cancelled;
 const start = (workflow: 'plan' | 'editStep', queue: string, input: object): Promise<WorkflowHandle> =>
   client.client.workflow.start(workflow, { taskQueue: queue, workflowId: queue, args: [input] });
 /** A worker of workflows and of these activities for as long as `until` takes; the archive hears of events by the sink, and by their inputs. */
@@ -67,6 +69,7 @@ async function seen<T>(look: () => Promise<T | null | undefined | false>): Promi
   }
   throw new Error('it did not come');
 }
+const statusOf = (handle: WorkflowHandle): Promise<StepStatus> => handle.query('status');
 const eventsOf = async (handle: WorkflowHandle) => (await handle.fetchHistory()).events ?? [];
 /** A plan of one phase that goes on in a new run before that phase runs. */
 const carriedPlan = (queue: string, more: Partial<PlanInput> = {}): PlanInput & { readonly carried: object } => {
@@ -116,5 +119,24 @@ test('events that an activity was handed that never began are told by what comes
     await handle.result();
     const events = await handle.query<readonly { seq: number }[]>('events');
     expect([...heard].sort((a, b) => a - b)).toEqual(events.map(({ seq }) => seq));
+  });
+});
+
+test('what the run of a phase used counts where somebody terminated it', async () => {
+  const queue = randomUUID();
+  const input = carriedPlan(queue);
+  const handle = await start('plan', queue, input);
+  const child = `${input.stepKey}-p1-1`;
+  const countUsage: Work[string] = async ({ stepKey }) => ({
+    ...{ open: 0, usage: { ...NO_USAGE, calls: stepKey === child ? 4 : 0, usd: 4 } },
+  });
+  await working(queue, { preflight: never, countUsage }, async () => {
+    const run = client.client.workflow.getHandle(`emend-phase-${child}`);
+    await seen(() => run.terminate().catch(() => null));
+    const { usage } = await seen(async () => {
+      const status = await statusOf(handle);
+      return status.decision !== null && status;
+    });
+    expect(usage).toMatchObject({ calls: 4, usd: 4 });
   });
 });
