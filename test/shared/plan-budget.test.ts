@@ -205,6 +205,46 @@ describe('a budget over the whole plan', () => {
     }
   });
 
+  test('used up by a phase that fails its tests, it asks before a report, and before the phase runs again', () => {
+    const job = { outcome: 'ready', job: blob('j'), path: 'j', title: 't' } as const;
+    const used = { ...NO_USAGE, calls: 3 };
+    const result: StepResult = {
+      ...{ v: 2, stepKey: 'k', outcome: 'tests_failed', files: [], skipped: [], wasSplit: false, commit: null },
+      ...{ proposalId: null, verification: null, problem: null, pausedFor_ms: 0, usage: used },
+    };
+    const failed = dispatch(
+      readFree(planOf({ budget_calls: 3 }, 'auto')),
+      { type: 'begun', group: ['p2'] },
+      { type: 'job_made', phase: 'p2', result: job },
+      { type: 'phases_started', phases: ['p2'] },
+      { type: 'phase_ended', ended: { phase: 'p2', result, how: '' } },
+    );
+    // The judgement is free.
+    const judge = nextPlanEffect(failed, 0, false);
+    if (judge.kind !== 'revise') throw new Error(judge.kind);
+    const judged = dispatch(failed, {
+      ...{ type: 'triggers_evaluated', revising: judge.revising },
+      result: { outcome: 'notice', tier: 'debug', why: 'twice', suggestions: [], actions: [], forced: false },
+    });
+    const open = asked(judged);
+    expect(open.decision).toMatchObject({ reason: 'budget', subject: 'budget_calls', accepts: ['retry', 'abort'] });
+    const raised = answered(open, 'retry');
+    const report = nextPlanEffect(raised, 0, false);
+    if (report.kind !== 'revise') throw new Error(report.kind);
+    expect(report.revising.step).toBe('debug');
+    const advised = dispatch(
+      raised,
+      {
+        ...{ type: 'debugged', revising: report.revising },
+        result: { usage: used, path: null, message: null, report: null },
+      },
+      { type: 'job_made', phase: 'p2', result: job },
+    );
+    const again = asked(advised);
+    expect(again.decision?.message).toBe('6 model calls used by the plan; budget_calls is 6');
+    expect(nextPlanEffect(answered(again, 'retry', { budget_calls: 7 }), 0, false)).toMatchObject({ kind: 'run' });
+  });
+
   test('time in which a phase waited for a person is not used', () => {
     const state = ended(readFree(planOf({ wallClock_s: 60 }, 'auto')), {}, 30_000);
     expect(nextPlanEffect(state, 89_000, false).kind).toBe('begin');

@@ -1,6 +1,6 @@
 /** Budgets over a whole plan: what is used of them, what is left for the phases that begin, what the plan is expected to take. Pure. */
 import type { PhaseEstimate, PlanSpent } from '../../shared/plan.js';
-import type { Pause } from '../../shared/decisions.js';
+import type { FrameEffect } from '../frame/machine.js';
 import type { LimitName } from '../../shared/limits.js';
 import {
   addUsage,
@@ -24,10 +24,11 @@ export const spentOf = ({ usage, spentBefore, startedAt, pausedFor_ms }: Spendin
   time_ms: (spentBefore?.time_ms ?? 0) + now - startedAt - pausedFor_ms,
 });
 
-/** Reaching a limit of the whole plan is asked before the next phase begins. */
-export function budgetReached(state: PlanState, now: number): Pause | null {
+/** Reaching a limit of the whole plan is asked before anything more is paid for: the next phase, a report, a replan, a phase once more. */
+export function budgetReached(state: PlanState, now: number): FrameEffect | null {
   const reached = reachedBudget(state.limits, usedOf(spentOf(state, now)), ' by the plan');
-  return reached && { reason: 'budget', message: reached.message, files: [], subject: reached.name };
+  if (reached === null) return null;
+  return { kind: 'pause', pause: { reason: 'budget', message: reached.message, files: [], subject: reached.name } };
 }
 
 /**

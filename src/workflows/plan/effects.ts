@@ -1,6 +1,5 @@
 /** What a plan does next, from its state alone. */
 import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
-import type { Pause } from '../../shared/decisions.js';
 import { busyWait_ms } from '../frame/log.js';
 import type { FrameEffect } from '../frame/machine.js';
 import { outageEffect } from '../../shared/outage.js';
@@ -54,8 +53,11 @@ const endOf = (state: PlanState): PlanOutcome =>
   state.phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
 
 /** Asked once, before the first phase begins. */
-const estimateWanted = ({ estimateAsked }: PlanState): Pause | null =>
-  estimateAsked === null ? null : { reason: 'estimate', message: estimateAsked, files: [], subject: null };
+const estimateWanted = ({ estimateAsked: message }: PlanState): FrameEffect | null =>
+  message === null ? null : { kind: 'pause', pause: { reason: 'estimate', message, files: [], subject: null } };
+
+/** Steps of a revision that ask a model. */
+const PAID: readonly Revising['step'][] = ['debug', 'propose'];
 
 /** `long`: the history of the run should not grow any further. */
 export function nextPlanEffect(state: PlanState, now: number, long: boolean): PlanEffect {
@@ -65,7 +67,10 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
   if (state.decision !== null) return { kind: 'await_decision' };
   if (state.ask !== null) return { kind: 'pause', pause: state.ask };
   if (busy.waiting) return { kind: 'wait', ms: busyWait_ms(timings.lockPoll_ms, busy.tries) };
-  if (revision.current !== null) return outageEffect(state, now) ?? { kind: 'revise', revising: revision.current };
+  if (revision.current !== null) {
+    const pause = PAID.includes(revision.current.step) ? budgetReached(state, now) : null;
+    return outageEffect(state, now) ?? pause ?? { kind: 'revise', revising: revision.current };
+  }
   switch (stage.at) {
     case 'reading':
       return { kind: 'read' };
@@ -75,7 +80,7 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
       if (controls.stopAfterPhase !== null) return { kind: 'close', outcome: 'stopped' };
       if (controls.pausedBy !== null) return { kind: 'await_resume' };
       const pause = estimateWanted(state) ?? budgetReached(state, now);
-      if (pause !== null) return { kind: 'pause', pause };
+      if (pause !== null) return pause;
       return counts.groups > 0 && (long || counts.groups >= timings.planRun_groups)
         ? { kind: 'continue' }
         : beginEffect(state, group);
@@ -93,7 +98,8 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
     case 'jobs': {
       const open = groupOf(state).filter((phase) => !isDone(phase));
       const first = open.find((phase) => phase.job === null);
-      return first === undefined ? { kind: 'run', phases: open.map(({ id }) => id) } : { kind: 'job', phase: first.id };
+      if (first !== undefined) return { kind: 'job', phase: first.id };
+      return budgetReached(state, now) ?? { kind: 'run', phases: open.map(({ id }) => id) };
     }
     case 'running':
       return { kind: 'run', phases: groupOf(state).flatMap((phase) => (phase.status === 'running' ? [phase.id] : [])) };
