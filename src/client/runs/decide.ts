@@ -115,8 +115,12 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
   const ref = run.live ?? fail('run_unknown', 'The server does not know this run.');
   const { decision } = request;
   const shown = shownKey(run.stepKey);
-  const ended = (): never =>
-    fail('answer_not_accepted', `Run ${shown} has ended in the meantime.`, `See \`emend show ${shown}\`.`);
+  const closed = async (): Promise<DecideResult> => {
+    // A run that goes on in a new one has not ended.
+    const now = await refreshRun(emend, run);
+    if (now.live?.open === true && now.live.runId !== ref.runId) return send(emend, now, request);
+    return fail('answer_not_accepted', `Run ${shown} has ended in the meantime.`, `See \`emend show ${shown}\`.`);
+  };
   const sent = await runs.update(ref, request, emend.timings.acceptWait_ms);
   switch (sent.kind) {
     case 'answered':
@@ -129,18 +133,15 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
       return { ...sent.outcome, via: 'update' };
     case 'refused':
       return fail('answer_not_accepted', sent.message, `See \`emend show ${shown}\` for its open decision.`);
-    case 'closed': {
-      // A run that goes on in a new one has not ended.
-      const now = await refreshRun(emend, run);
-      return now.live?.open !== true || now.live.runId === ref.runId ? ended() : send(emend, now, request);
-    }
+    case 'closed':
+      return closed();
     case 'accepted': {
       const message = `The run received the answer; see the result with \`emend show ${shown}\`.`;
       return { outcome: 'sent', decision, via: 'update', message };
     }
     case 'not_accepted': {
       // The update is not withdrawn, so the run may get the same request twice: its requestId makes it count once.
-      if (!(await runs.signal(ref, SIGNALS.decide, request))) return ended();
+      if (!(await runs.signal(ref, SIGNALS.decide, request))) return closed();
       const message = 'No worker has responded yet. The server keeps the answer until one starts: `emend worker`.';
       return { outcome: 'sent', decision, via: 'signal', message };
     }

@@ -85,6 +85,20 @@ describe('an answer', () => {
     expect(await emend.archive.read(KEY)).toEqual([]);
   });
 
+  test('not accepted in time by a run that goes on in a new one meanwhile goes to that one', async () => {
+    const { server, run, send } = await waiting();
+    const { answer } = server;
+    server.answer = { kind: 'not_accepted' };
+    server.signal = async () => {
+      server.close(run, { status: 'CONTINUED_AS_NEW', result: null, message: null });
+      server.add(KEY, 'emend-1');
+      server.answer = answer;
+      return false;
+    };
+    expect(await send({ answer: 'approve', decision: DECISION.id })).toMatchObject({ outcome: 'resolved' });
+    expect(server.updates.map(({ requestId }) => requestId)).toEqual(Array(2).fill(server.updates[0]?.requestId));
+  });
+
   test('with no worker an answer goes as a signal, an abort without a decision', async () => {
     const { server, send } = await waiting();
     server.workers = false;
