@@ -90,7 +90,7 @@ export const callOutcome = ({ state, why }: { readonly state: string; readonly w
 
 export type Budget = Extract<LimitName, 'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'>;
 
-export const UNITS: Readonly<Record<Budget, string>> = {
+const UNITS: Readonly<Record<Budget, string>> = {
   budget_tokens: 'tokens',
   budget_usd: 'US dollars',
   budget_calls: 'model calls',

@@ -20,8 +20,9 @@ test('short texts: as many lines are kept as can be, in order, each its own', ()
       const kept = found.flatMap((b, r) => (b < 0 ? [] : [[b, r] as const]));
       expect(found.length).toBe(result.length);
       for (const [i, [b, r]] of kept.entries())
-        if (base[b] !== result[r] || b <= (kept[i - 1]?.[0] ?? -1)) throw new Error(`${base} ${result} ${found}`);
-      if (kept.length !== common(base, result)) throw new Error(`${base} ${result} ${found}`);
+        if (base[b] !== result[r] || b <= (kept[i - 1]?.[0] ?? -1))
+          throw new Error(JSON.stringify([base, result, found]));
+      if (kept.length !== common(base, result)) throw new Error(JSON.stringify([base, result, found]));
     }
 });
 
