@@ -86,16 +86,16 @@ test.each(PUT_BACK)(
       for (const { path, after } of FILES) if (after !== null) fs.writeFileSync(scene.at(path), 'tests wrote this\n');
       return { ...scene, found: await scene.engine().differing(scene.workspace, scene.request.proposal.files) };
     };
+    const given = how === 'dies' ? { process: { boot: 'another', pid: 1, started: '1' } } : {};
     const counted = await begin();
     const count = shimSys(realSys);
-    await counted.engine({ sys: count.sys }).putBack(counted.workspace, STEP, counted.found);
+    await counted.engine({ sys: count.sys, ...given }).putBack(counted.workspace, STEP, counted.found);
     counted.remove();
     const all = count.names().map((_, i) => i + 1);
     for (const at of sampled(`put back, ${JSON.stringify(how)}`, all, drawn(3, 70), [], WHOLE)) {
       const scene = await begin();
       const fault = how === 'dies' ? { errno: 'EIO' } : how;
       const shim = shimSys(realSys, { at, when: 'before', fault, onwards: how === 'dies' });
-      const given = how === 'dies' ? { process: { boot: 'another', pid: 1, started: '1' } } : {};
       const done = await scene
         .engine({ sys: shim.sys, ...given })
         .putBack(scene.workspace, STEP, scene.found)
