@@ -128,8 +128,7 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
       signal,
       (body) => {
         target.long.heard();
-        const fact = read(target.state, body);
-        if (fact !== null) target.dispatch(fact);
+        target.dispatch(read(target.state, body));
       },
       { description },
     );

@@ -120,8 +120,8 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
   readonly signals?: readonly {
     readonly signal: SignalDefinition<[unknown]>;
     readonly description: string;
-    /** Never throws; null: nothing to tell. */
-    readonly read: (state: S, body: unknown) => F | null;
+    /** Never throws. */
+    readonly read: (state: S, body: unknown) => F;
   }[];
   /** The state that the next run takes over. */
   carried?(state: S): S;

@@ -18,7 +18,7 @@ export type Listening = Ruled & { readonly decision: DecisionPoint | null };
 const answersOf = (state: Listening): ReadonlySet<unknown> =>
   new Set([...Object.values(rulesOf(state).answers).flat(), ...(state.decision?.accepts ?? []), 'abort']);
 const isAnswer = (state: Listening, value: unknown): value is Answer => answersOf(state).has(value);
-const shown = (state: Listening, value: unknown): string => short(asText(value), boundsOf(state).signal_chars);
+export const shown = (state: Ruled, value: unknown): string => short(asText(value), boundsOf(state).signal_chars);
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');

@@ -73,7 +73,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     this.usage = new UsageCount(reportedSeq === null ? undefined : carried?.count);
     this.long = new LongRun({ input });
     if (reportedSeq === null) this.long.stay();
-    this.markedWaiting = reportedSeq !== null && state.decision !== null;
+    const marked = workflowInfo().typedSearchAttributes.get({ name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' });
+    this.markedWaiting = reportedSeq !== null && marked === 'waiting';
     if (carried !== undefined) this.show();
     this.calls = callsOf(input);
     if (state.left !== undefined) this.tellPlace();
@@ -130,12 +131,11 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     await condition(allHandlersFinished);
     const { state, machine, archive, usage } = this;
     if (CancellationScope.current().consideredCancelled || this.aborting || state.stage.at === 'closed') return;
-    const count = machine.usageFromJournal === undefined ? {} : { count: usage.left() };
     const carried = {
       v: VERSION,
       state: machine.carried?.(state) ?? state,
       reportedSeq: archive.reportedSeq,
-      ...count,
+      count: usage.left(),
     } as const;
     await continueAsNew({ ...state.input, carried });
   }

@@ -9,6 +9,7 @@ import type { PlanInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
 import { within, type Machine } from '../frame/machine.js';
 import { PLAN_CONTROLS, PLAN_REPORTS } from '../frame/names.js';
+import { shown } from '../frame/read-signal.js';
 import { runMachine } from '../frame/run.js';
 import { checkpointOf } from './checkpoint.js';
 import { nextPlanEffect, type PlanMove, type PlanMoves } from './effects.js';
@@ -44,9 +45,10 @@ const machine: Machine<PlanState, PlanFact, PlanMove, PhaseId | null> = {
   signals: [
     ...PLAN_REPORTS.map(([trigger, signal, description]) => ({
       ...{ signal, description },
-      read: (state: PlanState, body: unknown): PlanFact | null => {
+      read: (state: PlanState, body: unknown): PlanFact => {
         const text = wordOf(body, 'text').trim().slice(0, boundsOf(state).reason_chars);
-        return text === '' ? null : { type: 'reported', report: { trigger, text, by: senderOf(body) } };
+        if (text !== '') return { type: 'reported', report: { trigger, text, by: senderOf(body) } };
+        return { type: 'ignored', what: `${signal.name} ${shown(state, body)}`, why: 'its body names no text' };
       },
     })),
     ...PLAN_CONTROLS.map(([control, signal, description]) => ({

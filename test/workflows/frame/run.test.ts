@@ -2,10 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Context } from '@temporalio/activity';
-import type { WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandle, WorkflowStartOptions } from '@temporalio/client';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { SEARCH_ATTRIBUTES } from '../../../src/shared/names.js';
 import type { EditStepInput, PlanInput, StepStatus } from '../../../src/shared/run.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
+import { ensureSearchAttributes } from '../../../src/temporal/search-attributes.js';
 import { connectClient, type ClientConnection } from '../../../src/temporal/connection.js';
 import type { DevServer } from '../../../src/temporal/dev-server.js';
 import type { PlanState } from '../../../src/workflows/plan/state.js';
@@ -26,6 +28,7 @@ beforeAll(async () => {
   server = await startServer(place.home, 'memory');
   const options = { env: bareEnvironment(place.home), home: place.home, connect_ms: 10_000 };
   client = await connectClient(options);
+  await ensureSearchAttributes(client.connection, client.namespace);
   forWorkers = await connectWorker(options);
 });
 afterAll(async () => {
@@ -38,8 +41,10 @@ afterAll(async () => {
 type Input = Record<string, unknown>;
 type Work = Readonly<Record<string, (input: Input) => Promise<object>>>;
 const never = (): Promise<never> => Context.current().cancelled;
-const start = (workflow: 'plan' | 'editStep', queue: string, input: object): Promise<WorkflowHandle> =>
-  client.client.workflow.start(workflow, { taskQueue: queue, workflowId: queue, args: [input] });
+const start = (
+  ...[workflow, taskQueue, input, more = {}]: ['plan' | 'editStep', string, object, Partial<WorkflowStartOptions>?]
+): Promise<WorkflowHandle> =>
+  client.client.workflow.start(workflow, { ...more, taskQueue, workflowId: taskQueue, args: [input] });
 /** A worker of workflows and of these activities for as long as `until` takes; the archive hears of events by the sink, and by their inputs. */
 async function working<T>(taskQueue: string, work: Work, until: (heard: Set<number>) => Promise<T>): Promise<T> {
   const heard = new Set<number>();
@@ -71,15 +76,15 @@ async function seen<T>(look: () => Promise<T | null | undefined | false>): Promi
 }
 const statusOf = (handle: WorkflowHandle): Promise<StepStatus> => handle.query('status');
 const eventsOf = async (handle: WorkflowHandle) => (await handle.fetchHistory()).events ?? [];
-/** A plan of one phase that goes on in a new run before that phase runs. */
-const carriedPlan = (queue: string, more: Partial<PlanInput> = {}): PlanInput & { readonly carried: object } => {
+/** A plan of one phase that goes on in a new run before that phase runs, or as `change` says. */
+const carriedPlan = (queue: string, change: Partial<PlanState> = {}): PlanInput => {
   const plan = new Driven(['p1']);
   plan.until('run');
-  const state: PlanState = { ...plan.state, stage: { at: 'jobs' } };
-  const pending = state.phases.map((phase) => ({ ...phase, status: 'pending' as const, runs: 0 }));
+  const phases = plan.state.phases.map((phase) => ({ ...phase, status: 'pending' as const, runs: 0 }));
+  const state: PlanState = { ...plan.state, stage: { at: 'jobs' }, phases, ...change };
   const queues = { workflow: queue, model: queue, host: queue };
-  const carried = { v: 2, state: { ...state, phases: pending }, reportedSeq: 0 };
-  return { ...planInput, v: 2, stepKey: queue.replaceAll('-', ''), queues, ...more, carried } as never;
+  const carried = { v: 2, state, reportedSeq: 0 };
+  return { ...planInput, v: 2, stepKey: queue.replaceAll('-', ''), queues, carried } as never;
 };
 const saved: Work = { saveCheckpoint: async () => ({ path: 'c' }) };
 
@@ -138,5 +143,25 @@ test('what the run of a phase used counts where somebody terminated it', async (
       return status.decision !== null && status;
     });
     expect(usage).toMatchObject({ calls: 4, usd: 4 });
+  });
+});
+
+test('of a plan that a person paused, resumed before the first task of a later run, nothing says that it waits', async () => {
+  const queue = randomUUID();
+  const controls = { pausedBy: 'ann', stopAfterPhase: null };
+  const input = { ...carriedPlan(queue, { stage: { at: 'choosing' }, controls }), searchAttributes: true };
+  // As the run before leaves them.
+  const state = { name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' } as const;
+  const typedSearchAttributes = [{ key: state, value: 'waiting' }];
+  const handle = await start('plan', queue, input, { typedSearchAttributes });
+  await handle.signal('resume', {});
+  await handle.signal('drift', 'more work');
+  await working(queue, { preflight: never }, async () => {
+    await seen(async () =>
+      (await eventsOf(handle)).some((event) => event.startChildWorkflowExecutionInitiatedEventAttributes),
+    );
+    const marked = (await handle.describe()).typedSearchAttributes.get(state);
+    const { ignored } = await statusOf(handle);
+    expect({ marked, ignored }).toEqual({ marked: undefined, ignored: ['drift more work: its body names no text'] });
   });
 });
