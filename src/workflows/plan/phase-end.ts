@@ -1,7 +1,6 @@
 /** How a phase's child ended, what that means for the phase, and its mark. */
 import type { PhaseId, PhaseFailure } from '../../shared/plan.js';
 import type { StepResult } from '../../shared/run.js';
-import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { cut } from '../../shared/rules.js';
@@ -10,6 +9,7 @@ import { nextFailed } from './revising.js';
 import { withoutCurrent } from './reports.js';
 import type { MarkPhaseResult } from '../../shared/plan-activities.js';
 import {
+  askAbout,
   busyAgain,
   FREE,
   groupOf,
@@ -105,9 +105,8 @@ export function groupEnded(state: PlanState): PlanState {
   const failed = group.find(({ status }) => status === 'failed');
   if (failed?.testsFailed === true) return group.length === 1 ? nextFailed(state) : setAside(state);
   if (failed !== undefined) {
-    const message = cut(state, `Phase ${failed.number} (${failed.name}): ${failed.why ?? 'failed'}`);
-    const reason = failed.cancelled ? 'cancelled' : 'engine_failed';
-    return asking({ ...state, asked: failed.id }, reason, message);
+    const message = `Phase ${failed.number} (${failed.name}): ${failed.why ?? 'failed'}`;
+    return askAbout(state, failed.id, failed.cancelled ? 'cancelled' : 'engine_failed', message);
   }
   if (at === 'worktrees' && !group.every(isDone)) return state;
   // What failed its tests is tried again; what is done is marked with it, once all are.
@@ -178,8 +177,8 @@ export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult,
     }
     case 'conflict': {
       // What was written of it is put back; the next attempt has records of its own.
-      const next = { ...withPhase(free, id, { marks: phase.marks + 1 }), asked: id };
-      return asking(next, 'engine_failed', cut(state, `the plan could not be marked: ${result.why}`));
+      const next = withPhase(free, id, { marks: phase.marks + 1 });
+      return askAbout(next, id, 'engine_failed', `the plan could not be marked: ${result.why}`);
     }
   }
 }

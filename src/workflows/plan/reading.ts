@@ -1,11 +1,12 @@
 /** What a reading of the plan's documents does to the state. */
-import { approversFirst, asking } from '../frame/decision-state.js';
+import { approversFirst } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
-import { boundsOf, cut } from '../../shared/rules.js';
+import { boundsOf } from '../../shared/rules.js';
 import { shownKey } from '../../shared/ids.js';
 import { askFirst, testsAtFirst } from './start.js';
 import {
+  askAbout,
   closePlan,
   inWaves,
   isDone,
@@ -25,8 +26,7 @@ export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number
   if (result.outcome === 'refused') {
     if (plan === null) return closePlan(state, 'refused', now, result.problem);
     // A person broke the document while the plan runs: mended, it is read again under the next number.
-    const message = cut(state, result.problem.message);
-    return asking({ ...readAgain(state, wanted), asked: null }, 'engine_failed', message);
+    return askAbout(readAgain(state, wanted), null, 'engine_failed', result.problem.message);
   }
   if (result.outcome === 'same') {
     // A reset brought back a reading that was made for another state: the plan is read again.
@@ -103,8 +103,7 @@ function askResume(state: PlanState, { why, phases }: ResumePoint): PlanState {
   const committed = phases.flatMap((left) => (left.committed === null ? [] : [phaseOf(state, left.id)]));
   const done = committed.map(({ number, name }) => `Phase ${number} (${name})`);
   const what = done.length === 0 ? 'a checkpoint' : `${done.join(', ')} committed but not marked`;
-  const message = cut(state, `an earlier run of the plan left ${what}: ${why.join('; ')}`);
-  return asking({ ...state, asked: null }, 'resume', message);
+  return askAbout(state, null, 'resume', `an earlier run of the plan left ${what}: ${why.join('; ')}`);
 }
 
 /** `resume`: phases that are committed are done and get their marks, counts go on. `restart`: by the markers alone. */
@@ -180,17 +179,14 @@ function later(state: PlanState, known: ReadyPlan, result: ReadyPlan, now: numbe
   const words = changesOf(state, plan, result);
   // What is done with may be reworded by whoever likes.
   if (words.length === 0) return within(next, 'reading', { plan: { ...plan, level: result.level, hash: result.hash } });
-  const message = cut(state, `unfinished work was changed in the document: ${words.join('; ')}`);
-  return asking({ ...within(next, 'reading', { changed: result }), asked: null }, 'plan_changed', message);
+  const message = `unfinished work was changed in the document: ${words.join('; ')}`;
+  return askAbout(within(next, 'reading', { changed: result }), null, 'plan_changed', message);
 }
 
 /** Written again for ever it would be taken out for ever. */
 function askLostMark(state: PlanState, { id, number, name, marksLost }: PhaseEntry): PlanState {
-  const message = cut(
-    state,
-    `the mark of Phase ${number} (${name}) was written ${marksLost} times but disappears from ${state.input.planPath} each time: a hook, a formatter or another program removes it`,
-  );
-  return asking({ ...state, asked: id }, 'engine_failed', message);
+  const message = `the mark of Phase ${number} (${name}) was written ${marksLost} times but disappears from ${state.input.planPath} each time: a hook, a formatter or another program removes it`;
+  return askAbout(state, id, 'engine_failed', message);
 }
 
 /** In words, for phases that are not done with. */

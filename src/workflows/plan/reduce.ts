@@ -7,7 +7,7 @@ import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
 import { emit, recordIgnored, noProgress, openDecision, tellFailed } from '../frame/log.js';
 import { within, type ActivityFailed, type FactOf, type Folds, type FrameFacts, type RunIo } from '../frame/machine.js';
-import { answersTo, cut } from '../../shared/rules.js';
+import { answersTo } from '../../shared/rules.js';
 import { abortPlan, applyPlanDecision, onControl } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
 import { onPlanRead } from './reading.js';
@@ -22,7 +22,17 @@ import {
   tellComplexity,
   type ReviseTrigger,
 } from './revising.js';
-import { closePlan, groupOf, isDone, phaseOf, readAgain, withPhase, type PlanState, type Revising } from './state.js';
+import {
+  askAbout,
+  closePlan,
+  groupOf,
+  isDone,
+  phaseOf,
+  readAgain,
+  withPhase,
+  type PlanState,
+  type Revising,
+} from './state.js';
 import { isReport, onReported, withoutCurrent } from './reports.js';
 
 /** What an activity returned of a phase, or of what is being revised. */
@@ -108,8 +118,7 @@ function onBegun(before: PlanState, group: readonly PhaseId[], now: number): Pla
 }
 
 function onJob(state: PlanState, id: PhaseId, result: ResultOf<'writePhaseJob'>, now: number): PlanState {
-  if (result.outcome === 'refused')
-    return asking({ ...state, asked: id }, 'engine_failed', cut(state, result.problem.message));
+  if (result.outcome === 'refused') return askAbout(state, id, 'engine_failed', result.problem.message);
   const { job, path, title, fallback } = result;
   const made = withPhase(state, id, { job: { ref: job, path, title } });
   const { number: phase } = phaseOf(state, id);
@@ -154,10 +163,9 @@ function onCheckpointed(state: PlanState, path: string, now: number): PlanState 
 
 function onActivityFailed(state: PlanState, fact: PlanFacts['activity_failed'], now: number): PlanState {
   const told = tellFailed(state, fact, now);
-  const message = cut(state, `${fact.activity}: ${fact.message}`);
   // A mark asks no model again, whatever is lost: it is tried once more, or left out.
   const reason = fact.activity === 'markPhase' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
-  return asking({ ...told, again: true, asked: fact.phase }, reason, message);
+  return askAbout({ ...told, again: true }, fact.phase, reason, `${fact.activity}: ${fact.message}`);
 }
 
 /** ◆ What made it so is not known: a `retry` begins with a new reading. Merges that are under way are not forgotten for it. */

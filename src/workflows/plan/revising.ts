@@ -3,9 +3,8 @@
  * or a person is asked. Taken up only where no child is open. Pure.
  */
 import type { PhaseId, ReplanRecord } from '../../shared/plan.js';
-import type { DecisionRequest, Pause } from '../../shared/decisions.js';
+import type { DecisionRequest } from '../../shared/decisions.js';
 import { answeredAgain } from '../../shared/outage.js';
-import { asking } from '../frame/decision-state.js';
 import { expandText } from '../../shared/event-text.js';
 import { emit, onModelDown } from '../frame/log.js';
 import { within } from '../frame/machine.js';
@@ -20,6 +19,7 @@ import type {
 } from '../../shared/replan-activities.js';
 import { isReport } from './reports.js';
 import {
+  askAbout,
   busyAgain,
   FREE,
   groupOf,
@@ -141,14 +141,14 @@ export function onTriggersEvaluated(
       const expand = { ...next, proposal: { ref: null, action: 'expand_phase', why: words } };
       const asks = knows(state, 'plan_start') && state.reading.plan?.approval === 'ask' && phase.mayExpand !== true;
       if (!asks) return triggered(checked, { ...expand, step: 'apply' }, now);
-      const message = cut(state, expandText(state.input.planPath, phase, words));
-      return ask(revisingAs(checked, { ...expand, step: 'asked' }), phase.id, 'expansion', message);
+      const message = expandText(state.input.planPath, phase, words);
+      return askAbout(revisingAs(checked, { ...expand, step: 'asked' }), phase.id, 'expansion', message);
     }
     case 'limit': {
       const told = emit(checked, now, { type: 'loop_stopped', phase: number, replans, limit, why });
-      const message = cut(state, `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it anyway?`);
+      const message = `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it anyway?`;
       const asked = revisingAs(told, { ...revising, step: 'asked', why: result.why });
-      return ask(asked, revising.phase, 'replan_limit', message);
+      return askAbout(asked, revising.phase, 'replan_limit', message);
     }
   }
 }
@@ -168,9 +168,6 @@ const noteOf = (suggestions: readonly string[]): string | null =>
   suggestions.length === 0
     ? null
     : `The tests failed and the change was rolled back. What may help:\n${suggestions.map((line) => `- ${line}`).join('\n')}`;
-
-const ask = (state: PlanState, asked: PhaseId, reason: Pause['reason'], message: string): PlanState =>
-  asking({ ...state, asked }, reason, message);
 
 /** A report or a proposal was answered. */
 const advised = (state: PlanState, result: { readonly usage: PlanState['usage'] }, now: number): PlanState =>
@@ -203,8 +200,8 @@ function onNoReplan(state: PlanState, revising: Revising, why: string, now: numb
   const { trigger } = revising;
   const told = emit(state, now, { type: 'replan_failed', phase: number, trigger, why: cut(state, why) });
   if (!isReport(trigger)) return goOn(told, revising, { asksItself: true });
-  const message = cut(state, `Phase ${number} (${name}): ${revising.words}: no replan was possible: ${why}`);
-  return ask(revisingAs(told, { ...revising, step: 'asked' }), revising.phase, 'replan_limit', message);
+  const message = `Phase ${number} (${name}): ${revising.words}: no replan was possible: ${why}`;
+  return askAbout(revisingAs(told, { ...revising, step: 'asked' }), revising.phase, 'replan_limit', message);
 }
 
 export function onReplanned(state: PlanState, revising: Revising, result: ApplyReplanResult, now: number): PlanState {
@@ -218,11 +215,8 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
       return onNoReplan(free, revising, result.why, now);
     case 'conflict': {
       if (trigger !== 'complexity') return onNoReplan(free, revising, result.why, now);
-      const message = cut(
-        state,
-        `Phase ${phase.number} (${phase.name}) should be expanded, ${revising.why}, and its plan could not be written: ${result.why}`,
-      );
-      return ask(revisingAs(free, { ...revising, step: 'asked' }), phase.id, 'expansion', message);
+      const message = `Phase ${phase.number} (${phase.name}) should be expanded, ${revising.why}, and its plan could not be written: ${result.why}`;
+      return askAbout(revisingAs(free, { ...revising, step: 'asked' }), phase.id, 'expansion', message);
     }
     case 'replanned': {
       const landed = result.marks === true ? { ...free, marks: [] } : free;

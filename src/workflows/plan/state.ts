@@ -13,10 +13,13 @@ import type {
   PlanSpent,
   Report,
 } from '../../shared/plan.js';
+import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { begin, within, type Closed, type RunState } from '../frame/machine.js';
 import type { PlanInput, StepResult } from '../../shared/run.js';
+import type { PauseReason } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
+import { cut } from '../../shared/rules.js';
 import type { Problem } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
 
@@ -67,6 +70,10 @@ export const withPhase = (state: PlanState, id: PhaseId, change: Partial<PhaseEn
   ...state,
   phases: state.phases.map((phase) => (phase.id === id ? { ...phase, ...change } : phase)),
 });
+
+/** A person is asked about a phase; null: about the plan as a whole. */
+export const askAbout = (state: PlanState, asked: PhaseId | null, reason: PauseReason, message: string): PlanState =>
+  asking({ ...state, asked }, reason, cut(state, message));
 
 /** Nothing is left to do for it. */
 export const isDone = ({ status }: PhaseEntry): boolean =>

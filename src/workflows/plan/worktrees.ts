@@ -2,11 +2,10 @@
 import type { PhaseId } from '../../shared/plan.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { PASSED, type VerifyOutcome, type VerifyResult } from '../../shared/proposal-activities.js';
-import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { cut } from '../../shared/rules.js';
-import { busyAgain, FREE, groupOf, phaseOf, withPhase, type PhaseEntry, type PlanState } from './state.js';
+import { askAbout, busyAgain, FREE, groupOf, phaseOf, withPhase, type PhaseEntry, type PlanState } from './state.js';
 import type { MergePhaseResult, PrepareWorktreeResult } from '../../shared/plan-activities.js';
 
 export const worktreeName = ({ id, runs, tree }: Pick<PhaseEntry, 'id' | 'runs' | 'tree'>): string =>
@@ -15,13 +14,6 @@ export const worktreeName = ({ id, runs, tree }: Pick<PhaseEntry, 'id' | 'runs' 
 /** A phase beside others works in a worktree of its own and nowhere else. */
 export const lacksWorktree = ({ group }: PlanState, { worktree, tree }: PhaseEntry): boolean =>
   worktree === null && (group.ids.length > 1 || tree !== null);
-
-const askAbout = (
-  state: PlanState,
-  id: PhaseId | null,
-  reason: 'engine_failed' | 'merge_conflict' | 'tests_failed',
-  message: string,
-) => asking({ ...state, asked: id }, reason, cut(state, message));
 
 export function onWorktree(state: PlanState, id: PhaseId, name: string, result: PrepareWorktreeResult): PlanState {
   const { made: names } = state.worktrees;
