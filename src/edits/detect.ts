@@ -2,7 +2,10 @@
 import type { AnswerFormat } from '../shared/formats.js';
 import { quoted } from '../shared/text.js';
 import { CUT_INSIDE_FENCE, Fences, isBareFence, openingFence } from './text/fence.js';
+import { type Json, readJson } from './text/json.js';
 import type { Reading, Reason } from './types.js';
+
+export const JSON_CANDIDATES = 20; // bound: Places where a JSON object may begin: prose before it may hold braces of its own.
 
 /** The line that each text format begins with; a diff without its `---` and `+++` names no file. */
 const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
@@ -47,11 +50,37 @@ export const withoutIndent = (answer: string): string => {
 
 const jsonFormat = (answer: string): [number, AnswerFormat] | null => {
   const own = answer.search(JSON_OPENING);
-  const at = own >= 0 ? own : answer.indexOf('{"');
+  const at = own >= 0 ? own : answer.search(/\{[ \t]*"/);
   const key = at < 0 ? null : JSON_KEY.exec(answer.slice(at));
   if (key === null) return null;
   return [at, key[1] === 'operations' ? 'structured-edit' : 'string-replace'];
 };
+
+/** Where an object may begin that another tool would read: at the start of a line, or before a key in quotes. */
+const OBJECT = /^\{|\{\s*["']\w+["']\s*:/gm;
+const PATH_KEY = /(?<![\w$])(?:["']?(?:target_?)?file_?path["']?|["'](?:path|file|file_?name)["'])\s*:/i;
+const EDIT_KEY =
+  /(?<![\w$])["']?(?:(?:(?:old|new)_?(?:str(?:ing)?|text|code|content|path)|contents?|replace(?:ment)?)["']?\s*:|(?:op|type|action|command)["']?\s*:\s*["']?(?:insert|replace|append|prepend|delete|remove|rename|move))/i;
+
+/** Where an object names a file beside what is to be done with it, in whichever tool's keys and perhaps malformed; -1: nowhere. */
+const editObjectIn = (text: string): number => {
+  OBJECT.lastIndex = 0;
+  for (let broken = 0; broken < JSON_CANDIDATES;) {
+    const at = OBJECT.exec(text)?.index;
+    if (at === undefined) return -1;
+    const read = readJson(text, at);
+    const said = read.kind === 'value' ? [...read.starts.keys()].map(keysIn) : text.slice(at).split(/\}[ \t,\]]*$/m, 1);
+    if (said.some((keys) => PATH_KEY.test(keys) && EDIT_KEY.test(keys))) return at;
+    if (read.kind === 'value') OBJECT.lastIndex = read.end;
+    else broken += 1;
+  }
+  return -1;
+};
+/** An object's keys, each with its value where that is one word: a sentence is no command. */
+const keysIn = (value: Json): string =>
+  Object.entries(value ?? {})
+    .map(([key, said]) => `"${key}":${typeof said === 'string' && /^\w+$/.test(said) ? said : ''}`)
+    .join();
 
 /** Stands for a body of the answer among the lines outside. */
 export const BODY = '\0';
@@ -89,13 +118,16 @@ export class Outside {
   }
   /** What looks like an edit, as a reason to refuse the answer whole; `index`: the number of edits before it. */
   stray(index: number): Reason | null {
-    const text = this.#lines.map((line) => line.text).join('\n');
-    const openings = [...OPENINGS.flatMap(([format, line]) => (format === 'whole-file' ? [] : [line])), ...MALFORMED];
-    const starts = openings.map((line) => text.search(line)).concat(jsonFormat(text)?.[0] ?? -1);
-    const first = Math.min(...starts.filter((at) => at >= 0));
-    const line = this.#lines[text.slice(0, first).split('\n').length - 1];
-    if (first === Infinity || line === undefined) return null;
-    const message = `Line ${line.at + 1} of the answer, ${quoted(line.text, 120)}, looks like an edit but is outside the part that was parsed. Send every edit in the requested format, and no edit in prose.`;
+    const text = this.#lines.map((line) => line.text.replace(/\r$/, '')).join('\n');
+    // A quoted edit is one, too, and one that is indented as in a list.
+    const bare = text.replace(/^[ \t>]+/gm, '');
+    const openings = OPENINGS.flatMap(([format, line]) => (format === 'whole-file' ? [] : [bare.search(line)]));
+    const objects = [jsonFormat(bare)?.[0] ?? -1, editObjectIn(bare)];
+    const lineOf = (of: string, at: number): number => (at < 0 ? Infinity : of.slice(0, at).split('\n').length - 1);
+    const malformed = MALFORMED.map((line) => lineOf(text, text.search(line)));
+    const line = this.#lines[Math.min(...malformed, ...[...openings, ...objects].map((at) => lineOf(bare, at)))];
+    if (line === undefined) return null;
+    const message = `Line ${line.at + 1} of the answer, ${quoted(line.text.trimEnd(), 120)}, looks like an edit but is outside the part that was parsed. Send every edit in the requested format, and no edit in prose.`;
     return { code: 'stray_edit', index, message };
   }
 }

@@ -8,13 +8,12 @@
  * Prose before the first line of the format's grammar and after the marker or the JSON object is left out. Where another edit follows, that
  * was not the end. Fences (text/fence.ts) stay with the body for the format's reader; one that is not closed means that the answer was cut.
  */
-import { BODY, detectFormat, openingOf, Outside, withoutIndent } from './detect.js';
+import { BODY, detectFormat, JSON_CANDIDATES, openingOf, Outside, withoutIndent } from './detect.js';
 import { closesFence, type Fence, isBareFence } from './text/fence.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './text/json.js';
 import type { Reason } from './types.js';
 import type { AnswerFormat } from '../shared/formats.js';
 
-export const JSON_CANDIDATES = 20; // bound: Places where a JSON object may begin: prose before it may hold braces of its own.
 const MARKER_TAIL_CHARS = 1_000; // bound: Of an answer's end this much is looked through for its marker.
 
 /** The body of an answer after its marker was looked for. */
