@@ -145,7 +145,7 @@ const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[
     read.kind === 'value' &&
     sameLine.trim() === '' &&
     !JSON_LINE.test(prose) &&
-    detectFormat(prose) === null;
+    !holdsEdit(prose);
   const body = ended && !openFence ? answer.slice(from, read.end) : answer.slice(from);
   const notes: Reason[] = [];
   if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the JSON object was ignored.' });
@@ -212,6 +212,9 @@ const before = (text: string): { head: string; opening: Fence | null; hasProse: 
   };
 };
 
+/** Behind an answer: then that was not its end. */
+const holdsEdit = (text: string): boolean => detectFormat(text) !== null || before(text).stray !== null;
+
 /** The last marker line from `from` on, if no edit follows it; `fence`: the one that stands after it, with the line end before. */
 const lastMarker = (
   answer: string,
@@ -227,7 +230,7 @@ const lastMarker = (
       const [first = '', ...rest] = answer.slice(end).trim().split('\n');
       const fence = isBareFence(first) ? `\n${first}` : '';
       const prose = (fence === '' ? [first, ...rest] : rest).join('\n');
-      return detectFormat(prose) === null ? { start, match, fence, hasProse: prose.trim() !== '' } : null;
+      return holdsEdit(prose) ? null : { start, match, fence, hasProse: prose.trim() !== '' };
     }
     if (at < from || at === 0) return null;
   }
