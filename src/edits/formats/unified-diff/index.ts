@@ -12,7 +12,7 @@
  *
  * Where the call offers one file, hunks without a header are of it. A hunk without numbers belongs to the one place where it fits.
  * `--- old/x` and `+++ new/x`, or `x.orig` and `x`, are the file x; a side without lines whose time is 1970 or that is "(nonexistent)"
- * is no file. Renames may swap, go round, or go where another rename leaves a path.
+ * is no file. All names of a header agree. Renames may swap, go round, or go where another rename leaves a path.
  *
  * Where a hunk of the answer holds a carriage return, the diff's bytes are exact: lines end at LF alone, context and removed lines are matched
  * with their carriage returns, added lines keep theirs. A file whose hunks do not stand so is read as by a diff without any, and ends that
@@ -21,7 +21,7 @@
  * A diff that does not fit, and whose reverse fits as a whole, has been applied: its hunks are skipped with the note `already_present`.
  *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
- * empty or new file). FallbackState: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
+ * empty or new file). Tolerances: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
  * Edits, for the marker: hunks. Without any: `NO-CHANGE: reason` (marker.ts).
  */
 import { type Text, indexOf, type LineIndex } from '../../text/lines.js';
@@ -66,11 +66,8 @@ const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Readin
   }
   if (reasons.length === 0) return { kind: 'plans', plans, tolerances, notes };
   if (!areApplied(files, context, exact)) return { kind: 'refused', reasons };
-  const present = Array.from({ length: index }, (_, i) => ({
-    code: 'already_present',
-    index: i,
-    message: `Hunk ${i + 1} is already in the file.`,
-  }));
+  const messages = Array.from({ length: index }, (_, i) => `Hunk ${i + 1} is already in the file.`);
+  const present = messages.map((message, i) => ({ code: 'already_present', index: i, message }));
   return { kind: 'plans', plans: [], tolerances: [], notes: [...notes, ...present] };
 };
 

@@ -2,17 +2,7 @@
 
 export const DIFF_NAME_CHARS = 40_000; // bound: A `diff --git` line: two of the longest paths, escaped.
 
-const ESCAPES: Readonly<Record<string, number>> = {
-  a: 7,
-  b: 8,
-  t: 9,
-  n: 10,
-  v: 11,
-  f: 12,
-  r: 13,
-  '"': 34,
-  '\\': 92,
-};
+const ESCAPES: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, '\\': 92 };
 
 /** Reads a C string at the start of `text` ("caf\303\251.txt"): its value and what follows, or null where it is broken. */
 const readQuoted = (text: string): { readonly name: string; readonly rest: string } | null => {
@@ -23,10 +13,8 @@ const readQuoted = (text: string): { readonly name: string; readonly rest: strin
     const c = text[i] ?? '';
     if (c === '"') {
       try {
-        return {
-          name: new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes)),
-          rest: text.slice(i + 1),
-        };
+        const name = new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes));
+        return { name, rest: text.slice(i + 1) };
       } catch {
         return null;
       }
@@ -49,10 +37,8 @@ const readQuoted = (text: string): { readonly name: string; readonly rest: strin
 /** A name of a `---`, `+++`, `rename` line; a time stamp after a tab is dropped. Null: broken quoting or no name. */
 export const readName = (text: string): string | null => {
   if (text.startsWith('"')) {
-    const quoted = readQuoted(text);
-    return quoted !== null && (quoted.rest === '' || quoted.rest.startsWith('\t')) && quoted.name !== ''
-      ? quoted.name
-      : null;
+    const { name, rest } = readQuoted(text) ?? { name: '', rest: '' };
+    return name !== '' && (rest === '' || rest.startsWith('\t')) ? name : null;
   }
   const tab = text.indexOf('\t');
   const name = tab < 0 ? text : text.slice(0, tab);
@@ -72,14 +58,9 @@ export const readStamped = (text: string): { readonly name: string; readonly isA
 };
 
 // Prefixes come in pairs: git's own, and those of diff.mnemonicPrefix (index, worktree, commit, object) in both directions.
-const PAIRS: readonly (readonly [string, string])[] = [
-  ['a/', 'b/'],
-  ['b/', 'a/'],
-  ...['ic', 'iw', 'ci', 'cw', 'ow', 'wi', 'wc', 'wo', 'co', 'oc'].map(([x, y]): readonly [string, string] => [
-    `${x ?? ''}/`,
-    `${y ?? ''}/`,
-  ]),
-];
+const PAIRS = ['ab', 'ba', 'ic', 'iw', 'ci', 'cw', 'ow', 'wi', 'wc', 'wo', 'co', 'oc'].map(
+  ([x = '', y = '']) => [`${x}/`, `${y}/`] as const,
+);
 
 const BACKUPS = ['.orig', '.old', '.bak', '.new', '~'];
 

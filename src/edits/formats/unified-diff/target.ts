@@ -15,8 +15,7 @@ export interface FileHeader {
   /** The names of the `diff --git` line, where they can be told apart. */
   git?: { readonly from: string; readonly to: string };
   rename?: { readonly from?: string; readonly to?: string };
-  /** Mode words as written: `100644`. */
-  oldMode?: string;
+  /** The mode as written: `100644`. */
   newMode?: string;
   created?: boolean;
   deleted?: boolean;
@@ -33,40 +32,20 @@ const SYMLINK = 'Changes of symbolic links are not supported.';
 /** Notes one extended header line (`rename from x`) in `file`; false: it is none. */
 export const readExtendedHeader = (line: string, file: FileHeader): boolean => {
   const [, word, value = ''] = WORDS.exec(line) ?? [];
-  switch (word) {
-    case undefined:
-      return false;
-    case 'old mode':
-    case 'deleted file mode':
-      if (word === 'deleted file mode') file.deleted = true;
-      noteMode(file, value);
-      break;
-    case 'new mode':
-    case 'new file mode':
-      if (word === 'new file mode') file.created = true;
-      file.newMode = value;
-      noteMode(file, value);
-      break;
-    case 'rename from':
-    case 'rename to': {
-      const name = readName(value);
-      if (name === null) return false;
-      file.rename = { ...file.rename, [word === 'rename from' ? 'from' : 'to']: name };
-      break;
-    }
-    case 'copy from':
-    case 'copy to':
-      file.unsupported = { code: 'copy', message: COPY };
-      break;
-    case 'index':
-      noteMode(file, / (\d{6})$/.exec(value)?.[1] ?? '');
+  if (word === undefined) return false;
+  if (word === 'rename from' || word === 'rename to') {
+    const name = readName(value);
+    if (name === null) return false;
+    file.rename = { ...file.rename, [word === 'rename from' ? 'from' : 'to']: name };
   }
-  return true;
-};
-
-const noteMode = (file: FileHeader, mode: string): void => {
+  if (word === 'deleted file mode') file.deleted = true;
+  if (word === 'new file mode') file.created = true;
+  if (word === 'new file mode' || word === 'new mode') file.newMode = value;
+  const mode = word.endsWith('mode') ? value : word === 'index' ? / (\d{6})$/.exec(value)?.[1] : undefined;
   if (mode === '160000') file.unsupported = { code: 'submodule', message: SUBMODULE };
-  else if (mode === '120000') file.unsupported = { code: 'symlink', message: SYMLINK };
+  if (mode === '120000') file.unsupported = { code: 'symlink', message: SYMLINK };
+  if (word.startsWith('copy')) file.unsupported = { code: 'copy', message: COPY };
+  return true;
 };
 
 /** Permission bits of a mode word, or null where git knows no such mode. */
@@ -103,10 +82,8 @@ export const targetOf = (
   index: number,
   paths: DiffPaths,
 ): Target | Reason => {
-  const refuse = (code: string, message: string, path?: string): Reason => ({
-    ...{ code, index, message },
-    ...(path === undefined ? {} : { path }),
-  });
+  const refuse = (code: string, message: string, path?: string): Reason =>
+    path === undefined ? { code, index, message } : { code, index, message, path };
   if (file.unsupported)
     return refuse(file.unsupported.code, `Line ${file.answerLine} of the answer: ${file.unsupported.message}`);
   const names = namesOf(file, context);
@@ -174,9 +151,13 @@ const namesOf = (file: FileHeader, context: FormatContext): Names | Fault => {
   if (rename) {
     if (rename.from === undefined || rename.to === undefined)
       return fault('bad_header', `The rename in ${at} has only one of \`rename from\` and \`rename to\`.`);
-    if (pair && (pair.from !== rename.from || pair.to !== rename.to))
-      return fault('names_differ', `The names of the rename in ${at} and those after \`---\` and \`+++\` differ.`);
-    return { from: rename.from, to: rename.to };
+    const { from, to } = rename;
+    // Without prefixes, folders `a` and `b` look like them.
+    const agree = (...read: (Names | undefined)[]): boolean =>
+      read.every((n) => n === undefined) || read.some((n) => n?.from === from && n.to === to);
+    if (!agree(pair) || !agree(git, file.git))
+      return fault('names_differ', `The names of the rename in ${at} and those of its other lines differ.`);
+    return { from, to };
   }
   if (!pair && !git)
     return fault('bad_header', `The file names in ${at} are ambiguous. Add \`---\` and \`+++\` lines.`);
