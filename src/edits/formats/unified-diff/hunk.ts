@@ -39,16 +39,14 @@ export const rawOf = ({ sign, text, unsigned }: HunkLine): string => (unsigned ?
 
 export const holdsReturn = ({ text, returned }: HunkLine): boolean => returned === true || text.includes('\r');
 
+const withTexts = (hunk: Hunk, textOf: (line: HunkLine) => string): Hunk => ({
+  ...hunk,
+  lines: hunk.lines.map((line) => ({ ...line, text: textOf(line) })),
+});
 /** The hunk with carriage returns as text. */
-export const withReturns = (hunk: Hunk): Hunk => ({
-  ...hunk,
-  lines: hunk.lines.map((line) => (line.returned === true ? { ...line, text: `${line.text}\r` } : line)),
-});
-
-export const withoutBoms = (hunk: Hunk): Hunk => ({
-  ...hunk,
-  lines: hunk.lines.map((line) => ({ ...line, text: withoutBom(line.text) })),
-});
+export const withReturns = (hunk: Hunk): Hunk =>
+  withTexts(hunk, ({ text, returned }) => (returned === true ? `${text}\r` : text));
+export const withoutBoms = (hunk: Hunk): Hunk => withTexts(hunk, ({ text }) => withoutBom(text));
 
 const HEADER = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: |$)/;
 /** `@@`, `@@ ... @@`, `@@ heading`: it states no lines. */
@@ -85,7 +83,8 @@ export type ReadHunk =
  */
 export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole: boolean): ReadHunk => {
   const { lines } = answer;
-  const stated = HEADER.exec(lines[at] ?? '');
+  const header = lines[at] ?? '';
+  const stated = HEADER.exec(header);
   const [, oldStart = '', oldN, newStart = '', newN] = stated ?? [];
   const ends = (i: number): boolean => {
     const line = lines[i];
@@ -100,9 +99,12 @@ export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole:
   const bare = unnumbered({ lines: body, answerLine: at + 1 });
   const { oldLines, newLines } = bare;
   const { oldCount, newCount } = stated ? said : bare;
-  if (!whole && (oldLines < oldCount || newLines < newCount) && restIsBlank(lines, end)) {
-    const message = `The hunk "${lines[at] ?? ''}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with matching counts.`;
-    return { ok: false, open: true, code: 'cut_hunk', message };
+  const open = afterBlank(lines, end) >= lines.length;
+  if (body.length === 0)
+    return { ok: false, open, code: 'cut_hunk', message: `The hunk "${header}" has no lines. Send the whole hunk.` };
+  if (!whole && open && (oldLines < oldCount || newLines < newCount)) {
+    const message = `The hunk "${header}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with matching counts.`;
+    return { ok: false, open, code: 'cut_hunk', message };
   }
   // Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands.
   const place = (start: string, count: number): number => (count === 0 ? Number(start) : Number(start) - 1);
@@ -120,9 +122,11 @@ export const unnumbered = ({ lines, answerLine }: Pick<Hunk, 'lines' | 'answerLi
   return { oldAt: -1, newAt: -1, oldCount: oldLines, newCount: newLines, lines, oldLines, newLines, answerLine };
 };
 
-const restIsBlank = (lines: readonly string[], from: number): boolean => {
-  for (let i = from; i < lines.length; i++) if (lines[i] !== '') return false;
-  return true;
+/** The first line from `from` on that is not blank. */
+export const afterBlank = (lines: readonly string[], from: number): number => {
+  let at = from;
+  while (lines[at]?.trim() === '') at++;
+  return at;
 };
 
 /** Where the hunk ends if its counts are right, or null: they run into something else, or lines of a hunk still follow. */
@@ -144,9 +148,11 @@ const endByCounts = (
     if (oldLeft < 0 || newLeft < 0) return null;
   }
   if (isNoNewline(lines[i] ?? '')) i++;
-  let after = i;
-  while (!ends(after) && lines[after] === '') after++;
-  return ends(after) || isSoft(lines, after) || !signed(lines[after] ?? '') || isSignature(lines, after) ? i : null;
+  const after = afterBlank(lines, i);
+  if (ends(after) || isSoft(lines, after) || !signed(lines[after] ?? '') || isSignature(lines, after)) return i;
+  // Behind a blank line added ones may be items of prose: no line of the file tells.
+  const rest = lines.slice(i, endByShape(lines, i, ends));
+  return rest[0] === '' && rest.every((line) => line === '' || line.startsWith('+')) ? i : null;
 };
 
 /** `git format-patch` ends a mail with `-- ` and git's version. */

@@ -13,6 +13,7 @@ import { levelsOn, levelBetween, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
 import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
 import type { Fault } from '../../types.js';
+import { fault } from '../reader.js';
 import { type Hunk, type HunkLine, rawOf } from './hunk.js';
 
 export interface Located {
@@ -75,14 +76,15 @@ export class HunkLocator {
     const broken = this.#broken(hunk);
     if (broken) return broken;
     const old = oldSide(hunk);
-    if (old.length === 0) return this.#withoutContext(hunk);
+    if (old.length + this.#index.length === 0) return { hunk, at: 0, tolerances: wrongCounts(hunk) ? ['counts'] : [] };
+    if (old.length === 0) return fault('no_context', NO_CONTEXT);
     const found = this.#find(hunk, old, sound);
     if ('code' in found) return found;
     const { at } = found;
     const ending = this.#wrongEnding(hunk, at);
-    if (ending !== null) return refused('final_newline', ending);
+    if (ending !== null) return fault('final_newline', ending);
     if (at < this.#end)
-      return refused(
+      return fault(
         'overlap',
         `It belongs at line ${at + 1}, but the hunk before it reaches to line ${this.#end}. Send hunks in the order of the file, joined where they touch the same lines.`,
       );
@@ -90,27 +92,27 @@ export class HunkLocator {
     return found;
   }
 
-  /** FallbackState that are off, and damage that leaves two readings. */
+  /** Tolerances that are off, and damage that leaves two readings. */
   #broken(hunk: Hunk): Fault | null {
     const counts = `its header states ${hunk.oldCount} old and ${hunk.newCount} new lines, its body has ${hunk.oldLines} and ${hunk.newLines}`;
     const said = (line: HunkLine): string => `The line ${JSON.stringify(rawOf(line))}`;
     const bare = hunk.lines.find(({ unsigned }) => unsigned);
     if (bare && !toleranceOn('lost_blank', this.#tolerances)) {
       const rule = 'Start context lines with a space.';
-      return refused('lost_blank', `${said(bare)} starts with neither a space, \`+\` nor \`-\`. ${rule}`);
+      return fault('lost_blank', `${said(bare)} starts with neither a space, \`+\` nor \`-\`. ${rule}`);
     }
     if (!wrongCounts(hunk)) return null;
     if (!toleranceOn('counts', this.#tolerances))
-      return refused('counts', `The counts are wrong: ${counts}. Send the hunk with matching counts.`);
+      return fault('counts', `The counts are wrong: ${counts}. Send the hunk with matching counts.`);
     const words = hunk.lines.find(({ unsigned, text }) => unsigned && text !== '');
     if (words) {
       const rule = 'it may have been a changed line. Send the hunk again, every line with its sign.';
-      return refused('counts', `${said(words)} has lost its sign, and ${counts}: ${rule}`);
+      return fault('counts', `${said(words)} has lost its sign, and ${counts}: ${rule}`);
     }
     const other = this.#mayBeContext(hunk);
     if (other === undefined) return null;
     const rule = 'it may be a context line without its leading space. Send the hunk again with correct counts.';
-    return refused('ambiguous_sign', `${said(other)} occurs in the file exactly so, and ${counts}: ${rule}`);
+    return fault('ambiguous_sign', `${said(other)} occurs in the file exactly so, and ${counts}: ${rule}`);
   }
 
   /** With too few lines on a side: a signed line that may be a context line of the same letters whose blank was lost. */
@@ -122,15 +124,6 @@ export class HunkLocator {
     return hunk.lines.find(
       (line) => (line.sign === '+' ? oldShort > 0 : line.sign === '-' && newShort > 0) && stands(line),
     );
-  }
-
-  #withoutContext(hunk: Hunk): Located | Fault {
-    if (this.#index.length > 0)
-      return refused(
-        'no_context',
-        'It only adds lines and quotes none of the file, so its place cannot be verified. Add at least one unchanged line before or after the added ones.',
-      );
-    return { hunk, at: 0, tolerances: wrongCounts(hunk) ? ['counts'] : [] };
   }
 
   #find(hunk: Hunk, old: readonly HunkLine[], sound: boolean): Located | Fault {
@@ -165,7 +158,7 @@ export class HunkLocator {
     if (place === undefined) return null;
     if (all.first.length > 1 || all.more) return repeated(all, hunk);
     const lines = shiftHunk(hunk.lines, this.#index.range(place.first, place.first + old.length), place.shift);
-    if (lines === null) return refused('indent', UNSHIFTABLE);
+    if (lines === null) return fault('indent', UNSHIFTABLE);
     const shifted = { ...hunk, lines };
     const accepted = this.#accept(shifted, oldSide(shifted), place.first);
     return 'code' in accepted ? accepted : { ...accepted, tolerances: [...accepted.tolerances, 'indent'] };
@@ -212,7 +205,7 @@ export class HunkLocator {
       if (level !== 'exact') tolerances.add(level);
     }
     if (tolerances.has('line_drift') && !toleranceOn('line_drift', this.#tolerances))
-      return refused(
+      return fault(
         'line_drift',
         `It matches at line ${at + 1}, its header states ${hunk.oldAt < 0 ? 'no line' : `line ${hunk.oldAt + 1}`}. Send it with the correct line number.`,
       );
@@ -241,11 +234,12 @@ export class HunkLocator {
   }
 }
 
-const refused = (code: string, message: string): Fault => ({ code, message });
+const NO_CONTEXT =
+  'It only adds lines and quotes none of the file, so its place cannot be verified. Add at least one unchanged line before or after the added ones.';
 
 const repeated = ({ first, more }: Places, { bounds }: Hunk): Fault => {
   const lines = `${first.map((node) => node + 1).join(', ')}${more ? ' and more' : ''}`;
   const where = bounds === undefined ? 'where the change belongs, with the correct line number in the header' : 'one';
   const message = `Its context and removed lines occur in several places, at lines ${lines}. Add context lines until they match only ${where}.`;
-  return refused('context_repeated', message);
+  return fault('context_repeated', message);
 };

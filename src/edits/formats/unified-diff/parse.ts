@@ -1,8 +1,8 @@
 /** From an answer to the files and hunks of a diff; grammar at the head of `unified-diff.ts`. Nothing here looks at a file. */
 import { readExtendedHeader, type FileHeader } from './target.js';
-import { type Hunk, isHunkHeader, isPrelude, isSignature, readHunk } from './hunk.js';
+import { afterBlank, type Hunk, isHunkHeader, isPrelude, isSignature, readHunk } from './hunk.js';
 import { readGitLine, readStamped } from './names.js';
-import { closesFence, CUT_INSIDE_FENCE } from '../../text/fence.js';
+import { closesFence, CUT_INSIDE_FENCE, isBareFence, openingFence } from '../../text/fence.js';
 import { AnswerReader } from '../reader.js';
 import type { FormatContext, Reading } from '../../types.js';
 
@@ -85,7 +85,7 @@ export class DiffReader extends AnswerReader {
     if (isPrelude(text)) {
       this.#promised = true;
       this.#pass('fence', /^={20,}$/.test(this.line(1)) ? 2 : 1);
-    } else if (text === '') this.#pass('blank', 1);
+    } else if (text.trim() === '') this.#pass('blank', 1);
     else if (isFence) this.#pass(this.outside.fences.open === null ? 'fence' : 'blank', 1);
     else if (isSignature(this.lines, this.at)) this.#pass('fence', 2);
     else return this.#stray(text);
@@ -100,8 +100,8 @@ export class DiffReader extends AnswerReader {
   #stray(text: string): Reading | null {
     const last = this.files.at(-1);
     const isUnsigned = !/^[ +\-\\]/.test(text);
-    const apart =
-      this.#gap === 'fence' ? this.#counted || isUnsigned || this.#inProse : this.#gap === 'blank' && isUnsigned;
+    const behindFence = this.#counted || this.#inProse || (isUnsigned && !this.#mayGoOn());
+    const apart = this.#gap === 'fence' ? behindFence : this.#gap === 'blank' && isUnsigned;
     const header = /^(---|\+\+\+) \S/.test(text);
     if ((last !== undefined && !apart) || header)
       return this.broken(
@@ -111,6 +111,17 @@ export class DiffReader extends AnswerReader {
     this.#prose = this.#inProse = true;
     this.at++;
     return null;
+  }
+
+  /** The last hunk is short of its counts, and the fence behind it may be its text: the next one could close that. */
+  #mayGoOn(): boolean {
+    const hunk = this.files.at(-1)?.hunks.at(-1);
+    const isShort = hunk !== undefined && (hunk.oldLines < hunk.oldCount || hunk.newLines < hunk.newCount);
+    const rest = this.lines.slice(this.at);
+    const next = rest.findIndex((line) => openingFence(line) !== null);
+    // A fence right before a header opens one round it.
+    const inside = rest[afterBlank(rest, next + 1)] ?? '';
+    return isShort && isBareFence(rest[next]) && !/^(?:diff -|Index: |--- |@@)/.test(inside);
   }
 
   /** Hunks of the one file that is offered; behind prose they go on with it. */
@@ -169,16 +180,11 @@ export class DiffReader extends AnswerReader {
       this.#counted = read.hunk.oldLines === read.hunk.oldCount && read.hunk.newLines === read.hunk.newCount;
       this.at = read.next;
       this.#gap = 'none';
-      this.#skipBlankBeforeHunk();
+      const next = afterBlank(this.lines, this.at);
+      if (isHunkHeader(this.lines[next] ?? '')) this.at = next;
     }
     if (file.hunks.length > 0) return null;
     return this.at >= this.lines.length ? this.#unfinished() : this.#badHunkHeader();
-  }
-
-  #skipBlankBeforeHunk(): void {
-    let next = this.at;
-    while (next < this.lines.length && this.lines[next] === '') next++;
-    if (isHunkHeader(this.lines[next] ?? '')) this.at = next;
   }
 
   /** Skips to the next file: what this one does is refused by name, once the rest is read. */
@@ -213,13 +219,9 @@ export class DiffReader extends AnswerReader {
       (rename
         ? rename.from !== undefined && rename.to !== undefined
         : last.newMode !== undefined || last.deleted === true);
-    return complete
-      ? null
-      : this.invalid(
-          'bare_header',
-          `No hunk follows the file header at line ${last.answerLine} of the answer.`,
-          this.at >= this.lines.length,
-        );
+    if (complete) return null;
+    const message = `No hunk follows the file header at line ${last.answerLine} of the answer.`;
+    return this.invalid('bare_header', message, this.at >= this.lines.length);
   }
 
   #badHunkHeader(): Reading {
