@@ -26,6 +26,11 @@ const MOVE = /^\*\*\* Move to: (.*\S)\s*$/;
 /** Lines that only a patch has; an item of prose begins with "- ". */
 const OF_A_PATCH = /^(?:[+@]|-(?! )|\*\*\* )/;
 const HEREDOC_END = /^\w{1,20}["')]*\s*$/;
+const WRONG_CHUNK = {
+  add: 'adds a file, so each of its lines must start with `+`',
+  delete: 'belongs to a file that is deleted; to change the file, send it as `*** Update File`',
+  update: 'has no lines',
+};
 const END_OF_FILE = /^\*\*\* End of File\s*$/;
 
 export class PatchReader extends AnswerReader {
@@ -90,13 +95,13 @@ export class PatchReader extends AnswerReader {
     // Blank lines without a sign at a chunk's end only separate.
     for (const chunk of all) while (chunk.lines.at(-1)?.unsigned === true) chunk.lines.pop();
     const chunks = all.filter((chunk) => chunk.lines.length > 0 || chunk.above.length > 0);
-    const wrong = chunks.find((chunk) =>
-      kind === 'add' ? chunk.lines.some((l) => l.sign !== '+') || chunk.above.length > 0 : chunk.lines.length === 0,
+    const wrong = chunks.find(({ lines, above }) =>
+      kind === 'add'
+        ? lines.some(({ sign }) => sign !== '+') || above.length > 0
+        : kind === 'delete' || lines.length === 0,
     );
-    if (wrong !== undefined) {
-      const why = kind === 'add' ? 'adds a file, so each of its lines must start with `+`' : 'has no lines';
-      return this.invalid('stray_line', `The chunk at line ${wrong.answerLine} of the answer ${why}.`);
-    }
+    if (wrong !== undefined)
+      return this.invalid('stray_line', `The chunk at line ${wrong.answerLine} of the answer ${WRONG_CHUNK[kind]}.`);
     for (const [i, chunk] of chunks.entries()) chunk.index = this.edits + i;
     this.files.push({ kind, path, moveTo, chunks, index: this.edits });
     this.edits += kind === 'update' ? chunks.length : 1;
