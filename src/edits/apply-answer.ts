@@ -67,21 +67,16 @@ const editResults = (count: number, outcome: AnswerOutcome): EditResults => {
   const told = new Map<number, Reason[]>();
   for (const reason of outcome.outcome === 'edited' ? outcome.notes : outcome.reasons) {
     if (reason.index === undefined) continue;
-    const own = told.get(reason.index);
-    if (own === undefined) told.set(reason.index, [reason]);
-    else own.push(reason);
+    const own = told.get(reason.index) ?? [];
+    own.push(reason);
+    told.set(reason.index, own);
   }
   const counts = { applied: 0, skipped: 0, failed: 0, unused: 0 };
   const results: EditResult[] = [];
   for (let index = 0; index < count; index += 1) {
     const reasons = told.get(index) ?? NOTHING_TOLD;
-    const status = !used
-      ? reasons.length > 0
-        ? 'failed'
-        : 'unused'
-      : reasons.some(({ code }) => SKIPPING.has(code))
-        ? 'skipped'
-        : 'applied';
+    const isSkipped = reasons.some(({ code }) => SKIPPING.has(code));
+    const status = used ? (isSkipped ? 'skipped' : 'applied') : reasons.length > 0 ? 'failed' : 'unused';
     counts[status] += 1;
     if (results.length < LISTED_RESULTS) results.push({ index, status, reasons });
   }
@@ -132,13 +127,11 @@ const holdsNoEdit = (reading: Reading): boolean =>
   reading.kind === 'invalid' && reading.reasons.every(({ code }) => code === 'no_edits');
 
 /** Each reason that is told, with the files that may be meant. */
-const named = (outcome: AnswerOutcome, context: FormatContext): AnswerOutcome =>
-  outcome.outcome === 'edited'
-    ? outcome
-    : {
-        ...outcome,
-        reasons: outcome.reasons.map((reason, i) => (i < REASONS_REPORTED ? withNames(reason, context) : reason)),
-      };
+const named = (outcome: AnswerOutcome, context: FormatContext): AnswerOutcome => {
+  if (outcome.outcome === 'edited') return outcome;
+  const reasons = outcome.reasons.map((reason, i) => (i < REASONS_REPORTED ? withNames(reason, context) : reason));
+  return { ...outcome, reasons };
+};
 
 /** Names the tolerance that is off and with which all of a refused answer would fit. */
 const withTolerance = (
@@ -168,13 +161,10 @@ const judge = (
   if (reading.kind === 'refused' && reading.needs !== undefined)
     return { outcome: 'needs_lines', reasons: reading.reasons, needs: reading.needs };
   const { counts } = found;
-  if (counts !== undefined && reading.kind === 'plans' && (counts.files !== fileCount || counts.edits !== edits))
-    return not('invalid', [
-      {
-        code: 'marker_counts',
-        message: `The last line states ${counts.files} files and ${counts.edits} edits; the answer contains ${fileCount} and ${edits}.`,
-      },
-    ]);
+  if (counts !== undefined && reading.kind === 'plans' && (counts.files !== fileCount || counts.edits !== edits)) {
+    const message = `The last line states ${counts.files} files and ${counts.edits} edits; the answer contains ${fileCount} and ${edits}.`;
+    return not('invalid', [{ code: 'marker_counts', message }]);
+  }
   return compose(reading, offered, options, found.notes);
 };
 
@@ -205,9 +195,7 @@ const checkMarker = (found: FoundMarker, reading: Reading, options: ApplyOptions
 
 /** A numbered list, one reason an entry; `''` where there is none. */
 export const renderReasons = (reasons: readonly Reason[]): string => {
-  const shown = reasons
-    .slice(0, NAMES_REPORTED)
-    .map((reason, i) => `${i + 1}. ${place(reason)}${reason.message} (${reason.code})`);
+  const shown = reasons.slice(0, NAMES_REPORTED).map((why, i) => `${i + 1}. ${place(why)}${why.message} (${why.code})`);
   const more = reasons.length - shown.length;
   return [...shown, ...(more > 0 ? [`… and ${more} more of this kind.`] : [])].join('\n');
 };
@@ -229,9 +217,7 @@ class AskedFiles extends Map<string, ContextFile> {
     return file;
   }
   override has(path: string): boolean {
-    const there = super.has(path);
-    if (!there) this.missing.add(path);
-    return there;
+    return this.get(path) !== undefined;
   }
 }
 

@@ -62,10 +62,7 @@ export function rebase3(base: Uint8Array, ours: Uint8Array, theirs: Uint8Array):
     text += o.slice(next, from).join('') + (mine === was ? other : mine);
     next = to;
     if (mine === was || other === was || mine === other) continue;
-    const region = (side: number): LineRegion => ({
-      first: (starts[side] ?? 0) + 1,
-      count: stretches[side]?.length ?? 0,
-    });
+    const region = (side: number) => ({ first: (starts[side] ?? 0) + 1, count: stretches[side]?.length ?? 0 });
     regions.push({ base: region(0), ours: region(1), theirs: region(2) });
   }
   if (regions.length > 0) return { outcome: 'conflict', regions };

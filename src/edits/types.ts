@@ -33,17 +33,7 @@ export interface OfferedFile {
 }
 
 /** Why the model stopped, as the Messages API says it. */
-export type StopReason =
-  | 'end_turn'
-  | 'stop_sequence'
-  | 'max_tokens'
-  | 'length'
-  | 'model_context_window_exceeded'
-  | 'refusal'
-  | 'tool_use'
-  | 'pause_turn'
-  | (string & {})
-  | null;
+export type StopReason = 'end_turn' | 'stop_sequence' | 'max_tokens' | 'length' | 'refusal' | (string & {}) | null;
 
 /** What an answer is read and checked by. */
 export interface ApplyOptions {
@@ -164,9 +154,7 @@ export interface ApplyAnswerInput {
   readonly options: ApplyOptions;
 }
 
-// ---------------------------------------------------------------------------------------------- between the engine's own modules
-
-/** What each format module returns. */
+/** What each format module returns; this and what follows is between the engine's own modules. */
 export type Reading =
   | {
       readonly kind: 'plans';

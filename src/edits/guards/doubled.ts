@@ -101,10 +101,8 @@ const same = (text: readonly string[], a: number, b: number, length: number): bo
   return true;
 };
 const tells = (text: readonly string[], at: number, length: number): boolean => {
-  const block = text.slice(at, at + length);
-  return (
-    new Set(block.filter((line) => (line.match(/[\p{L}\p{N}]/gu) ?? []).length >= TELLING_CHARS)).size >= TELLING_LINES
-  );
+  const isTelling = (line: string): boolean => (line.match(/[\p{L}\p{N}]/gu) ?? []).length >= TELLING_CHARS;
+  return new Set(text.slice(at, at + length).filter(isTelling)).size >= TELLING_LINES;
 };
 const stoodTwice = (lines: readonly string[], block: readonly string[]): boolean => {
   const twice = [...block, ...block];

@@ -58,10 +58,8 @@ const namesOf = (files: readonly GuardedFile[], options: GuardOptions): Finding[
   const made = left.filter(isMade).map(({ path }) => path);
   if (made.length === 0) return [];
   const gone = new Set([...movedAway, ...files.flatMap(({ path, result }) => (result === null ? [path] : []))]);
-  const there = [
-    ...beside.filter((path) => !gone.has(path)),
-    ...left.filter((file) => !isMade(file)).map(({ path }) => path),
-  ];
+  const kept = left.filter((file) => !isMade(file)).map(({ path }) => path);
+  const there = [...beside.filter((path) => !gone.has(path)), ...kept];
   return [...nameFindings(made, there), ...unicodeNames(made)];
 };
 
@@ -90,13 +88,9 @@ const withTrees = (view: GuardView, syntax: Syntax, all: TreeView[]): Finding[] 
   if (trees === null) return [...findings, ...blocks];
   all.push(trees);
   // The same repeat is told once.
-  const doubled = doubledSymbols(trees).filter(
-    ({ lines }) =>
-      !blocks.some(
-        (block) =>
-          lines !== undefined && block.lines !== undefined && block.lines[0] <= lines[1] && lines[0] <= block.lines[1],
-      ),
-  );
+  const isTold = ({ lines: [from, to] = [0, -1] }: Finding): boolean =>
+    blocks.some(({ lines: [first, last] = [0, -1] }) => first <= to && from <= last);
+  const doubled = doubledSymbols(trees).filter((finding) => !isTold(finding));
   return [...syntaxErrors(trees, view), ...blocks, ...doubled];
 };
 

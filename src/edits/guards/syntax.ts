@@ -4,15 +4,7 @@
  */
 import type { Finding } from '../../shared/formats.js';
 import { type GuardView, prefixes } from './view.js';
-import {
-  lastName,
-  type Outline,
-  type OutlineRead,
-  type OutlineUnread,
-  type Syntax,
-  type SymbolKind,
-  type SymbolPlace,
-} from '../syntax-port.js';
+import { lastName, type Outline, type OutlineRead, type Syntax, type SymbolPlace } from '../syntax-port.js';
 
 export const SYNTAX_FINDINGS = 20; // bound: Findings of new syntax errors in one file.
 
@@ -34,8 +26,8 @@ export const treesOf = (
   const { path } = view;
   const [base, result] = [outlineOf(syntax, path, view.base), outlineOf(syntax, path, view.result)];
   if (base.kind === 'read' && result.kind === 'read') return { trees: { path, base, result }, findings: [] };
-  const unread = base.kind === 'unread' ? base : (result as OutlineUnread);
-  if (unread.code === 'language_unknown') return { trees: null, findings: [] };
+  const unread = [base, result].find((outline) => outline.kind === 'unread');
+  if (unread === undefined || unread.code === 'language_unknown') return { trees: null, findings: [] };
   const message = `The syntax of ${path} was not checked: ${unread.why}`;
   return { trees: null, findings: [{ guard: 'syntax', severity: 'note', path, message }] };
 };
@@ -54,7 +46,14 @@ export const syntaxErrors = ({ path, base, result }: TreeView, view: GuardView):
 };
 
 /** Values come and go; what others call or build on is what must not be lost. */
-const KEPT: ReadonlySet<SymbolKind> = new Set(['function', 'method', 'class', 'interface', 'type', 'namespace']);
+const KEPT: ReadonlySet<SymbolPlace['kind']> = new Set([
+  'function',
+  'method',
+  'class',
+  'interface',
+  'type',
+  'namespace',
+]);
 
 /**
  * Definitions of the base whose name is gone. Named in the instructions, or there under another file of the same result: a note, it was

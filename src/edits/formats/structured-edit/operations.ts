@@ -1,7 +1,7 @@
 /** Reads the JSON of a structured edit into operations, each checked for its keys and types; a fault names the operation's index. */
 import { BOUNDS } from '../../../shared/limits.js';
 import { tooManyEdits } from '../../answer-size.js';
-import { type Json, isJsonObject, PATH_NAMES } from '../../text/json.js';
+import { type Json, isJsonObject, keyBeside, PATH_NAMES } from '../../text/json.js';
 import { answerLines } from '../../text/codec.js';
 import { invalid } from '../reader.js';
 import type { Reading, Reason } from '../../types.js';
@@ -174,11 +174,8 @@ const readOperation = (item: Json, index: number, only: string | null): Operatio
 
 const linesOf = (item: Fields, kind: Operation['type']): Operation['lines'] => {
   if (kind === 'append' || kind === 'prepend') return null;
-  if (kind === 'insert') {
-    const at = quotedLine(item, 'line');
-    return [at, at];
-  }
-  const [start, end] = [quotedLine(item, 'start_line'), quotedLine(item, 'end_line')];
+  const [first, last] = kind === 'insert' ? ['line', 'line'] : ['start_line', 'end_line'];
+  const [start, end] = [quotedLine(item, first), quotedLine(item, last)];
   if (start.line > end.line)
     throw new Fault('wrong_range', `\`start_line\` ${start.line} is after \`end_line\` ${end.line}.`);
   return [start, end];
@@ -186,12 +183,9 @@ const linesOf = (item: Fields, kind: Operation['type']): Operation['lines'] => {
 
 const symbolPoint = (at: Json, kind: Operation['type']): SymbolPoint => {
   if (!isJsonObject(at)) throw new Fault('wrong_type', '`at` must be an object, like {"symbol": "Class.method"}.');
-  const unknown = Object.keys(at).find((key) => !['symbol', 'position', 'line'].includes(key));
+  const unknown = keyBeside(at, ['symbol', 'position', 'line']);
   if (unknown !== undefined)
-    throw new Fault(
-      'unknown_key',
-      `\`at\` has the unknown key ${JSON.stringify(unknown)}; known are symbol, position, line.`,
-    );
+    throw new Fault('unknown_key', `\`at\` has the unknown key ${unknown}; known are symbol, position, line.`);
   const name = text(at, 'symbol')?.trim() ?? '';
   if (name === '') throw new Fault('missing_key', '`at` needs `symbol`, the name of a definition.');
   const said = text(at, 'position');

@@ -14,14 +14,7 @@ import { checkAt, linesOf } from '../../listing.js';
 import { fault } from '../reader.js';
 import type { Located } from './locate.js';
 import type { Operation, SymbolPoint } from './operations.js';
-import {
-  lastName,
-  type Outline,
-  type OutlineRead,
-  type SymbolPlace,
-  type Syntax,
-  type SyntaxFault,
-} from '../../syntax-port.js';
+import { lastName, type OutlineRead, type SymbolPlace, type Syntax, type SyntaxFault } from '../../syntax-port.js';
 import type { ContextFile, Fault } from '../../types.js';
 
 const SYMBOL_CANDIDATES = 12; // bound: Symbols of a like name, named in a refusal.
@@ -35,7 +28,7 @@ export const symbolPlacer = (
   syntax: Syntax | undefined,
 ): ((operation: Operation, symbol: SymbolPoint) => Located) => {
   const index = file.text === null ? NO_LINES : indexOf(file.text);
-  let outline: Outline | null = null;
+  let outline: ReturnType<Syntax['outline']> | null = null;
   return (operation, symbol) => {
     if (syntax === undefined)
       return fault(
