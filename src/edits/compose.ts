@@ -1,9 +1,12 @@
 /** Plans become bytes: base hashes are checked, every plan is settled, guards look at the whole; one reason refuses everything. */
 import type { FilePlan, LinesPlan } from './text/changes.js';
+import { withoutFence } from './text/fence.js';
+import { indexOf, indexOfLines, type LineIndex, NO_LINES } from './text/lines.js';
 import { quotesItsBom, spliced } from './text/to-splices.js';
 import { createHash } from 'node:crypto';
 import type { Problem } from '../shared/problems.js';
 import { elisionReasons } from './locate/elision.js';
+import { toleranceOn } from './locate/likeness.js';
 import { type GuardedFile, guardFindings } from './guards/index.js';
 import { checkPath, lookUp, pathsThere } from './paths.js';
 import { decodeFile, type SpliceBase } from './text/codec.js';
@@ -16,6 +19,7 @@ import type {
   Reason,
   ResultFile,
   Splice,
+  UsedTolerance,
 } from './types.js';
 
 type Offered = ContextFile & { readonly base: SpliceBase | null };
@@ -55,8 +59,12 @@ export const compose = (
   if (otherBase.length > 0) return { outcome: 'refused', reasons: otherBase };
   if (reading.kind === 'refused') return { outcome: 'refused', reasons: reading.reasons };
 
-  const { files, splices, made, reasons, moves } = new Work(offered, options).done(reading.plans);
+  const { files, splices, made, reasons, moves, tolerances: used } = new Work(offered, options).done(reading.plans);
   if (reasons.length > 0) return { outcome: 'refused', reasons };
+  const tolerances = [...reading.tolerances, ...used];
+  const fenced = tolerances.filter(({ tolerance }) => tolerance === 'fenced_body');
+  if (fenced.length > 0 && !toleranceOn('fenced_body', options.tolerances))
+    return { outcome: 'refused', reasons: fenced.map(fencedBody) };
   const allNotes = [...notes, ...reading.notes];
   if (files.size === 0) return { outcome: 'unchanged', reasons: allNotes };
 
@@ -86,21 +94,15 @@ export const compose = (
       (severity === 'ask' && shifted.has(path) && (guard === 'syntax' || guard === 'lost_symbol')),
   );
   if (refusing.length > 0)
-    return {
-      outcome: 'refused',
-      reasons: refusing.map(({ guard, path, message }) => ({ code: guard, path, message })),
-    };
-  const { tolerances, summary } = reading;
-  return {
-    outcome: 'edited',
-    files,
-    renames: [...moves].map(([to, from]) => ({ from, to })),
-    splices,
-    tolerances,
-    findings,
-    notes: allNotes,
-    ...(summary === undefined ? {} : { summary }),
-  };
+    return { outcome: 'refused', reasons: refusing.map(({ guard: code, path, message }) => ({ code, path, message })) };
+  const renames = [...moves].map(([to, from]) => ({ from, to }));
+  const said = reading.summary === undefined ? {} : { summary: reading.summary };
+  return { outcome: 'edited', files, renames, splices, tolerances, findings, notes: allNotes, ...said };
+};
+
+const fencedBody = ({ path, index }: UsedTolerance): Reason => {
+  const message = `The content of ${path} is in a code fence. Send it without one, or turn on the tolerance fenced_body, which removes the fence.`;
+  return { code: 'fenced_body', path, message, ...(index === undefined ? {} : { index }) };
 };
 
 const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string> | undefined): Reason[] => {
@@ -109,12 +111,10 @@ const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string
     const file = offered.get(path);
     if (file === undefined) continue;
     const found = file.bytes === null ? 'absent' : createHash('sha256').update(file.bytes).digest('hex');
-    if (found !== wanted.toLowerCase())
-      reasons.push({
-        code: 'base',
-        path,
-        message: `${path} is not the version that the answer was made for: expected sha-256 ${wanted.slice(0, 12)}…, found ${found.slice(0, 12)}…. Ask again with the current file.`,
-      });
+    if (found !== wanted.toLowerCase()) {
+      const message = `${path} is not the version that the answer was made for: expected sha-256 ${wanted.slice(0, 12)}…, found ${found.slice(0, 12)}…. Ask again with the current file.`;
+      reasons.push({ code: 'base', path, message });
+    }
   }
   return reasons;
 };
@@ -128,6 +128,7 @@ class Work {
   /** By the new path. */
   readonly moves = new Map<string, string>();
   readonly reasons: Reason[] = [];
+  readonly tolerances: UsedTolerance[] = [];
   readonly #taken = new Set<string>();
   /** Paths that files are moved away from; another may come there. */
   readonly #left = new Set<string>();
@@ -200,11 +201,24 @@ class Work {
     else this.#refuse('delete_not_allowed', path, `${path} may not be deleted here. Change its content instead.`);
   }
 
+  /** All of a file's text without a fence round it. */
+  #unfenced(path: string, plan: LinesPlan, base: LineIndex): LinesPlan {
+    const body = 'result' in plan ? plan.result : indexOfLines(plan.changes.flatMap(({ lines }) => lines));
+    const at = { path, ...(plan.index === undefined ? {} : { index: plan.index }) };
+    const plain = withoutFence(path, body, base);
+    if ('code' in plain) this.reasons.push({ ...plain, ...at });
+    else if (plain !== body) this.tolerances.push({ tolerance: 'fenced_body', ...at });
+    if ('code' in plain || plain === body) return plan;
+    return 'result' in plan ? { ...plan, result: plain } : { ...plan, changes: [{ from: 0, to: 0, lines: plain.all }] };
+  }
+
   #settle(path: string, plan: LinesPlan): void {
     const file = this.#offered.get(this.moves.get(path) ?? path);
-    const resolved = spliced(file?.base ?? null, plan, this.#options);
-    if (!resolved.ok) return void this.reasons.push(...resolved.reasons);
     const text = (plan.exact ?? file?.base)?.text ?? null;
+    const base = text === null ? NO_LINES : indexOf(text);
+    const plain = plan.rewritten || base.length === 0 ? this.#unfenced(path, plan, base) : plan;
+    const resolved = spliced(file?.base ?? null, plain, this.#options);
+    if (!resolved.ok) return void this.reasons.push(...resolved.reasons);
     this.reasons.push(...elisionReasons(path, text, resolved.changes));
     const mode = plan.mode ?? file?.mode;
     const existed = file !== undefined && file.bytes !== null;

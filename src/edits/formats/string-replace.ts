@@ -9,13 +9,15 @@
  * whatever the file has. Tolerances: earlier_block; without `replace_all` trailing_space and lookalikes. Edits, for the marker: edits.
  */
 import type { FilePlan } from '../text/changes.js';
-import type { Text } from '../text/lines.js';
+import { indexOf, indexOfLines, NO_LINES, type Text } from '../text/lines.js';
+import { withoutFence } from '../text/fence.js';
 import type { Tolerance, ToleranceSettings } from '../../shared/formats.js';
 import { lookUp } from '../paths.js';
 import { carryLines, isKnownBase, toleranceOn } from '../locate/likeness.js';
 import { copyOf, describeNearest, foldLookalikes, nearest, sameEnds } from '../locate/nearest.js';
 import { isJsonObject, type Json, keyBeside, PATH_NAMES } from '../text/json.js';
 import { lineOrigins } from '../text/line-diff.js';
+import { withoutBom } from '../text/to-splices.js';
 import { answerIndex, answerLines } from '../text/codec.js';
 import { invalid, readJsonAnswer } from './reader.js';
 import type { ApplyOptions, Fault, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
@@ -112,10 +114,22 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
       reasons.push(found.reason);
       continue;
     }
-    const { path } = found;
-    const draft = drafts.get(path) ?? new Draft(found.file.text, isKnownBase(path, context.options), context.options);
+    const { path, file } = found;
+    const base = file.text === null ? NO_LINES : indexOf(file.text);
+    const [old, content] = file.hasBom ? [withoutBom(edit.old), withoutBom(edit.now)] : [edit.old, edit.now];
+    const body = indexOfLines(content.split('\n'));
+    const plain = withoutFence(path, body, base, true);
+    if ('code' in plain) {
+      reasons.push({ ...plain, path, index });
+      continue;
+    }
+    if (plain !== body) tolerances.push({ tolerance: 'fenced_body', path, index });
+    const now = plain === body ? content : plain.all.join('\n') + (content.endsWith('\n') ? '\n' : '');
+    const draft = drafts.get(path) ?? new Draft(file.text, isKnownBase(path, context.options), context.options);
     drafts.set(path, draft);
-    const fault = draft.apply(edit, (tolerance, line) => tolerances.push({ tolerance, path, index, line }));
+    const fault = draft.apply({ ...edit, old, now }, (tolerance, line) =>
+      tolerances.push({ tolerance, path, index, line }),
+    );
     if (fault === null) continue;
     const { absent, ...said } = fault;
     (said.code === 'no_change' ? notes : reasons).push({ ...said, path, index });
@@ -160,7 +174,8 @@ class Draft {
   apply({ old, now, all }: StringEdit, used: (tolerance: Tolerance, line: number) => void): StringFault | null {
     const { text } = this;
     if (old === '') {
-      if (text !== null) return { code: 'file_exists', message: NOT_EMPTY };
+      if (text !== null && (text !== '' || now === '' || this.made.length > 0))
+        return { code: 'file_exists', message: NOT_EMPTY };
       this.text = now;
       this.made = [[0, now.length]];
       return null;

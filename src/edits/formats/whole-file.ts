@@ -6,19 +6,18 @@
  *     END FILE <nonce> }           END FILE }            (an answer without nonces)
  *   DELETE <path> <nonce>        DELETE <path>
  *
- * With a nonce a body may hold anything. Without one a body that holds a marker line is refused as ambiguous. Outside of the entries stand
- * blank lines, fences and prose; a line there that opens an edit in any grammar refuses the answer, so that no part of it is lost. A
- * fence round a body, or one that closes at its end without having been opened, is left out (tolerance `fenced_body`): see
- * `text/fence.ts` for where it may be the file's own. Tolerance: fenced_body. Without entries: `NO-CHANGE: reason` (marker.ts).
+ * With a nonce a body may hold anything. Without one a body that holds a marker line is refused as ambiguous, and so is prose behind a file
+ * that may hold prose, where nothing shows that it ended. Outside of the entries stand blank lines, fences and prose; a line there that
+ * opens an edit in any grammar refuses the answer, so that no part of it is lost. A fence round a body, or one that closes at its end
+ * without having been opened, is left out (compose.ts). Tolerance: fenced_body. Without entries: `NO-CHANGE: reason` (marker.ts).
  */
-import { type LineIndex, indexOf, NO_LINES } from '../text/lines.js';
+import { type LineIndex, NO_LINES } from '../text/lines.js';
 import type { FilePlan } from '../text/changes.js';
 import { lookUp } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
-import { withoutBodyFence } from '../text/fence.js';
+import { holdsProse } from '../text/fence.js';
 import { Outside } from '../detect.js';
 import { invalid } from './reader.js';
-import { toleranceOn } from '../locate/likeness.js';
 import type { FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
 
 interface Entry {
@@ -35,7 +34,7 @@ interface Parsed {
 
 export const wholeFile: FormatModule = {
   read: (body, context) => {
-    const parsed = parse(body, context.options.nonce);
+    const parsed = parse(body, context);
     if ('kind' in parsed) return { reading: parsed, files: 0, edits: 0 };
     const count = parsed.entries.length;
     return { reading: plan(parsed, context), files: count, edits: count };
@@ -46,15 +45,17 @@ export const wholeFile: FormatModule = {
 const MARKS = /\n(?:END FILE|FILE |DELETE |EMEND-COMPLETE)[^\n]*/g;
 const nextLine = (text: string, from: number): number => text.indexOf('\n', from) + 1 || text.length;
 
-const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
+const parse = (answer: string, { options: { nonce }, whole = false }: FormatContext): Parsed | Reading => {
   const entries: Entry[] = [];
   const notes: Reason[] = [];
   const bad = (code: string, message: string, open = false): Reading => invalid(code, message, entries.length, open);
-  const unclear = (file: Pick<Entry, 'path'> | undefined, line: string): Reading => {
-    const message = `The body of ${file?.path ?? 'a file'} contains the marker line ${JSON.stringify(line.slice(0, 80))}, which looks like a real one.`;
+  const unclear = (file: Pick<Entry, 'path'> | undefined, line: string, behind?: string): Reading => {
+    const message = `The body of ${file?.path ?? 'a file'} contains the marker line ${JSON.stringify(line.slice(0, 80))}, which looks like a real one.${behind === undefined ? '' : ` Behind it stands ${JSON.stringify(behind.slice(0, 80))}: nothing shows that the file ended there.`}`;
     return { kind: 'refused', reasons: [{ code: 'marker_in_body', index: entries.length, message }] };
   };
   const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
+  // Is it known that the last entry has ended? Else the first line of prose behind it.
+  let [ended, prose]: [boolean, string | null] = [true, null];
   const outside = new Outside();
   for (let [from, at] = [0, 0]; from < answer.length; at += 1) {
     const next = nextLine(answer, from);
@@ -64,11 +65,15 @@ const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
     const header = readHeader(line, nonce);
     if (header === null) {
       if (nonce === undefined && isEnd(line) && entries.length > 0) return unclear(entries.at(-1), line);
-      if (!isFence && line.trim() !== '' && entries.length > 0)
-        notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was ignored.` });
+      ended ||= isFence && outside.fences.open === null;
+      if (isFence || line.trim() === '' || entries.length === 0) continue;
+      if (!ended) prose ??= line;
+      notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was ignored.` });
       continue;
     }
     outside.belongs(at);
+    const isText = header.kind === 'file' && holdsProse(header.path);
+    [ended, prose] = [whole || nonce !== undefined || !isText, null];
     if (header.kind === 'delete') {
       entries.push({ ...header, body: NO_LINES });
       continue;
@@ -89,6 +94,8 @@ const parse = (answer: string, nonce: string | undefined): Parsed | Reading => {
     at += body.length + 1;
     from = nextLine(answer, mark.index + 1);
   }
+  if (entries.length > 0 && prose !== null)
+    return outside.fault(entries.length) ?? unclear(entries.at(-1), 'END FILE', prose);
   if (entries.length > 0) return outside.fault(entries.length) ?? { entries, notes: notes.slice(0, 3) };
   const wanted = `FILE <path>${nonce === undefined ? '' : ` ${nonce}`}`;
   return outside.fault(0) ?? bad('no_edits', `The answer has no \`${wanted}\` line.`);
@@ -127,23 +134,8 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
       else refuse('delete_not_allowed', `${path} may not be deleted here. Send its new content instead.`);
       continue;
     }
-    const base = file.text === null ? NO_LINES : indexOf(file.text);
-    const lines = entry.unfenced ? entry.body : withoutBodyFence(path, entry.body, base);
-    if (lines === null) {
-      refuse('fence_unclear', fenceUnclear(path));
-      continue;
-    }
-    if (entry.unfenced || lines !== entry.body) {
-      if (toleranceOn('fenced_body', context.options.tolerances))
-        tolerances.push({ tolerance: 'fenced_body', path, index });
-      else refuse('fenced_body', fenced(path));
-    }
-    plans.push({ kind: 'lines', path, result: lines, rewritten: true });
+    if (entry.unfenced === true) tolerances.push({ tolerance: 'fenced_body', path, index });
+    plans.push({ kind: 'lines', path, result: entry.body, rewritten: true, index });
   }
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes };
 };
-
-const fenceUnclear = (path: string): string =>
-  `The content of ${path} starts or ends with a code fence, and it is not clear whether the fence belongs to it. Send the content without a fence, or the change as a line edit.`;
-const fenced = (path: string): string =>
-  `The content of ${path} is in a code fence. Send it without one, or turn on the tolerance fenced_body, which removes the fence.`;

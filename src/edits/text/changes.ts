@@ -14,6 +14,8 @@ export type LinesPlan = ({ readonly changes: readonly Change[] } | { readonly re
   readonly path: string;
   /** The model wrote every line of the file, so what is not there may have been forgotten. */
   readonly rewritten?: true;
+  /** The number of the only edit that says it, where that is known. */
+  readonly index?: number;
   /** Only a diff's `\ No newline at end of file` on one side says so; absent: as the rules of `spliced`. */
   readonly finalNewline?: boolean | undefined;
   /** What `changes` count in where bytes are exact (to-splices.ts); absent: the file's own lines. */

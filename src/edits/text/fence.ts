@@ -6,6 +6,7 @@
  *
  * Inside a fence a shorter one, one of the other character and one with an info string are text.
  */
+import type { Fault } from '../types.js';
 import { type LineIndex, indexOfLines } from './lines.js';
 
 export interface Fence {
@@ -63,40 +64,46 @@ export class Fences {
   }
 }
 
-export const CUT_INSIDE_FENCE = {
-  code: 'cut_inside_fence',
-  message: 'A fence around the answer is not closed.',
-};
+export const CUT_INSIDE_FENCE = { code: 'cut_inside_fence', message: 'A fence around the answer is not closed.' };
 
 const LONE_FENCE_CHARS = 6; // bound: A longer line of fence characters alone at a body's end is a rule of the file's own.
 
-const MARKDOWN_LIKE = /\.(md|mdx|mdc|markdown|mkd|qmd|rmd|rst|adoc|txt)$|(^|\/)readme[^/]*$/i;
+const MARKDOWN_LIKE = /\.(md|mdx|mdc|markdown|mkd|qmd|rmd|rst|adoc)$|(^|\/)readme[^/]*$/i;
 const MARKDOWN_INFO = /^(md|mdx|markdown|rst|adoc|asciidoc)\b/i;
 /** Files whose content may be anything: no ending that tells, templates, and what tests or programs wrote. */
 const ANYTHING =
   /(^|\/)\.?[^./]+$|\.(text|tmpl|tpl|template|hbs|ejs|j2|jinja|liquid|snap|prompt|in|out|log|golden|expected)$/i;
 
+/** May a line of the file be any line of an answer? */
+export const holdsProse = (path: string): boolean =>
+  MARKDOWN_LIKE.test(path) || ANYTHING.test(path) || path.endsWith('.txt');
+
 /**
- * The content of a file without the fence that a model put round it or left at its end; the same content where it has none, or where
- * the fence is the file's own: the base or the language has fences, and neither the info string nor the base's first line tells
- * otherwise. Null: nothing tells which.
+ * The content of a file without the fence that a model put round it or left at its end, or a part of it (`isPart`) without one round all
+ * of it; the same content where it has none, or where the fence is the file's own: the base or the language has fences, and neither the
+ * info string nor the base's first line tells otherwise. A fault: nothing tells which.
  */
-export const withoutBodyFence = (path: string, body: LineIndex, base: LineIndex): LineIndex | null => {
+export const withoutFence = (path: string, body: LineIndex, base: LineIndex, isPart = false): LineIndex | Fault => {
+  const unclear = (): Fault => {
+    const remedy = isPart ? 'or with a line of the file next to it if it does' : 'or the change as a line edit';
+    const message = `The content of ${path} starts or ends with a code fence, and it is not clear whether the fence belongs to it. Send the content without a fence, ${remedy}.`;
+    return { code: 'fence_unclear', message };
+  };
   const [first, last] = textOf(body);
   const opening = openingFence(body.line(first));
   const lone = openingFence(body.line(last));
-  if (opening === null && (lone?.info !== '' || lone.mark.length > LONE_FENCE_CHARS)) return body;
+  if (opening === null && (isPart || lone?.info !== '' || lone.mark.length > LONE_FENCE_CHARS)) return body;
   const closed = opening !== null && last > first && closesFence(body.line(last), opening);
   const inner = body.slice(opening === null ? 0 : first + 1, Math.max(last, first + 1));
   const holdsFences = MARKDOWN_LIKE.test(path) || base.all.some((line) => openingFence(line) !== null);
   const ownLines = isBalanced(inner);
-  if (opening === null) {
-    if (holdsFences || !ownLines) return body;
-    return ANYTHING.test(path) ? null : inner;
-  }
+  if (holdsFences && (isPart || opening === null)) return body;
+  // A fence that is closed at the end was opened behind prose.
+  if (opening === null) return ANYTHING.test(path) || !ownLines ? unclear() : inner;
   const wraps = closed && ownLines;
+  if (isPart && !wraps) return body;
   if (holdsFences) return wraps && isAround(opening, inner, base) ? outdented(inner, opening) : body;
-  return wraps && !ANYTHING.test(path) ? outdented(inner, opening) : null;
+  return wraps && !ANYTHING.test(path) ? outdented(inner, opening) : unclear();
 };
 
 /** In a file that may hold fences: does the fence say that it holds Markdown, or the file that it begins inside? */

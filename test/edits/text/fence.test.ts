@@ -1,6 +1,6 @@
 /** One fence grammar: CommonMark's openings and closings, an answer that ends inside one, and the body of a file that a model wrapped. */
 import { expect, test } from '@jest/globals';
-import { closesFence, Fences, isBareFence, openingFence, withoutBodyFence } from '../../../src/edits/text/fence.js';
+import { closesFence, Fences, isBareFence, openingFence, withoutFence } from '../../../src/edits/text/fence.js';
 import { indexOfLines } from '../../../src/edits/text/lines.js';
 
 test.each([
@@ -68,7 +68,9 @@ test.each<[string, string, string, string, string | null]>([
   ['a lone fence with an info string', 'a.ts', 'x', 'y\n```ts', 'y\n```ts'],
   ['a lone rule of six', 'a.ts', 'x', 'y\n~~~~~~', 'y'],
   ['a lone rule of seven', 'a.ts', 'x', 'y\n~~~~~~~', 'y\n~~~~~~~'],
-  ['fences that are open inside of it', 'a.ts', 'x', 'y\n```js\nz\n```', 'y\n```js\nz\n```'],
+  ['prose before the fence', 'a.ts', 'x', 'y\n```js\nz\n```', null],
+  ['a fence at the end, where the base has some', 'a.ts', '```', 'y\n```js\nz\n```', 'y\n```js\nz\n```'],
+  ['a plain text file', 'a.txt', 'x', '```text\ny\n```', 'y'],
   ['two fences at the end', 'a.ts', 'x', '```js\ny\n```\n```', null],
   ['a lone fence where the base has some', 'a.ts', '/**\n```\nx\n```\n*/', 'y\n```', 'y\n```'],
   ['a fence that is not closed', 'a.ts', 'x', '```ts\ny', null],
@@ -84,5 +86,6 @@ test.each<[string, string, string, string, string | null]>([
   ['a Markdown fence that is not closed', 'a.md', MD, '```markdown\n# B', '```markdown\n# B'],
 ])('%s', (_, path, base, body, kept) => {
   const lines = (text: string) => indexOfLines(text === '' ? [] : text.split('\n'));
-  expect(withoutBodyFence(path, lines(body), lines(base))?.all.join('\n') ?? null).toBe(kept);
+  const plain = withoutFence(path, lines(body), lines(base));
+  expect('code' in plain ? null : plain.all.join('\n')).toBe(kept);
 });

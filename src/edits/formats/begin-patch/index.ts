@@ -18,7 +18,7 @@ import { indexOf, indexOfLines, type LineIndex, type Text } from '../../text/lin
 import { lookUp, withoutPrefix } from '../../paths.js';
 import type { ToleranceSettings } from '../../../shared/formats.js';
 import type { Fault, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
-import { unnumbered } from '../unified-diff/hunk.js';
+import { unnumbered, withoutBoms } from '../unified-diff/hunk.js';
 import { composeHunks } from '../unified-diff/index.js';
 import { HunkLocator, type Located } from '../unified-diff/locate.js';
 
@@ -77,7 +77,7 @@ class Planner {
     }
     const lines = indexOf(text);
     const places: Located[] = [];
-    const reasons = this.#locate(chunks, path, text, places);
+    const reasons = this.#locate(found.file.hasBom ? chunks.map(withoutBoms) : chunks, path, text, places);
     if (reasons.length > 0) return reasons;
     const to = moveTo === null ? null : lookUp(moveTo, this.#context, index);
     if (to?.ok === false) return [to.reason];

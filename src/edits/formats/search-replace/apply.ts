@@ -2,7 +2,8 @@
  * The blocks of one file, one after the other: each is located in the text as the blocks before left it, and changes that text.
  * Lines that FIND and REPLACE have in common keep their base line.
  */
-import { type Text, indexOf, type LineIndex, NO_LINES } from '../../text/lines.js';
+import { type Text, indexOf, indexOfLines, type LineIndex, NO_LINES } from '../../text/lines.js';
+import { withoutFence } from '../../text/fence.js';
 import type { Tolerance, ToleranceSettings } from '../../../shared/formats.js';
 import { carryLines, isKnownBase, levelBetween, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import type { Change } from '../../text/changes.js';
@@ -18,15 +19,11 @@ const PARTS_SOUGHT = 100; // bound: Blocks of a file that are looked for as a pa
 
 const keyOf = ({ find, replace }: BlockReading): string => JSON.stringify([find, replace]);
 
-function* textsOf(blocks: readonly Block[]): Generator<string> {
-  for (const block of blocks)
-    for (const { find, replace } of block.readings) {
-      yield* find;
-      yield* replace;
-    }
-}
+const textsOf = (blocks: readonly Block[]): readonly string[] =>
+  blocks.flatMap(({ readings }) => readings.flatMap(({ find, replace }) => [...find, ...replace]));
 
 export class BlockApplier {
+  readonly #path: string;
   readonly #base: LineIndex;
   readonly #chain: LineChain;
   readonly #tolerances: ToleranceSettings | undefined;
@@ -48,6 +45,7 @@ export class BlockApplier {
     { path, options }: { readonly path: string; readonly options: ApplyOptions },
     words: say.BlockText,
   ) {
+    this.#path = path;
     this.#base = text === null ? NO_LINES : indexOf(text);
     this.#chain = new LineChain(this.#base, () => textsOf(blocks));
     this.#tolerances = options.tolerances;
@@ -63,16 +61,21 @@ export class BlockApplier {
   apply(block: Block): say.BlockOutcome {
     const reading = this.#readingOf(block);
     if (reading === null) return say.refused('marker_in_body', say.unclearDivider(this.#words));
-    const { find, replace } = reading;
+    const { find } = reading;
+    const body = indexOfLines(reading.replace);
+    const plain = withoutFence(this.#path, body, this.#base, true);
+    if ('code' in plain) return say.refused(plain.code, plain.message);
+    const replace = plain.all;
     const stray = say.strayReason(this.#words, reading);
     if (stray !== null) return say.refused('marker_in_body', stray);
     if (find.length === 0) return this.#create(replace);
     if (!this.#exists)
       return say.refused('target_absent', `The file does not exist. Leave ${this.#words.find} empty to create it.`);
     if (find.length === replace.length && find.every((line, i) => line === replace[i])) return this.#unmoved(find);
-    const outcome = this.#locate(block, reading);
-    if (outcome.kind === 'changed') this.#made.push(reading);
-    return outcome;
+    const outcome = this.#locate(block, { find, replace });
+    if (outcome.kind !== 'changed') return outcome;
+    this.#made.push({ find, replace });
+    return plain === body ? outcome : { ...outcome, tolerances: [...outcome.tolerances, 'fenced_body'] };
   }
 
   /** A block that asks for nothing still says what the file holds: where that stands nowhere, the answer may be for another file. */
@@ -112,7 +115,8 @@ export class BlockApplier {
 
   #create(lines: readonly string[]): say.BlockOutcome {
     // Also where both are empty: a model that copies an empty form has not said that nothing is to be done.
-    if (this.#exists) return say.refused('file_exists', say.fileExists(this.#words));
+    const isEmpty = this.#base.length === 0 && !this.#changed && lines.length > 0;
+    if (this.#exists && !isEmpty) return say.refused('file_exists', say.fileExists(this.#words));
     this.#exists = true;
     this.#changed = true;
     this.#chain.replace([], lines);

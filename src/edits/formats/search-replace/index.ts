@@ -13,11 +13,11 @@
  * (`namedPath`); in search-blocks else of the only offered one. `a/` or `b/` before a path is passed over where only what follows is a file.
  * FIND is whole lines and must stand in exactly one place of the text as the blocks before left it; a line number (of the file as it was
  * shown) decides between several, which is the tolerance unchecked_lines unless the file is known to be that one. An empty FIND creates
- * a file that does not exist. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once. Where
+ * a file that does not exist, or fills an empty one. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once. Where
  * the file is not known to be the one that was shown and other blocks change it, both are refused if FIND stands nowhere. A line of REPLACE
  * that is a marker of conflict-marker blocks is refused, see `stray` (reasons.ts). Without nonces a line in a body that looks like a marker
  * makes the block refused; with them only `REPLACE:` can be unclear, and then that reading counts whose FIND stands in the file, if
- * only one does. Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision, part_of_line.
+ * only one does. Tolerances: earlier_block, unchecked_lines, line_endings, trailing_space, lookalikes, indent, elision, part_of_line, fenced_body.
  * Edits, for the marker: blocks. Without any: `NO-CHANGE: reason` (marker.ts).
  */
 import { withoutBom } from '../../text/to-splices.js';

@@ -14,7 +14,8 @@
  * the one that is meant where several have the name. Lines are 1-based, ranges inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
  * replace or delete that starts there; appends last.
  */
-import { indexOf, NO_LINES } from '../../text/lines.js';
+import { indexOf, indexOfLines, NO_LINES } from '../../text/lines.js';
+import { withoutFence } from '../../text/fence.js';
 import { withoutBom } from '../../text/to-splices.js';
 import { type Change, ChangeList, type FilePlan } from '../../text/changes.js';
 import { linesOf, marksTabs, mergeRanges, withoutTabMarks } from '../../listing.js';
@@ -24,16 +25,7 @@ import { fault, invalid, readJsonAnswer } from '../reader.js';
 import { type Placed, OperationLocator } from './locate.js';
 import { type Operation, readOperations } from './operations.js';
 import { symbolPlacer } from './symbol.js';
-import type {
-  ContextFile,
-  Fault,
-  FormatContext,
-  FormatModule,
-  OfferedFile,
-  Reason,
-  Reading,
-  UsedTolerance,
-} from '../../types.js';
+import type { ContextFile, Fault, FormatContext, FormatModule, Reason, Reading, UsedTolerance } from '../../types.js';
 
 const OPERATION_REASONS_REPORTED = 20; // bound: Refusals told of one structured edit.
 
@@ -82,11 +74,15 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
       if (reasons.length >= OPERATION_REASONS_REPORTED) break;
       const { symbol, index } = operation;
       const found = symbol === null ? locator.locate(operation) : bySymbol(operation, symbol);
+      const body = indexOfLines(operation.content);
+      const plain = withoutFence(path, body, lines, true);
       const wrong = 'code' in found ? found : (outside(found, file, lines.length, path) ?? unseen(found, file, path));
       if (wrong !== null) reasons.push({ ...wrong, path, index });
+      else if ('code' in plain) reasons.push({ ...plain, path, index });
       else if (!('code' in found)) {
-        placed.push(found);
-        for (const tolerance of found.tolerances) tolerances.push({ tolerance, path, index, line: found.from + 1 });
+        placed.push({ ...found, operation: { ...operation, content: plain.all } });
+        for (const tolerance of [...found.tolerances, ...(plain === body ? [] : ['fenced_body' as const])])
+          tolerances.push({ tolerance, path, index, line: found.from + 1 });
       }
     }
     reasons.push(...findOverlaps(placed, path));
@@ -107,7 +103,7 @@ const withLines = (operation: Operation, plain: (line: string) => string): Opera
 });
 
 /** An operation outside of the call's region belongs to another call. An insert at a border belongs to the region behind it. */
-const outside = (placed: Placed, file: OfferedFile, count: number, path: string): Fault | null => {
+const outside = (placed: Placed, file: ContextFile, count: number, path: string): Fault | null => {
   const { region } = file;
   const { operation, from, to } = placed;
   if (region === undefined) return null;
@@ -122,7 +118,7 @@ const unseenLines = ({ operation: { type }, from, to }: Placed, path: string, wh
   fault('unseen_lines', `The ${type} touches ${linesOf(from, to)} of ${path}, which ${why}`);
 
 /** An operation on lines that the model was not shown is a guess. An insert needs a seen line on one of its sides. */
-const unseen = (placed: Placed, { seen }: OfferedFile, path: string): Fault | null => {
+const unseen = (placed: Placed, { seen }: ContextFile, path: string): Fault | null => {
   const { operation, from, to } = placed;
   if (seen === undefined || operation.type === 'append' || operation.type === 'prepend') return null;
   const ranges = mergeRanges(seen, Infinity);
@@ -134,18 +130,10 @@ const unseen = (placed: Placed, { seen }: OfferedFile, path: string): Fault | nu
 };
 
 /** Prepends come before inserts at line 1, appends after inserts behind the last line; then the order of the answer. */
-const RANK: Readonly<Record<Operation['type'], number>> = {
-  prepend: 0,
-  insert: 1,
-  append: 2,
-  replace: 3,
-  delete: 3,
-};
+const RANK = { prepend: 0, insert: 1, append: 2, replace: 3, delete: 3 };
+const rank = ({ operation }: Placed): number => RANK[operation.type];
 const inOrder = (placed: readonly Placed[]): Placed[] =>
-  [...placed].sort(
-    (a, b) =>
-      a.from - b.from || RANK[a.operation.type] - RANK[b.operation.type] || a.operation.index - b.operation.index,
-  );
+  [...placed].sort((a, b) => a.from - b.from || rank(a) - rank(b) || a.operation.index - b.operation.index);
 
 const findOverlaps = (placed: readonly Placed[], path: string): Reason[] => {
   const reasons: Reason[] = [];
@@ -153,12 +141,8 @@ const findOverlaps = (placed: readonly Placed[], path: string): Reason[] => {
   for (const next of inOrder(placed)) {
     if (held !== null && next.from < held.to) {
       const [first = 0, second = 0] = [held.operation.index, next.operation.index].sort((a, b) => a - b);
-      reasons.push({
-        code: 'overlap',
-        path,
-        index: second,
-        message: `The ${next.operation.type} at line ${next.from + 1} overlaps operation ${first + 1} (lines ${held.from + 1} to ${held.to}) in ${path}. Combine both changes in one operation.`,
-      });
+      const message = `The ${next.operation.type} at line ${next.from + 1} overlaps operation ${first + 1} (lines ${held.from + 1} to ${held.to}) in ${path}. Combine both changes in one operation.`;
+      reasons.push({ code: 'overlap', path, index: second, message });
     }
     if (held === null || next.to > held.to) held = next;
   }

@@ -39,14 +39,15 @@ export const rawOf = ({ sign, text, unsigned }: HunkLine): string => (unsigned ?
 
 export const holdsReturn = ({ text, returned }: HunkLine): boolean => returned === true || text.includes('\r');
 
-const withTexts = (hunk: Hunk, textOf: (line: HunkLine) => string): Hunk => ({
+const withTexts = <H extends Pick<Hunk, 'lines'>>(hunk: H, textOf: (line: HunkLine) => string): H => ({
   ...hunk,
   lines: hunk.lines.map((line) => ({ ...line, text: textOf(line) })),
 });
 /** The hunk with carriage returns as text. */
 export const withReturns = (hunk: Hunk): Hunk =>
   withTexts(hunk, ({ text, returned }) => (returned === true ? `${text}\r` : text));
-export const withoutBoms = (hunk: Hunk): Hunk => withTexts(hunk, ({ text }) => withoutBom(text));
+export const withoutBoms = <H extends Pick<Hunk, 'lines'>>(hunk: H): H =>
+  withTexts(hunk, ({ text }) => withoutBom(text));
 
 const HEADER = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: |$)/;
 /** `@@`, `@@ ... @@`, `@@ heading`: it states no lines. */

@@ -224,6 +224,12 @@ const applied: Case[] = [
     expected: 'f=a|b|X; [elision]',
   },
   {
+    name: 'an empty FIND in an empty file',
+    answer: block('', 'x\n'),
+    files: { f: '' },
+    expected: 'f=x',
+  },
+  {
     name: 'a new file whose folder looks like a prefix',
     answer: block('', 'x\n', { path: 'a/f' }),
     options: { mayCreateUnder: [''] },
@@ -343,12 +349,7 @@ const refusals: Case[] = [
   },
   { name: 'an empty FIND in a file that exists', answer: block('', 'x\n'), expected: 'refused: file_exists' },
   { name: 'an empty form in a file that exists', answer: block('', ''), expected: 'refused: file_exists' },
-  {
-    name: 'an empty FIND in an empty file',
-    answer: block('', 'x\n'),
-    files: { f: '' },
-    expected: 'refused: file_exists',
-  },
+  { name: 'an empty form in an empty file', answer: block('', ''), files: { f: '' }, expected: 'refused: file_exists' },
   {
     name: 'a file made twice',
     answer: block('', '1\n', { path: 'n' }) + block('', '2\n', { path: 'n' }),

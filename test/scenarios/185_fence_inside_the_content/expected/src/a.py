@@ -7,6 +7,8 @@ def first(x):
 
 def second(x):
     return first(x) + 1
+'''
 ```
 code
 ```
+'''
