@@ -12,66 +12,92 @@ import type { Reason } from '../types.js';
 /** What comments begin and end with, in the languages that models write. */
 const COMMENT = /^\s*(\/\/+|\/\*+|\*|#+|--|;+|%+|<!--|\{\/\*|"""|''')\s*/;
 const COMMENT_END = /\s*(\*+\/\}?|-->|"""|''')?\s*$/;
+const BRACKETED = /^\s*[[(<{].*[\])>}]\s*$/;
+/** What such a note is set in, within its comment or without one: `(rest unchanged)`, `=== existing code ===`. */
+const FRAME = /^[[(<{=~*_-]+\s*(.*?)\s*[\])>}=~*_-]+$/;
 /** Not those of code, as in `f(x, ...)`. */
 const DOTS = /^(?:\.{3,}|…)|[^,([{\s]\s*(?:\.{3,}|…)$|(?:\.{3,}|…)\s+\w/;
 const LEFT_OUT =
-  /\b(rest|remainder|remaining|existing|unchanged|same|previous|other|omitted|elided|truncated|snipped?|as before|no changes?|keep)\b/i;
-const PHRASE =
-  /\b(rest|remainder) of (the |this |your |my )?(existing |original )?(code|file|class|function|method|module|implementation|content|script|component|tests?)\b.{0,40}\b(unchanged|same|remains?|stays?|here|as (is|before)|omitted|continues?|goes here)\b|\b(code|content|lines|methods|functions|imports) (is |are )?(omitted|elided) for brevity\b/i;
+  /\b(rest|remainder|remaining|existing|unchanged|same|previous|other|omitted|elided|truncated|snipped?|as before|no changes?|keep|\d+ more|lines? \d+ ?(-|–|to) ?\d+)\b/i;
+/** A whole comment, or text in brackets, that says only that text stays or is left out. */
+const STAYS = [
+  /\b(rest|remainder) of (the |this |your |my )?(existing |original )?(code|file|class|function|method|module|implementation|content|script|component|tests?)\b.{0,40}\b(unchanged|same|remains?|stays?|here|as (is|before)|omitted|continues?|goes here)\b|\b(code|content|lines|methods|functions|imports) (is |are )?(omitted|elided) for brevity\b/i,
+  /^(existing|unchanged|remaining) (code|content|lines|methods|functions|imports|implementation)( here| goes here)?$/i,
+  /^(the )?((rest|remainder|everything else)( of [^,;]{1,40})?|(all (the )?)?(existing|remaining|other|previous) \w+)( (is|are|stays?|remains?))? (unchanged|the same|same|as (is|before)|omitted|elided)\.?$/i,
+  /^(the )?(rest|remainder) of (the |this )?(existing |original )?(code|file|class|function|method|module|script|config|configuration|settings)$/i,
+  /^\d+ (more |other )?(lines|keys|entries|items|functions|methods) (are )?(omitted|unchanged|elided|truncated|not shown)$/i,
+  /^no (other |further )?changes (to|in) the (rest|remainder)\b[^,;]{0,40}$/i,
+];
 /** A note that may only mention what is there. */
 const MENTION =
   /\b(existing|unchanged|remaining) (code|content|lines|methods|functions|imports|implementation)( here| goes here| remains?| unchanged)?$/i;
-/** `...` alone, or with words that say what is left out; also `[... unchanged ...]` outside comments. */
-const BRACKETED = /^\s*[[(<{]\s*(\.{3}|…).{0,80}(\.{3}|…)?\s*[\])>}]\s*$/;
-/** A whole comment that says only that text stays: `rest unchanged`, `existing code ...`, `... other methods`. */
-const STAYS =
-  /^(existing|unchanged|remaining) (code|content|lines|methods|functions|imports|implementation)( here| goes here)?$|^(the )?((rest|remainder|everything else)( of [^,;]{1,40})?|(existing|remaining|other|previous) \w+)( (is|are|stays?|remains?))? (unchanged|the same|same|as (is|before)|omitted|elided)\.?$/i;
-const TRAILING =
-  /^(the )?(rest|remainder|existing|remaining|other|previous|unchanged|same)\b[^.,;()=]{0,60}(\.{3,}|…)$/i;
-const LEADING = /^(\.{3,}|…)\s+[^.,;()=]{0,60}(\.{3,}|…)?$/;
-const ENCLOSED = /^(\.{3,}|…)[^.…]{1,60}(\.{3,}|…)$/;
-
+const GONE =
+  /^(unchanged|omitted|elided|same as before|no (other |further )?changes|(keep|leave) (the (rest|remainder)|everything else|(all )?other \w+)( of [^,;]{1,40})? (as is|as it is|unchanged|the same))$/i;
+const BETWEEN_DOTS = /^(\.{3,}|…)[^.…]{1,60}(\.{3,}|…)$/;
+const WITH_DOTS = [
+  /^(the )?(rest|remainder|existing|remaining|other|previous|unchanged|same)\b[^.,;()=]{0,60}(\.{3,}|…)$/i,
+  /^(\.{3,}|…)\s+[^.,;()=]{0,60}(\.{3,}|…)?$/,
+  BETWEEN_DOTS,
+];
 const ALONE = /^(\.{3,}|…)$/;
+/** Files in which `...` alone is neither code nor prose. */
+const NO_DOTS = /\.(conf|cfg|ini|toml|env|properties|json[c5]?|s?css|less|sql|tf)$|(^|\/)(Makefile|Dockerfile)$/;
+
+/** The text of a comment or of a line in brackets, without what it is set in; null: the line is neither. */
+const noteOf = (line: string): string | null =>
+  COMMENT.test(line) || BRACKETED.test(line) ? textOf(line).replace(FRAME, '$1') : null;
+const textOf = (line: string): string => line.replace(COMMENT, '').replace(COMMENT_END, '').trim();
 
 /** Does a line stand for text wherever it stands? */
-const standsForText = (line: string): boolean => {
-  const text = line.replace(COMMENT, '').replace(COMMENT_END, '');
-  if (text === '…') return true;
-  if (BRACKETED.test(line)) return LEFT_OUT.test(line);
-  if (!COMMENT.test(line)) return false;
-  if (PHRASE.test(text) || STAYS.test(text)) return true;
-  return LEFT_OUT.test(text) && [TRAILING, LEADING, ENCLOSED].some((form) => form.test(text));
+const standsForText = (path: string, line: string): boolean => {
+  const [bare, note] = [line.trim(), noteOf(line)];
+  if (line === '…' || (note === '…' && COMMENT.test(line))) return true;
+  if (NO_DOTS.test(path) && /^\[?(\.{3}|…)\]?$/.test(bare)) return true;
+  if (note === null) return BETWEEN_DOTS.test(bare) && LEFT_OUT.test(bare);
+  if (STAYS.some((form) => form.test(note))) return true;
+  const forms = COMMENT.test(line) ? WITH_DOTS : [/^(\.{3}|…).{0,80}$/];
+  return LEFT_OUT.test(note) && forms.some((form) => form.test(note));
 };
 
 /** Does it where more lines went away than came? There `// ...` and a note that only mentions what is left do, too. */
 const standsForLost = (line: string): boolean => {
-  const text = line.replace(COMMENT, '').replace(COMMENT_END, '');
-  if (COMMENT.test(line)) return ALONE.test(text) || MENTION.test(text) || (DOTS.test(text) && LEFT_OUT.test(text));
+  const [note, text] = [noteOf(line), textOf(line)];
+  if (note !== null && (GONE.test(note) || (ALONE.test(note) && COMMENT.test(line) && !text.startsWith('{'))))
+    return true;
+  if (COMMENT.test(line)) return MENTION.test(text) || (DOTS.test(text) && LEFT_OUT.test(text));
   return /^\s*(\.{3}|…)\s+\S.*[^,;]$/.test(line) && LEFT_OUT.test(line) && line.trim().split(/\s+/).length <= 12;
 };
 
 const LINE_CHARS = 300; // bound: A longer line stands for nothing.
 
 /** Each form above has one of these; few lines have. */
-const CANDIDATE = /\.{3}|…|existing|unchanged|remain|rest|everything else|other|previous|omitted|elided/i;
+const CANDIDATE =
+  /\.{3}|…|existing|unchanged|remain|rest|everything else|other|previous|omitted|elided|truncated|not shown|same|no changes|keep|leave/i;
 
-const isElision = (line: string, lost: number): boolean =>
-  line.length <= LINE_CHARS && CANDIDATE.test(line) && (standsForText(line) || (lost > 0 && standsForLost(line)));
+const isElision = (path: string, line: string, lost: number): boolean =>
+  line.length <= LINE_CHARS && CANDIDATE.test(line) && (standsForText(path, line) || (lost > 0 && standsForLost(line)));
 
-/** New lines that stand for text, unless the file has that very line. */
+/** `12:k3f| text`, as a prompt lists a line. */
+const LISTED = /^\s*\d+:[0-9a-z]{3}\|( |$)|^\s*$/;
+
+/** New lines that stand for text, or are those of a listing, unless the file has such lines. */
 export const elisionReasons = (path: string, text: Text | null, changes: readonly Change[]): Reason[] => {
   // Few results have such a line at all.
-  if (!changes.some(({ lines }) => lines.some((line) => isElision(line, 1)))) return [];
+  const listed = changes.find(({ lines }) => lines.every((line) => LISTED.test(line)) && lines.join('').trim() !== '');
+  if (listed === undefined && !changes.some(({ lines }) => lines.some((line) => isElision(path, line, 1)))) return [];
   const view = viewOf(path, text === null ? NO_LINES : indexOf(text), null, changes);
   const known = new Set(view.base.all.map((old) => old.trim()));
   const reasons: Reason[] = [];
+  if (listed !== undefined && !view.base.all.some((line) => line.trim() !== '' && LISTED.test(line))) {
+    const message = `The new text of ${path} has the listing's numbers and checks: ${JSON.stringify(listed.lines[0]?.slice(0, 100))}. Send only the text behind "| ".`;
+    reasons.push({ code: 'listing', path, message });
+  }
   eachNewLine(view, (line, at, change) => {
     const lost = Math.max(0, change.to - change.from - change.lines.length);
-    if (known.has(line.trim()) || !isElision(line, lost)) return;
-    const told = `Line ${at + 1} of the new ${path} (${JSON.stringify(line.trim().slice(0, 100))})`;
-    const message =
-      lost > 0 ? `${told} replaces part of the file (${lost} lines fewer).` : `${told} reads as if text were omitted.`;
-    reasons.push({ code: 'elision', path, message: `${message} Send the text itself, not a placeholder.` });
+    if (known.has(line.trim()) || !isElision(path, line, lost)) return;
+    const what = lost > 0 ? `replaces part of the file (${lost} lines fewer)` : 'reads as if text were omitted';
+    const message = `Line ${at + 1} of the new ${path} (${JSON.stringify(line.trim().slice(0, 100))}) ${what}. Send the text itself, not a placeholder.`;
+    reasons.push({ code: 'elision', path, message });
   });
   return reasons;
 };
@@ -132,9 +158,13 @@ export const placesOfPart = (lines: readonly string[], part: string, most: numbe
   return places;
 };
 
+/** A line that others belong to, which are deeper. */
+const OPENS = /([:{([=]|[-=]>|\b(do|of|where|then|else|with))\s*((#|\/\/).*)?$/;
+
 /**
  * The line with `replace` in place of its only `part`. Null: it is there already; only white space at the end is missing, which is another
- * tolerance; or white space alone stands before `part`, and the lines of `replace` are not indented as that needs.
+ * tolerance; or white space alone stands before `part`, and the lines of `replace` are not indented as that needs, or seem to be so only
+ * because they are indented from `part` on: what opens a block is followed by a line that is as deep as it.
  */
 export const withinLine = (text: string, part: string, replace: readonly string[]): readonly string[] | null => {
   const [first = '', ...rest] = replace;
@@ -143,8 +173,10 @@ export const withinLine = (text: string, part: string, replace: readonly string[
   const head = text.slice(0, at);
   const tail = text.slice(at + part.length);
   if (head === '' && tail.trim() === '') return null;
-  const isIndent = head !== '' && head.trim() === '';
-  if (isIndent && (/^\s/.test(first) || rest.some((line) => line.trim() !== '' && !line.startsWith(head)))) return null;
+  const below = rest.filter((line) => line.trim() !== '');
+  const isDeep = (line: string): boolean => line.startsWith(head) && /^\s/.test(line.slice(head.length));
+  const fits = below.every((line) => line.startsWith(head)) && (!OPENS.test(first) || below.slice(0, 1).every(isDeep));
+  if (head !== '' && head.trim() === '' && (/^\s/.test(first) || !fits)) return null;
   const lines = [head + first, ...rest];
   return [...lines.slice(0, -1), (lines.at(-1) ?? '') + tail];
 };

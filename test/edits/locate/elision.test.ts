@@ -102,6 +102,18 @@ describe('in new text', () => {
     '// … other methods omitted …',
     '…',
     '# …',
+    '(rest unchanged)',
+    '<rest of file>',
+    '[8 lines omitted]',
+    '...rest of file...',
+    '# rest of code',
+    '# <rest of file>',
+    '# -- rest of the file --',
+    '# === existing code ===',
+    '# ... lines 4-9 ...',
+    '# ... [8 more keys] ...',
+    '# All other keys remain the same',
+    '# No changes to the rest of the file',
   ];
   test.each(ALWAYS)('%s is refused, also where nothing goes', (line) => {
     expect(reasonsOf(line).map(({ code }) => code)).toEqual(['elision']);
@@ -112,6 +124,7 @@ describe('in new text', () => {
     '... (rest of the function unchanged)',
     '# Loading... keep the spinner',
     '# sort existing lines',
+    ...['# unchanged', '# (unchanged)', '(unchanged)', '# omitted', '# same as before', '# keep the rest as is'],
     `... rest ${'word '.repeat(10).trim()}`,
     `  ...   rest  ${'word   '.repeat(10).trim()}`,
   ])('%s is refused where lines go', (line) => {
@@ -128,6 +141,7 @@ describe('in new text', () => {
     'return [...previous, next];',
     '... rest of it,',
     'a ... rest of it',
+    ...['[...]', '[…]', '[remaining]', '<other>', '# keep the rest', '# unchanged lines are kept', '# 8 lines'],
     '...rest of it',
     `... rest ${'word '.repeat(11).trim()}`,
   ])('%s is text', (line) => {
@@ -164,5 +178,19 @@ describe('in new text', () => {
     ];
     expect(elisionReasons('f', null, changes)).toHaveLength(1);
     expect(elisionReasons('f', null, changes.slice(0, 1))).toEqual([]);
+  });
+  test.each(['...', '[...]'])('%s is text but in files of settings', (line) => {
+    const inFile = (path: string) => elisionReasons(path, null, [{ from: 0, to: 0, lines: ['x', line] }]).length;
+    expect(['a.conf', 'a.json', 'Makefile', 'a.py', 'a.yaml', 'a.md', 'a'].map(inFile)).toEqual([1, 1, 1, 0, 0, 0, 0]);
+  });
+  test('lines as a listing shows them are refused, unless all do not look so, or the file has such lines', () => {
+    const codes = (base: string[], ...lines: string[]) =>
+      elisionReasons('f', { lines: base, ends: base.map(() => '\n') }, [{ from: 0, to: 1, lines }]).map(
+        ({ code }) => code,
+      );
+    expect(codes(['a'], '1:k3f| x', '', '2:0fz|')).toEqual(['listing']);
+    expect(codes(['a'], '1:k3f| x', 'y')).toEqual([]);
+    expect(codes(['7:aaa| a'], '1:k3f| x')).toEqual([]);
+    expect(codes(['a'], '1:k3| x')).toEqual([]);
   });
 });
