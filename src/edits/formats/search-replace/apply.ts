@@ -68,7 +68,7 @@ export class BlockApplier {
     const replace = plain.all;
     const stray = say.strayReason(this.#words, reading);
     if (stray !== null) return say.refused('marker_in_body', stray);
-    if (find.length === 0) return this.#create(replace);
+    if (find.length === 0) return this.#create(reading.replace);
     if (!this.#exists)
       return say.refused('target_absent', `The file does not exist. Leave ${this.#words.find} empty to create it.`);
     if (find.length === replace.length && find.every((line, i) => line === replace[i])) return this.#unmoved(find);
