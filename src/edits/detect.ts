@@ -1,7 +1,7 @@
 /** What an answer says of itself: its format, and what looks like an edit outside of all that is read. */
 import type { AnswerFormat } from '../shared/formats.js';
 import { quoted } from '../shared/text.js';
-import { CUT_INSIDE_FENCE, Fences, isBareFence, openingFence } from './text/fence.js';
+import { CUT_INSIDE_FENCE, type Fence, Fences, isBareFence, openingFence } from './text/fence.js';
 import { type Json, readJson } from './text/json.js';
 import type { Reading, Reason } from './types.js';
 
@@ -95,18 +95,27 @@ const MALFORMED: readonly RegExp[] = [
 /** The lines of an answer that stand outside of its bodies: follows their fences, and finds edits that nobody would read. */
 export class Outside {
   readonly fences = new Fences();
-  readonly #lines: { readonly at: number; readonly text: string }[] = [];
+  readonly #lines: { readonly at: number; readonly text: string; readonly fence: Fence | null }[] = [];
 
   /** Takes the answer's line `at` (0-based); true: it opens or closes a fence. */
   take(at: number, text: string): boolean {
     const isFence = this.fences.take(text);
-    if (text.trim() !== '' && !(isFence && this.fences.open === null)) this.#lines.push({ at, text });
+    const fence = this.fences.open;
+    if (text.trim() !== '' && !(isFence && fence === null)) this.#lines.push({ at, text, fence });
     return isFence;
   }
   /** Line `at`, which was taken, is one of the grammar: a body begins there, or its path stands there. */
   belongs(at: number): void {
     if (this.#lines.at(-1)?.at === at) this.#lines.pop();
-    this.#lines.push({ at, text: BODY });
+    this.#lines.push({ at, text: BODY, fence: null });
+  }
+  /** The last line before line `at`, behind the last body, that stands in no closed fence and is none, but for one that `names` a file. */
+  before(at: number, names: (fence: string) => boolean): string {
+    const line = this.#lines.findLast(
+      ({ at: its, text, fence }) =>
+        its < at && (fence ?? this.fences.open) === this.fences.open && (openingFence(text) === null || names(text)),
+    );
+    return line === undefined || line.text === BODY ? '' : line.text;
   }
   get hasProse(): boolean {
     return this.#lines.some(({ text }) => text !== BODY && openingFence(text) === null);

@@ -18,6 +18,13 @@ const INFO_KEY = /^\{?(?:file|filename|file_path|path|title|name)=|^[A-Za-z][\w+
 const LOOKS = /^(?!.*:\/\/)(?!-)[^\s`<>*#]+$/;
 const ENDING = /(?:\/[^/]*\w|\.(?!net$)[A-Za-z]\w{0,15})$/i;
 
+/** Words of a line that does no more than name a file; any other makes it a sentence. */
+const LABEL =
+  /^(?:[^\p{L}]*|and|also|then|now|next|first|second|third|last|finally|the|same|in|to|for|of|edit|change[ds]?|modif(?:y|ied)|updated?|new|\/?file(?:name)?|path|index|step|part|lines?)$/iu;
+const NAMES_FILE = /^[^\s`<>*#:]*\.[a-z]\w{0,15}$/i;
+const BETWEEN = /\]\(|[\s"'“”<>,]+/;
+const EDGES = /^(?:[([{*=#>@+-]+|(?:\.\/)+)|(?::\d[\d:-]*)?[\])}*=.:;!?…→-]*$/g;
+
 type Files = ReadonlyMap<string, unknown>;
 
 /**
@@ -49,13 +56,46 @@ const pathIn = (text: string, files: Files): string | null => {
   return null;
 };
 
+/** Paths of files that are there beforehand, and their last names. */
+export const namesThere = ({ files, options }: FormatContext): ReadonlySet<string> =>
+  new Set(pathsThere(files, options).flatMap((path) => [path, nameOf(path)]));
+
+/**
+ * The file of an edit without a path of its own, by the line before it: `current` where that names no other file, another where it does no
+ * more than name it, and null where it is a sentence about another or names several.
+ */
+export const fileBefore = (
+  line: string,
+  current: string | null,
+  context: FormatContext,
+  names: () => ReadonlySet<string>,
+): string | null => {
+  if (line.length > PATH_CHARS) return current;
+  const named = namedPath(line, context.files);
+  const parts = line.split('`').flatMap((part, i) => (i % 2 === 1 ? [part] : part.split(BETWEEN)));
+  const own = current === null ? null : withoutPrefix(current.replace(/^(?:\.\/)+/, ''), context);
+  const [there, unknown] = [new Set<string>(), new Set<string>()];
+  let [isLabel, isOwn] = [true, false];
+  for (const word of named === null ? parts.map((part) => part.replace(EDGES, '')) : [named]) {
+    const path = withoutPrefix(word, context);
+    if (named === null && !NAMES_FILE.test(path)) isLabel &&= LABEL.test(path);
+    else if (path === own || (own?.endsWith(`/${path}`) === true && !context.files.has(path))) isOwn = true;
+    else if (context.files.has(path) || names().has(path)) there.add(path);
+    else if (named !== null || path.includes('/')) unknown.add(path);
+    else isLabel = false;
+  }
+  const [other, ...more] = isLabel ? [...there, ...unknown] : there;
+  if (other === undefined) return current;
+  return isLabel && !isOwn && more.length === 0 ? other : null;
+};
+
 /** The path that a block means: without `a/` or `b/` before it where only that is a file. */
 export const withoutPrefix = (path: string, { files }: FormatContext): string => {
   const bare = /^[ab]\//.test(path) && !files.has(path) ? path.slice(2) : path;
   return bare !== path && (files.get(bare)?.bytes ?? null) !== null ? bare : path;
 };
 
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /** Paths of files and folders that are there beforehand. */
 export const pathsThere = (files: FormatContext['files'], { beside = [] }: ApplyOptions): readonly string[] => [
@@ -66,7 +106,8 @@ export const pathsThere = (files: FormatContext['files'], { beside = [] }: Apply
 /** The paths most like one that is not there, as a sentence with a blank before it; '' where none is. They are named, never taken. */
 export const nearestPaths = (path: string, { files, options }: FormatContext): string => {
   const paths = [...new Set(pathsThere(files, options))].filter((other) => other !== path);
-  const same = paths.filter((other) => nameOf(other) === nameOf(path));
+  const name = nameOf(path).toLowerCase();
+  const same = paths.filter((other) => nameOf(other).toLowerCase() === name);
   const scored = paths.map((other) => [likeness(other, path), other] as const).filter(([like]) => like >= LIKE_ENOUGH);
   const like = same.length > 0 ? same : scored.sort(([a], [b]) => b - a).map(([, other]) => other);
   return like.length === 0 ? '' : ` The nearest is ${like.slice(0, NAMES_OFFERED).join(', ')}.`;

@@ -1,5 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { checkPath, lookUp, namedPath, nearestPaths, withNames, withoutPrefix } from '../../src/edits/paths.js';
+import {
+  checkPath,
+  fileBefore,
+  lookUp,
+  namedPath,
+  namesThere,
+  nearestPaths,
+  withNames,
+  withoutPrefix,
+} from '../../src/edits/paths.js';
 import type { Reason } from '../../src/edits/types.js';
 
 test.each([
@@ -180,6 +189,42 @@ test.each([
   ...['Read me', '####### src/b.py', '1234. src/b.py', '-src/b.py', 'See: src/b.py', '__src/b.py**', 'file src/b.py'],
 ])('%j names no file', (line) => {
   expect(namedPath(line, FILES)).toBeNull();
+});
+
+describe('the line before an edit without a path', () => {
+  const context = { files: FILES, options: { requireMarker: true, beside: ['src/c.py', 'src', 'lib.d'] } };
+  const before = (line: string): string | null => fileBefore(line, 'a.py', context, () => namesThere(context));
+  test.each([
+    ...['### File 2: `src/b.py`', 'File 2: src/b.py', 'In src/b.py:', 'Edit src/b.py', '2. `src/b.py` - the same'],
+    ...['src/b.py — second', '[src/b.py](src/b.py)', '<file>src/b.py</file>', '=== src/b.py ===', '>>> src/b.py'],
+    ...['*** src/b.py', '- [ ] src/b.py', 'Modified file: src/b.py', 'file `src/b.py`', '"src/b.py,"', '"src/b.py."'],
+    ...['--- src/b.py', '*** Update File: src/b.py', 'Index: src/b.py', '“src/b.py”', '**src/b.py** and then:'],
+    ...['In ./src/b.py:', 'In `b/src/b.py`, lines 3-5:', 'Now src/b.py:12:'],
+  ])('%s is of src/b.py', (line) => expect(before(line)).toBe('src/b.py'));
+  test.each([
+    ['In src/c.py:', 'src/c.py'],
+    ['In c.py:', 'c.py'],
+    ['### File 1: `lib/none.py`', 'lib/none.py'],
+  ])('%s is of %s, which lookUp refuses', (line, path) => expect(before(line)).toBe(path));
+  test.each([
+    'As src/b.py does:',
+    'From `src/b.py` to src/c.py:',
+    'In a.py and src/b.py:',
+    'See: src/c.py',
+    'Datei: b.py',
+  ])('%s is not clear', (line) => expect(before(line)).toBeNull());
+  test.each([
+    ...[
+      '',
+      'Now the other one:',
+      'In `a.py`:',
+      'a.py',
+      'Then call lodash.get:',
+      'In src and lib:',
+      'See https://x.y/c.py',
+    ],
+    ...['`import b from "./b.py"` goes:', 'In config.port:', `In src/b.py${' '.repeat(300)}`, 'Import lib/none.py:'],
+  ])('%j changes nothing', (line) => expect(before(line)).toBe('a.py'));
 });
 
 test('a/ and b/ go where only the rest is a file', () => {

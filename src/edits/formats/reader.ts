@@ -1,6 +1,7 @@
 /** What readers of answers have in common: those of text go over its lines, those of JSON over its objects. */
 import { quoted } from '../../shared/text.js';
 import { Outside } from '../detect.js';
+import { fileBefore, namedPath, namesThere } from '../paths.js';
 import { type Json, readJson } from '../text/json.js';
 import type { Fault, FormatContext, Reading, Reason } from '../types.js';
 
@@ -24,6 +25,8 @@ export abstract class AnswerReader {
   protected at = 0;
   /** What prose may stand round. */
   protected abstract readonly whole: string;
+
+  #names: ReadonlySet<string> | undefined;
 
   constructor(body: string, context: FormatContext) {
     const lines = body.split('\n');
@@ -52,6 +55,15 @@ export abstract class AnswerReader {
   }
   protected get hasProse(): boolean {
     return this.outside.hasProse;
+  }
+
+  /** The line before the present edit, which may name its file. */
+  protected get before(): string {
+    return this.outside.before(this.at, (fence) => namedPath(fence, this.context.files) !== null);
+  }
+  /** The file of an edit that names none, by the line before it (`fileBefore`). */
+  protected fileBy(line: string, current: string | null): string | null {
+    return fileBefore(line, current, this.context, () => (this.#names ??= namesThere(this.context)));
   }
 
   /** The line so many lines ahead; '' behind the last. */

@@ -10,7 +10,8 @@
  *   open   = "<<<<<<< SEARCH" / "------- SEARCH"          close = ">>>>>>> REPLACE" / "+++++++ REPLACE"
  *
  * A block without path is of the file that was named last: by FILE, or by a line in Markdown formatting or a fence's info string
- * (`namedPath`); in search-blocks else of the only offered one. `a/` or `b/` before a path is passed over where only what follows is a file.
+ * (`namedPath`), by a heading or the line before the block where they do no more (`fileBefore`; a sentence there about another file
+ * refuses it); in search-blocks else of the only offered one. `a/` or `b/` before a path is passed over where only what follows is a file.
  * FIND is whole lines and must stand in exactly one place of the text as the blocks before left it; a line number (of the file as it was
  * shown) decides between several, which is the tolerance unchecked_lines unless the file is known to be that one. An empty FIND creates
  * a file that does not exist, or fills an empty one. FIND equal to REPLACE is skipped; so is a block whose FIND stands nowhere while REPLACE is there once. Where
@@ -44,11 +45,7 @@ const formatOf = (Reader: typeof FindReader | typeof SearchReader, words: BlockT
 export const searchReplace = formatOf(FindReader, FIND_TEXT);
 export const searchBlocks = formatOf(SearchReader, SEARCH_TEXT);
 
-interface Group {
-  readonly path: string;
-  readonly file: ContextFile;
-  readonly blocks: Block[];
-}
+type Group = Readonly<{ path: string; file: ContextFile; blocks: Block[] }>;
 
 const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups: Group[]; reasons: Reason[] } => {
   const byAnswered = new Map<string, Group | null>();

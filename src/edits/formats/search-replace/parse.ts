@@ -1,4 +1,5 @@
 /** From an answer to its blocks, in the two grammars at the head of `index.ts`. Nothing here looks into a file. */
+import { quoted } from '../../../shared/text.js';
 import { namedPath } from '../../paths.js';
 import { AnswerReader } from '../reader.js';
 import type { Reading } from '../../types.js';
@@ -7,10 +8,7 @@ const READINGS_TRIED = 8; // bound: More `REPLACE:` lines than this in one body 
 const DIVIDERS = 100; // bound: Dividers of a block that are tried: each is a reading of its own, with its own copy of the lines.
 
 /** One way to read a block's body; there are several where the line between its parts stands in it more than once. */
-export interface BlockReading {
-  readonly find: readonly string[];
-  readonly replace: readonly string[];
-}
+export type BlockReading = Readonly<Record<'find' | 'replace', readonly string[]>>;
 export interface Block {
   /** 0-based number in the answer. */
   readonly index: number;
@@ -21,6 +19,8 @@ export interface Block {
   /** 1-based line of the answer where the block begins. */
   readonly answerLine: number;
 }
+const HEADING = /^ {0,3}#{1,6}\s/;
+
 /** What both grammars have in common. */
 abstract class BlockReader extends AnswerReader {
   readonly blocks: Block[] = [];
@@ -37,6 +37,20 @@ abstract class BlockReader extends AnswerReader {
     const fault = super.atEnd();
     if (fault !== null || this.edits > 0) return fault;
     return this.invalid('no_edits', `The answer contains no block: no line ${this.none}.`);
+  }
+
+  /** Notes the path that a line outside of the blocks names: alone, or in a heading; null: it names none. */
+  protected named(line: string): string | null {
+    const named = namedPath(line, this.context.files);
+    this.path = named ?? (HEADING.test(line) ? this.fileBy(line, this.path) : null) ?? this.path;
+    return named;
+  }
+  /** The file of the block at the present line, or why that is not clear; `absent`: what to say where nothing names it. */
+  protected file(absent: string): string | Reading {
+    const path = this.fileBy(this.before, this.path);
+    if (path !== null) return (this.path = path);
+    const doubt = `It is not clear whether the block at line ${this.at + 1} of the answer is of ${this.path ?? ''}: the line before it is ${quoted(this.before, 120)}. Put its path alone on that line.`;
+    return this.broken('find_without_file', this.path === null ? absent : doubt);
   }
 
   /** Adds the block that begins at the present line; its text is [from, end), divided at one of `dividers`. */
@@ -80,7 +94,6 @@ export class FindReader extends BlockReader {
   }
 
   protected one(line: string): Reading | null {
-    const { files } = this.context;
     const isFence = this.outside.take(this.at, line);
     if (isFence && this.outside.fences.open === null) this.#ended = true;
     const find = FIND.exec(line);
@@ -88,19 +101,18 @@ export class FindReader extends BlockReader {
     const said = FILE.exec(line)?.[1]?.trimEnd();
     const isProse = line.trim() !== '' && !isFence;
     if (said !== undefined) {
-      const path = files.has(said) ? said : (namedPath(said, files) ?? said);
       if (this.#waiting)
         return this.broken(
           'no_find',
           `Two FILE lines follow each other at line ${this.at + 1} of the answer. Put FIND, REPLACE and END after each.`,
         );
-      this.path = path;
+      this.path = namedPath(said, this.context.files) ?? said;
       this.#waiting = true;
       this.outside.belongs(this.at);
     } else if (REPLACE.test(line) || ANY_END.test(line)) return this.#astray();
     else if (isProse && this.#waiting) return this.broken('no_find', `${this.said()}, should be \`FIND:\`.`);
     else if (!this.#waiting) {
-      this.path = namedPath(line, files) ?? this.path;
+      this.named(line);
       if (isProse && !this.#ended && this.blocks.length > 0) this.#proseAt ??= this.at;
     }
     this.at += 1;
@@ -110,11 +122,8 @@ export class FindReader extends BlockReader {
   /** FIND, REPLACE and END; the present line is FIND. */
   #block(hint: string | undefined): Reading | null {
     const from = this.at + 1;
-    if (this.path === null)
-      return this.broken(
-        'find_without_file',
-        `The FIND at line ${from} of the answer has no \`FILE: \` line before it.`,
-      );
+    const path = this.file(`The FIND at line ${from} of the answer has no \`FILE: \` line before it.`);
+    if (typeof path !== 'string') return path;
     const ending = this.#nonce === undefined ? 'END' : `END ${this.#nonce}`;
     const dividers: number[] = [];
     let end = from;
@@ -133,7 +142,7 @@ export class FindReader extends BlockReader {
     const swallows = (): boolean => this.lines.slice(first, end).some((line) => ANY_END.test(line));
     if (dividers.length !== 1 && (this.#nonce === undefined || dividers.length > READINGS_TRIED || swallows()))
       return this.#inBody(second);
-    this.add({ path: this.path, hint: hint === undefined ? hint : Number(hint) }, from, dividers, end);
+    this.add({ path, hint: hint === undefined ? hint : Number(hint) }, from, dividers, end);
     this.#waiting = false;
     this.#ended = this.#whole;
     this.#proseAt = null;
@@ -180,9 +189,7 @@ export class SearchReader extends BlockReader {
         `Line ${this.at + 1} of the answer, ${line.trim()}, does not belong to an open block.`,
       );
     if (OPEN.test(line)) return this.#block();
-    const named = namedPath(line, this.context.files);
-    this.path = named ?? this.path;
-    this.#prose ||= named === null && line.trim() !== '' && !isFence;
+    this.#prose ||= this.named(line) === null && line.trim() !== '' && !isFence;
     this.at += 1;
     return null;
   }
@@ -196,11 +203,8 @@ export class SearchReader extends BlockReader {
     if (end === this.lines.length) return this.invalid('open_block', `${block} has no line \`>>>>>>> REPLACE\`.`, true);
     if (OPEN.test(this.lines[end] ?? ''))
       return this.invalid('open_block', `${block} is not closed before the next one, at line ${end + 1}.`);
-    if (this.path === null)
-      return this.invalid(
-        'find_without_file',
-        `The line before the block at line ${from} does not name its file. Put its path there.`,
-      );
+    const path = this.file(`The line before the block at line ${from} does not name its file. Put its path there.`);
+    if (typeof path !== 'string') return path;
     // `:start_line:`, `:end_line:` and the rule after them, where they stand first in the block.
     let hint: number | undefined;
     const start = from;
@@ -216,7 +220,7 @@ export class SearchReader extends BlockReader {
         'stray_line',
         `${block} contains ${dividers.length} lines \`=======\`; it is not clear which one divides it.`,
       );
-    this.add({ path: this.path, hint }, from, dividers, end);
+    this.add({ path, hint }, from, dividers, end);
     return null;
   }
 }

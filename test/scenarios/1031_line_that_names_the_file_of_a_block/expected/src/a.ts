@@ -1,0 +1,2 @@
+const v = 1;
+const w = 2;

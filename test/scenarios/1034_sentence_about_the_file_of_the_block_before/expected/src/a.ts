@@ -1,0 +1,2 @@
+const v = 2;
+const w = 2;
