@@ -172,9 +172,9 @@ export const findMarker = (format: AnswerFormat, given: string, nonce: string | 
   const answer = withoutIndent(given);
   if (format === 'structured-edit' || format === 'string-replace') return findJsonMarker(answer, nonce);
   const notes: Reason[] = [];
-  // What names the file of a block looks like any line, so nothing before it is left out as prose.
+  // What names the file of a block or a hunk looks like any line, so nothing before it is left out as prose.
   const opening = openingOf(format, answer);
-  const isNamed = format !== 'search-blocks' && !/^FIND/.test(answer.slice(opening, opening + 4));
+  const isNamed = format !== 'search-blocks' && !/^(?:FIND|@@)/.test(answer.slice(opening, opening + 4));
   const starts = isNamed ? [opening, answer.search(MARKER)] : [];
   const [begin = 0] = starts.filter((at) => at >= 0).sort((a, b) => a - b);
   const { head, hasProse, stray } = before(answer.slice(0, begin));

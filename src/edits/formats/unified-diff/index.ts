@@ -10,7 +10,7 @@
  *   line     = ( " " / "-" / "+" ) text NL [ "\ No newline at end of file" NL ]
  *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes, then perhaps a time or revision
  *
- * Where the call offers one file, hunks without a header are of it. A hunk without numbers belongs to the one place where it fits.
+ * Hunks without a header are of the file that the line before names (`fileBefore`), else of the only offered one. A hunk without numbers belongs to the one place where it fits.
  * `--- old/x` and `+++ new/x`, or `x.orig` and `x`, are the file x; a side without lines whose time is 1970 or that is "(nonexistent)"
  * is no file. All names of a header agree. Renames may swap, go round, or go where another rename leaves a path.
  *
@@ -203,10 +203,7 @@ const planFile = (
   return { plans };
 };
 
-interface Composed {
-  readonly changes: readonly Change[];
-  readonly finalNewline: boolean | undefined;
-}
+type Composed = Readonly<{ changes: readonly Change[]; finalNewline: boolean | undefined }>;
 
 /** What the hunks change. Context, and lines that a hunk removes and adds again, keep their base lines. */
 export const composeHunks = (

@@ -102,7 +102,8 @@ export class DiffReader extends AnswerReader {
     const isUnsigned = !/^[ +\-\\]/.test(text);
     const behindFence = this.#counted || this.#inProse || (isUnsigned && !this.#mayGoOn());
     const apart = this.#gap === 'fence' ? behindFence : this.#gap === 'blank' && isUnsigned;
-    const header = /^(---|\+\+\+) \S/.test(text);
+    // Before the first hunk half a header is a line that names a file, see `#withoutNames`.
+    const header = (last !== undefined || this.isLast) && /^(---|\+\+\+) \S/.test(text);
     if ((last !== undefined && !apart) || header)
       return this.broken(
         'stray_line',
@@ -124,16 +125,19 @@ export class DiffReader extends AnswerReader {
     return isShort && isBareFence(rest[next]) && !/^(?:diff -|Index: |--- |@@)/.test(inside);
   }
 
-  /** Hunks of the one file that is offered; behind prose they go on with it. */
+  /** Hunks of the file that the line before them names, or of the one that is offered; behind prose they go on with it. */
   #withoutNames(): Reading | null {
-    const [only, ...others] = this.context.files.keys();
-    if (only === undefined || others.length > 0 || this.#promised)
+    const [only = null, ...others] = this.context.files.keys();
+    const before = this.before.replace(/^(?:---|\+\+\+) [ab]\//, '');
+    const path = this.fileBy(before, others.length === 0 ? only : null);
+    if (path === null || this.#promised)
       return this.broken(
         'hunk_without_file',
         `The hunk at line ${this.at + 1} of the answer does not belong to a file: put \`--- a/path\` and \`+++ b/path\` before it.`,
       );
-    const file = this.files.at(-1) ?? { hunks: [], answerLine: this.at + 1, from: only, to: only };
-    if (this.files.length === 0) this.#add(file);
+    const last = path === only ? this.files.at(-1) : undefined;
+    const file = last ?? { hunks: [], answerLine: this.at + 1, from: path, to: path };
+    if (last === undefined) this.#add(file);
     else this.outside.belongs(this.at);
     return this.#hunksOf(file);
   }
