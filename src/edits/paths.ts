@@ -181,7 +181,8 @@ export type LookedUp = Readonly<{ ok: true; path: string; file: ContextFile } | 
  * `unknown_file` (it was not offered; `withNames` says more), `binary`, `encoding`.
  */
 export const lookUp = (answered: string, context: FormatContext, index?: number): LookedUp => {
-  const checked = checkPath(answered);
+  // Blanks at its ends are a slip, unless they are the name of a file.
+  const checked = checkPath(context.files.has(answered) ? answered : answered.trim());
   const path = checked.ok ? checked.path : answered;
   const refuse = (code: string, message: string): LookedUp => ({
     ok: false,

@@ -6,14 +6,15 @@
  *     END FILE <nonce> }           END FILE }            (an answer without nonces)
  *   DELETE <path> <nonce>        DELETE <path>
  *
- * With a nonce a body may hold anything. Without one a body that holds a marker line is refused as ambiguous, and so is prose behind a file
- * that may hold prose, where nothing shows that it ended. Outside of the entries stand blank lines, fences and prose; a line there that
- * opens an edit in any grammar refuses the answer, so that no part of it is lost. A fence round a body, or one that closes at its end
- * without having been opened, is left out (compose.ts). Tolerance: fenced_body. Without entries: `NO-CHANGE: reason` (marker.ts).
+ * Markdown formatting and remarks round a path are left out (`namedPath`), `a/` or `b/` before it where only what follows is a file and no
+ * new one may be made. With a nonce a body may hold anything. Without one a body that holds a marker line is refused as ambiguous, and so is
+ * prose behind a file that may hold prose, where nothing shows that it ended. Outside of the entries stand blank lines, fences and prose; a
+ * line there that opens an edit in any grammar refuses the answer, so that no part of it is lost. A fence round a body, or one that closes at
+ * its end without having been opened, is left out (compose.ts). Tolerance: fenced_body. Without entries: `NO-CHANGE: reason` (marker.ts).
  */
 import { type LineIndex, NO_LINES } from '../text/lines.js';
 import type { FilePlan } from '../text/changes.js';
-import { lookUp } from '../paths.js';
+import { lookUp, namedPath, pathsThere, withoutPrefix } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
 import { holdsProse } from '../text/fence.js';
 import { Outside } from '../detect.js';
@@ -27,10 +28,7 @@ interface Entry {
   /** Its last line closed the fence that the entry stands in, and is left out. */
   readonly unfenced?: boolean;
 }
-interface Parsed {
-  readonly entries: readonly Entry[];
-  readonly notes: readonly Reason[];
-}
+type Parsed = Readonly<{ entries: readonly Entry[]; notes: readonly Reason[] }>;
 
 export const wholeFile: FormatModule = {
   read: (body, context) => {
@@ -115,8 +113,12 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
   const reasons: Reason[] = [];
   const tolerances: UsedTolerance[] = [];
   const taken = new Set<string>();
+  const folders = new Set(pathsThere(context.files, context.options).map((path) => path.slice(0, 2)));
   for (const [index, entry] of entries.entries()) {
-    const found = lookUp(entry.path, context, index);
+    const stated = namedPath(entry.path, context.files) ?? entry.path;
+    const bare = folders.has(stated.slice(0, 2)) ? stated : withoutPrefix(stated, context);
+    const asNew = lookUp(stated, context, index);
+    const found = asNew.ok ? asNew : lookUp(bare, context, index);
     if (!found.ok) {
       reasons.push(found.reason);
       continue;
@@ -128,6 +130,10 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
       continue;
     }
     taken.add(path);
+    if (asNew.ok && bare !== stated) {
+      refuse('bad_path', prefixUnclear(path, bare));
+      continue;
+    }
     if (entry.kind === 'delete') {
       if (file.bytes === null) refuse('delete_absent', `${path} does not exist, so it cannot be deleted.`);
       else if (context.options.allowDelete === true) plans.push({ kind: 'delete', path });
@@ -139,3 +145,6 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
   }
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes };
 };
+
+const prefixUnclear = (path: string, bare: string): string =>
+  `${path} is not there, and ${bare} is. It is not clear which is meant: send the path of ${bare}, or a new file elsewhere.`;

@@ -9,13 +9,13 @@
  *
  * A chunk's context and removed lines must stand in exactly one place after the chunk before; `@@` lines, which must each stand once,
  * leave only places below them, and `*** End of File` only the end. Additions without context are refused, except at the end of the
- * file. `a/` or `b/` before a path is passed over where only what follows is a file. Instead of a patch: `NO-CHANGE: reason` (marker.ts).
+ * file. Formatting round a path is passed over (`namedPath`), `a/` or `b/` before it where only what follows is a file. Instead of a patch: `NO-CHANGE: reason` (marker.ts).
  * Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent. Edits, for the marker: chunks; Add and Delete count as one.
  */
 import { type Chunk, type PatchedFile, PatchReader } from './parse.js';
 import type { FilePlan } from '../../text/changes.js';
 import { indexOf, indexOfLines, type LineIndex, type Text } from '../../text/lines.js';
-import { lookUp, withoutPrefix } from '../../paths.js';
+import { lookUp, namedPath, withoutPrefix } from '../../paths.js';
 import type { ToleranceSettings } from '../../../shared/formats.js';
 import type { Fault, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 import { unnumbered, withoutBoms } from '../unified-diff/hunk.js';
@@ -51,7 +51,9 @@ class Planner {
 
   /** Adds the file's plans, or tells why it is refused. */
   add({ kind, path: answered, chunks, moveTo, index }: PatchedFile): readonly Reason[] {
-    const found = lookUp(kind === 'add' ? answered : withoutPrefix(answered, this.#context), this.#context, index);
+    const { files } = this.#context;
+    const stated = namedPath(answered, files) ?? answered;
+    const found = lookUp(kind === 'add' ? stated : withoutPrefix(stated, this.#context), this.#context, index);
     if (!found.ok) return [found.reason];
     const { path } = found;
     const { text } = found.file;
@@ -79,7 +81,7 @@ class Planner {
     const places: Located[] = [];
     const reasons = this.#locate(found.file.hasBom ? chunks.map(withoutBoms) : chunks, path, text, places);
     if (reasons.length > 0) return reasons;
-    const to = moveTo === null ? null : lookUp(moveTo, this.#context, index);
+    const to = moveTo === null ? null : lookUp(namedPath(moveTo, files) ?? moveTo, this.#context, index);
     if (to?.ok === false) return [to.reason];
     if (to === null && chunks.length === 0) return refuse('bare_header', `No chunk follows the header of ${path}.`);
     const result = to?.path ?? path;
