@@ -75,8 +75,8 @@ const editResults = (count: number, outcome: AnswerOutcome): EditResults => {
   const results: EditResult[] = [];
   for (let index = 0; index < count; index += 1) {
     const reasons = told.get(index) ?? NOTHING_TOLD;
-    const isSkipped = reasons.some(({ code }) => SKIPPING.has(code));
-    const status = used ? (isSkipped ? 'skipped' : 'applied') : reasons.length > 0 ? 'failed' : 'unused';
+    const done = reasons.some(({ code }) => SKIPPING.has(code)) ? 'skipped' : 'applied';
+    const status = used ? done : reasons.length > 0 ? 'failed' : 'unused';
     counts[status] += 1;
     if (results.length < LISTED_RESULTS) results.push({ index, status, reasons });
   }

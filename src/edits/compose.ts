@@ -75,15 +75,8 @@ export const compose = (
       .map(([path, result]): GuardedFile => {
         const base = offered.get(moves.get(path) ?? path);
         const change = result === 'absent' ? null : result;
-        return {
-          path,
-          base: base?.bytes ?? null,
-          result: change?.bytes ?? null,
-          baseMode: base?.mode,
-          resultMode: change?.mode,
-          encoding: base?.encoding,
-          ...made.get(path),
-        };
+        const before = { base: base?.bytes ?? null, baseMode: base?.mode, encoding: base?.encoding };
+        return { path, ...before, result: change?.bytes ?? null, resultMode: change?.mode, ...made.get(path) };
       }),
     { ...options, movedTo: [...moves.keys()], movedAway: [...movedAway], beside: pathsThere(offered, options) },
   );
@@ -111,10 +104,8 @@ const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string
     const file = offered.get(path);
     if (file === undefined) continue;
     const found = file.bytes === null ? 'absent' : createHash('sha256').update(file.bytes).digest('hex');
-    if (found !== wanted.toLowerCase()) {
-      const message = `${path} is not the version that the answer was made for: expected sha-256 ${wanted.slice(0, 12)}…, found ${found.slice(0, 12)}…. Ask again with the current file.`;
-      reasons.push({ code: 'base', path, message });
-    }
+    const message = `${path} is not the version that the answer was made for: expected sha-256 ${wanted.slice(0, 12)}…, found ${found.slice(0, 12)}…. Ask again with the current file.`;
+    if (found !== wanted.toLowerCase()) reasons.push({ code: 'base', path, message });
   }
   return reasons;
 };
@@ -176,12 +167,10 @@ class Work {
 
   /** A file's content is said once. */
   #claim(path: string): boolean {
-    if (this.#taken.has(path) || this.files.get(path) === 'absent') {
-      this.#refuse('file_twice', path, `${path} is changed twice. Put all changes of a file in one place.`);
-      return false;
-    }
+    const isTaken = this.#taken.has(path) || this.files.get(path) === 'absent';
+    if (isTaken) this.#refuse('file_twice', path, `${path} is changed twice. Put all changes of a file in one place.`);
     this.#taken.add(path);
-    return true;
+    return !isTaken;
   }
 
   #move(from: string, to: string): void {

@@ -8,16 +8,9 @@ import { lineOrigins } from './text/line-diff.js';
 import { linesWithEnds } from './text/lines.js';
 
 /** `first` is the 1-based line where the region begins, `count` how many lines it has (0: between lines). */
-export interface LineRegion {
-  readonly first: number;
-  readonly count: number;
-}
+export type LineRegion = Readonly<Record<'first' | 'count', number>>;
 /** Lines of both sides that overlap. */
-export interface ConflictRegion {
-  readonly base: LineRegion;
-  readonly ours: LineRegion;
-  readonly theirs: LineRegion;
-}
+export type ConflictRegion = Readonly<Record<'base' | 'ours' | 'theirs', LineRegion>>;
 export type Rebased =
   | { readonly outcome: 'clean'; readonly bytes: Uint8Array }
   | { readonly outcome: 'conflict'; readonly regions: readonly ConflictRegion[] };

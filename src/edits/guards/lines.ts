@@ -131,10 +131,7 @@ const asks = (path: string, message: string, lines?: Finding['lines']): Finding 
   ...(lines === undefined ? {} : { lines }),
 });
 
-interface Sighting {
-  readonly line: number;
-  readonly what: string;
-}
+type Sighting = Readonly<{ line: number; what: string }>;
 
 /** A character is new where a change has more of it than the lines that it replaces; a word where the file did not have it. */
 export const unicodeFindings = ({ path, base, changes }: GuardView): Finding[] => {

@@ -73,11 +73,8 @@ const refined = (base: LineIndex, change: Change): readonly Change[] => {
   const { from, to, lines } = change;
   const old = base.range(from, to);
   if (haveNothingInCommon(old, lines)) return [change];
-  return changesFrom(to - from, lines, lineOrigins(old, lines)).map((part) => ({
-    from: from + part.from,
-    to: from + part.to,
-    lines: part.lines,
-  }));
+  const parts = changesFrom(to - from, lines, lineOrigins(old, lines));
+  return parts.map((part) => ({ from: from + part.from, to: from + part.to, lines: part.lines }));
 };
 
 /** `a/b/c` and all that it lies in, the outermost first. */

@@ -2,7 +2,6 @@
  * The tolerance `indent`: the same lines, all shifted by the same indentation. New lines are shifted the same way; nothing else about them
  * changes. Where there is a grammar, the result has no new syntax error and no definition of another name (compose.ts).
  */
-
 import type { LineChain } from './line-chain.js';
 
 /** Puts a line of the answer into the file's indentation; null: the line does not have the indentation that would go. */

@@ -1,5 +1,4 @@
 /** For refusals only: the place that looks most like what was wanted, and how it differs. Nothing is ever applied by likeness. */
-
 import { quoted, sameEnds } from '../../shared/text.js';
 import { characterName } from '../text/codec.js';
 import type { Reason } from '../types.js';

@@ -3,16 +3,12 @@
  * defines. Words, not scopes: a name counts as brought by a change whose added lines define or import it where the base of that file has
  * no such word, and as used by a change with the word in its added lines. It warns; it decides nothing. Pure.
  */
-
 import type { DiffSection } from './read-diff.js';
 
 export const CHANGE_NEEDS = 200; // bound: Names that a change needs from another one, of one proposal.
 export const NEED_NAME_CHARS = 2; // bound: Shorter names are too often words of comments.
 
-export interface ChangeRef {
-  readonly path: string;
-  readonly n: number;
-}
+export type ChangeRef = Readonly<{ path: string; n: number }>;
 /** A change that uses a name which another change brings. */
 export interface ChangeNeed {
   readonly user: ChangeRef;

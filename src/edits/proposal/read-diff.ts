@@ -57,10 +57,7 @@ export const readDiff = (diff: string): readonly DiffSection[] => {
   return sections.map((section) => ({ ...section, path: pathOf(section.header) }));
 };
 
-const startsSection = (
-  line: string,
-  { header, hunks }: { readonly header: readonly string[]; readonly hunks: readonly DiffHunk[] },
-): boolean =>
+const startsSection = (line: string, { header, hunks }: Omit<DiffSection, 'path'>): boolean =>
   line.startsWith('diff --git ') ||
   (line.startsWith('# ') && (hunks.length > 0 || !(header[0] ?? '').startsWith('# ') || COMMENT.test(line)));
 /** The first comment line of a file whose bytes cannot be said in a text. */

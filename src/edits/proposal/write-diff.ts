@@ -61,10 +61,7 @@ export interface DiffFile extends ChangedFile {
 }
 
 /** Numbers of lines. */
-export interface ChangedLines {
-  readonly added: number;
-  readonly removed: number;
-}
+export type ChangedLines = Readonly<Record<'added' | 'removed', number>>;
 
 const gitMode = (mode: number | undefined): string => (((mode ?? 0o644) & 0o111) === 0 ? '100644' : '100755');
 

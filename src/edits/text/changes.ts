@@ -36,9 +36,7 @@ export const grownBy = (changes: readonly Change[]): number =>
   changes.reduce((sum, { from, to, lines }) => sum + lines.length - (to - from), 0);
 
 /** A change, and the 0-based result line at which its lines stand. */
-export interface PlacedChange extends Change {
-  readonly at: number;
-}
+export type PlacedChange = Change & { readonly at: number };
 
 export const placed = (changes: readonly Change[]): readonly PlacedChange[] => {
   let shift = 0;

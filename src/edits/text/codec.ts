@@ -192,12 +192,7 @@ export const describeFile = (bytes: Uint8Array, encoding?: string): FileDescript
   if (!decoded.ok) return { encoding: 'binary', bom: false, eol: 'none', lines: 0, finalNewline: false, binary: true };
   const { text, codec } = decoded;
   const index = indexOf(text);
-  return {
-    encoding: codec.encoding,
-    bom: codec.bom.length > 0,
-    eol: index.eol,
-    lines: index.length,
-    finalNewline: index.length > 0 && index.end(index.length - 1) !== '',
-    binary: false,
-  };
+  const { eol, length: lines } = index;
+  const finalNewline = lines > 0 && index.end(lines - 1) !== '';
+  return { encoding: codec.encoding, bom: codec.bom.length > 0, eol, lines, finalNewline, binary: false };
 };

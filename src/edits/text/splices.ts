@@ -95,12 +95,11 @@ const toSplices = (pieces: readonly Piece[]): Splice[] => {
     fresh = [];
   };
   for (const piece of pieces) {
-    if ('bytes' in piece) {
-      fresh.push(piece.bytes);
-      continue;
+    if ('bytes' in piece) fresh.push(piece.bytes);
+    else {
+      flush(piece.from);
+      at = piece.from + piece.size;
     }
-    flush(piece.from);
-    at = piece.from + piece.size;
   }
   return splices;
 };

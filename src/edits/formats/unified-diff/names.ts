@@ -58,9 +58,7 @@ export const readStamped = (text: string): { readonly name: string; readonly isA
 };
 
 // Prefixes come in pairs: git's own, and those of diff.mnemonicPrefix (index, worktree, commit, object) in both directions.
-const PAIRS = ['ab', 'ba', 'ic', 'iw', 'ci', 'cw', 'ow', 'wi', 'wc', 'wo', 'co', 'oc'].map(
-  ([x = '', y = '']) => [`${x}/`, `${y}/`] as const,
-);
+const PAIRS = ['ab', 'ba', 'ic', 'iw', 'ci', 'cw', 'ow', 'wi', 'wc', 'wo', 'co', 'oc'];
 
 const BACKUPS = ['.orig', '.old', '.bak', '.new', '~'];
 
@@ -74,8 +72,8 @@ export const withoutPrefixes = (names: Names, known: (path: string) => boolean):
   const { from, to } = names;
   if (from !== null && to !== null) {
     if (from === to && known(from)) return names;
-    const pair = PAIRS.find(([x, y]) => from.startsWith(x) && to.startsWith(y));
-    return pair ? { from: from.slice(2), to: to.slice(2) } : names;
+    const arePaired = from[1] === '/' && to[1] === '/' && PAIRS.includes(from.charAt(0) + to.charAt(0));
+    return arePaired ? { from: from.slice(2), to: to.slice(2) } : names;
   }
   const lone = (name: string | null, prefix: string): string | null => {
     if (!name?.startsWith(prefix)) return name;
