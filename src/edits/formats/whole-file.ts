@@ -117,8 +117,7 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
   for (const [index, entry] of entries.entries()) {
     const stated = namedPath(entry.path, context.files) ?? entry.path;
     const bare = folders.has(stated.slice(0, 2)) ? stated : withoutPrefix(stated, context);
-    const asNew = lookUp(stated, context, index);
-    const found = asNew.ok ? asNew : lookUp(bare, context, index);
+    const found = lookUp(bare, context, index);
     if (!found.ok) {
       reasons.push(found.reason);
       continue;
@@ -130,14 +129,14 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
       continue;
     }
     taken.add(path);
-    if (asNew.ok && bare !== stated) {
-      refuse('bad_path', prefixUnclear(path, bare));
-      continue;
-    }
     if (entry.kind === 'delete') {
       if (file.bytes === null) refuse('delete_absent', `${path} does not exist, so it cannot be deleted.`);
       else if (context.options.allowDelete === true) plans.push({ kind: 'delete', path });
       else refuse('delete_not_allowed', `${path} may not be deleted here. Send its new content instead.`);
+      continue;
+    }
+    if (bare !== stated && lookUp(stated, context).ok) {
+      refuse('bad_path', prefixUnclear(stated, path));
       continue;
     }
     if (entry.unfenced === true) tolerances.push({ tolerance: 'fenced_body', path, index });
