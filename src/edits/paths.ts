@@ -16,7 +16,9 @@ const WRAPPED = /^(\*{1,3}|_{2}|`{1,2}|"|')(.+)\1$/;
 const INFO_KEY = /^\{?(?:file|filename|file_path|path|title|name)=|^[A-Za-z][\w+#-]*:(?=.)/;
 /** No blanks, and a folder or an ending. */
 const LOOKS = /^(?!.*:\/\/)(?!-)[^\s`<>*#]+$/;
-const ENDING = /(?:\/[^/]*\w|\.(?!net$)[A-Za-z]\w{0,15})$/i;
+const ENDING = /(?:\/[^/]*\w|\.(?!net$)[A-Za-z][\w+]{0,15})$/i;
+/** Names without an ending that are words of no sentence; in a fence's info string they are languages. */
+const WHOLE_NAME = /^(?:(?:Docker|Gem|Jenkins|Just|Make|Pip|Proc|Rake|Vagrant)file|CODEOWNERS|LICENSE|README)$/;
 
 /** Words of a line that does no more than name a file; any other makes it a sentence. */
 const LABEL =
@@ -37,7 +39,7 @@ export const namedPath = (line: string, files: Files): string | null => {
   if (info === undefined) return pathIn(line.trim(), files);
   for (const word of info.split(/\s+/)) {
     const path = pathIn(word.replace(INFO_KEY, '').replace(/^\{\.?|\}$/g, ''), files);
-    if (path !== null) return path;
+    if (path !== null && (files.has(path) || !WHOLE_NAME.test(path))) return path;
   }
   return null;
 };
@@ -50,7 +52,7 @@ const pathIn = (text: string, files: Files): string | null => {
     const inner = (
       WRAPPED.test(left) ? left.replace(WRAPPED, '$2') : left.replace(BEFORE, '').replace(AFTER, '')
     ).trim();
-    if (inner === left) return looks && ENDING.test(left) ? left : null;
+    if (inner === left) return looks && (ENDING.test(left) || WHOLE_NAME.test(left)) ? left : null;
     left = inner;
   }
   return null;
@@ -78,7 +80,7 @@ export const fileBefore = (
   let [isLabel, isOwn] = [true, false];
   for (const word of named === null ? parts.map((part) => part.replace(EDGES, '')) : [named]) {
     const path = withoutPrefix(word, context);
-    if (named === null && !NAMES_FILE.test(path)) isLabel &&= LABEL.test(path);
+    if (named === null && !NAMES_FILE.test(path) && !WHOLE_NAME.test(nameOf(path))) isLabel &&= LABEL.test(path);
     else if (path === own || (own?.endsWith(`/${path}`) === true && !context.files.has(path))) isOwn = true;
     else if (context.files.has(path) || names().has(path)) there.add(path);
     else if (named !== null || path.includes('/')) unknown.add(path);

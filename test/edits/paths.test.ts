@@ -168,6 +168,8 @@ test.each([
   ['__init__.py', '__init__.py'],
   ['**My notes.md**', 'My notes.md'],
   ['Makefile', 'Makefile'],
+  ['**Dockerfile**', 'Dockerfile'],
+  ['lib/x.c++', 'lib/x.c++'],
   ['```ts app/{id}/page.ts', 'app/{id}/page.ts'],
   ['a/'.repeat(148) + 'b.py', 'a/'.repeat(148) + 'b.py'],
 ])('%s names %s', (line, path) => {
@@ -185,7 +187,17 @@ test.each([
     '---',
     '```',
   ],
-  ...['```python', '```vb.net', '```c++', 'const a = b.c;', '...', 'Done.', '`npm test`', `${'a/'.repeat(148)}ab.py`],
+  ...[
+    '```Dockerfile',
+    '```python',
+    '```vb.net',
+    '```c++',
+    'const a = b.c;',
+    '...',
+    'Done.',
+    '`npm test`',
+    `${'a/'.repeat(148)}ab.py`,
+  ],
   ...['Read me', '####### src/b.py', '1234. src/b.py', '-src/b.py', 'See: src/b.py', '__src/b.py**', 'file src/b.py'],
 ])('%j names no file', (line) => {
   expect(namedPath(line, FILES)).toBeNull();
@@ -204,6 +216,7 @@ describe('the line before an edit without a path', () => {
   test.each([
     ['In src/c.py:', 'src/c.py'],
     ['In c.py:', 'c.py'],
+    ['Edit `docker/Dockerfile`:', 'docker/Dockerfile'],
     ['### File 1: `lib/none.py`', 'lib/none.py'],
   ])('%s is of %s, which lookUp refuses', (line, path) => expect(before(line)).toBe(path));
   test.each([
