@@ -24,8 +24,9 @@ const WHOLE_NAME = /^(?:(?:Docker|Gem|Jenkins|Just|Make|Pip|Proc|Rake|Vagrant)fi
 const LABEL =
   /^(?:[^\p{L}]*|and|also|then|now|next|first|second|third|last|finally|the|same|in|to|for|of|edit|change[ds]?|modif(?:y|ied)|updated?|new|\/?file(?:name)?|path|index|step|part|lines?)$/iu;
 const NAMES_FILE = /^[^\s`<>*#:]*\.[a-z]\w{0,15}$/i;
-const BETWEEN = /\]\(|[\s"'“”<>,]+/;
-const EDGES = /^(?:[([{*=#>@+-]+|(?:\.\/)+)|(?::\d[\d:-]*)?[\])}*=.:;!?…→-]*$/g;
+const BETWEEN = /\]\(|:(?=\d)|[\s"'“”<>,]+/;
+// What stands before the second run keeps it from being tried at each of its characters.
+const EDGES = /^(?:[([{*=#>@+-]+|(?:\.\/)+)|(?<![\])}*=.:;!?…→-])[\])}*=.:;!?…→-]+$/g;
 
 type Files = ReadonlyMap<string, unknown>;
 
@@ -74,7 +75,7 @@ export const fileBefore = (
 ): string | null => {
   if (line.length > PATH_CHARS) return current;
   const named = namedPath(line, context.files);
-  const parts = line.split('`').flatMap((part, i) => (i % 2 === 1 ? [part] : part.split(BETWEEN)));
+  const parts = line.split('`').flatMap((part, i) => part.split(i % 2 === 1 ? /:(?=\d)/ : BETWEEN));
   const own = current === null ? null : withoutPrefix(current.replace(/^(?:\.\/)+/, ''), context);
   const [there, unknown] = [new Set<string>(), new Set<string>()];
   let [isLabel, isOwn] = [true, false];

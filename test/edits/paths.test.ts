@@ -211,7 +211,7 @@ describe('the line before an edit without a path', () => {
     ...['src/b.py — second', '[src/b.py](src/b.py)', '<file>src/b.py</file>', '=== src/b.py ===', '>>> src/b.py'],
     ...['*** src/b.py', '- [ ] src/b.py', 'Modified file: src/b.py', 'file `src/b.py`', '"src/b.py,"', '"src/b.py."'],
     ...['--- src/b.py', '*** Update File: src/b.py', 'Index: src/b.py', '“src/b.py”', '**src/b.py** and then:'],
-    ...['In ./src/b.py:', 'In `b/src/b.py`, lines 3-5:', 'Now src/b.py:12:'],
+    ...['In ./src/b.py:', 'In `b/src/b.py`, lines 3-5:', 'Now src/b.py:12:', 'In `src/b.py:12-14`:'],
   ])('%s is of src/b.py', (line) => expect(before(line)).toBe('src/b.py'));
   test.each([
     ['In src/c.py:', 'src/c.py'],
