@@ -104,9 +104,8 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
     return judge(readBy(tried), found, offered, tried);
   });
   const outcome = named(refused, { files: offered, options });
-  return read.edits === 0 || outcome.outcome === 'truncated'
-    ? bounded(outcome)
-    : { ...bounded(outcome), edits: editResults(read.edits, outcome) };
+  const isTold = read.edits > 0 && outcome.outcome !== 'truncated';
+  return { ...bounded(outcome), ...(isTold ? { edits: editResults(read.edits, outcome) } : {}) };
 };
 
 const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatContext['files']) => {

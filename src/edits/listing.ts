@@ -96,6 +96,10 @@ export const listing = (text: Text, ranges?: readonly LineRange[]): string => {
 export const linesOf = (from: number, to: number): string =>
   to - from > 1 ? `lines ${from + 1} to ${to}` : `line ${from + 1}`;
 
+/** At most so many of the words, and how many more there are. */
+export const firstOf = (words: readonly string[], most: number): string =>
+  `${words.slice(0, most).join(', ')}${words.length > most ? ` and ${words.length - most} more` : ''}`;
+
 const gap = (from: number, to: number): string =>
   `... ${linesOf(from - 1, to)} ${from === to ? 'is' : 'are'} not shown`;
 

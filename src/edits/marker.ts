@@ -74,10 +74,7 @@ const isEdit = (value: Json | undefined): boolean =>
     ? isEdit((value as readonly Json[])[0])
     : isJsonObject(value) && EDIT_KEYS.some((key) => key in value);
 
-interface Edit {
-  readonly from: number;
-  readonly read: Extract<JsonRead, { kind: 'value' }>;
-}
+type Edit = Readonly<{ from: number; read: Extract<JsonRead, { kind: 'value' }> }>;
 
 /** Several objects or lists that say edits, prose between them or not, are one list in their order. */
 const choose = (answer: string): Candidate | null => {

@@ -124,23 +124,17 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
     }
     const { path, file } = found;
     const refuse = (code: string, message: string): void => void reasons.push({ code, path, index, message });
-    if (taken.has(path)) {
-      refuse('file_twice', `${path} is answered twice. Send each file once.`);
-      continue;
-    }
-    taken.add(path);
-    if (entry.kind === 'delete') {
+    if (taken.has(path)) refuse('file_twice', `${path} is answered twice. Send each file once.`);
+    else if (entry.kind === 'delete') {
       if (file.bytes === null) refuse('delete_absent', `${path} does not exist, so it cannot be deleted.`);
       else if (context.options.allowDelete === true) plans.push({ kind: 'delete', path });
       else refuse('delete_not_allowed', `${path} may not be deleted here. Send its new content instead.`);
-      continue;
+    } else if (bare !== stated && lookUp(stated, context).ok) refuse('bad_path', prefixUnclear(stated, path));
+    else {
+      if (entry.unfenced === true) tolerances.push({ tolerance: 'fenced_body', path, index });
+      plans.push({ kind: 'lines', path, result: entry.body, rewritten: true, index });
     }
-    if (bare !== stated && lookUp(stated, context).ok) {
-      refuse('bad_path', prefixUnclear(stated, path));
-      continue;
-    }
-    if (entry.unfenced === true) tolerances.push({ tolerance: 'fenced_body', path, index });
-    plans.push({ kind: 'lines', path, result: entry.body, rewritten: true, index });
+    taken.add(path);
   }
   return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes };
 };

@@ -1,5 +1,6 @@
 /** An edit that repeats what stands beside it: a block of new lines directly above or below the same block. */
 import type { Finding } from '../../shared/formats.js';
+import { placesOf } from '../locate/elision.js';
 import type { GuardView } from './view.js';
 
 const DOUBLED_FROM_LINES = 4; // bound: Shorter repeats (closing brackets, `break`) are everyday code.
@@ -23,7 +24,8 @@ export const doubledBlocks = (view: GuardView): Finding[] => {
       if (length === 0) continue;
       old ??= base.all.filter((line) => line.trim() !== '');
       steps.left -= old.length;
-      if (stoodTwice(old, text.slice(at, at + length))) continue;
+      const block = text.slice(at, at + length);
+      if (placesOf(old, [...block, ...block]).length > 0) continue;
       const [begin, end] = [places[at] ?? 0, places[at + length - 1] ?? 0];
       const beginning = JSON.stringify((text[at] ?? '').trim().slice(0, 60));
       const message = `Lines ${begin + 1} to ${end + 1} of the new ${path} occur twice in a row, starting ${beginning}.`;
@@ -61,12 +63,7 @@ const blankBetween = ({ base }: GuardView, from: number, to: number): boolean =>
 };
 
 /** `text` [from, to) is new. */
-interface Run {
-  readonly places: readonly number[];
-  readonly text: readonly string[];
-  readonly from: number;
-  readonly to: number;
-}
+type Run = Readonly<{ places: readonly number[]; text: readonly string[]; from: number; to: number }>;
 
 /** The lines of a run that are not blank, and as many on either side: a repeat of some of them reaches no further. */
 const around = ({ result }: GuardView, first: number, last: number): Run => {
@@ -103,10 +100,4 @@ const same = (text: readonly string[], a: number, b: number, length: number): bo
 const tells = (text: readonly string[], at: number, length: number): boolean => {
   const isTelling = (line: string): boolean => (line.match(/[\p{L}\p{N}]/gu) ?? []).length >= TELLING_CHARS;
   return new Set(text.slice(at, at + length).filter(isTelling)).size >= TELLING_LINES;
-};
-const stoodTwice = (lines: readonly string[], block: readonly string[]): boolean => {
-  const twice = [...block, ...block];
-  for (let at = lines.indexOf(block[0] ?? ''); at >= 0; at = lines.indexOf(block[0] ?? '', at + 1))
-    if (twice.every((line, i) => lines[at + i] === line)) return true;
-  return false;
 };

@@ -38,8 +38,7 @@ export interface GuardOptions extends Pick<ApplyOptions, 'syntax' | 'guards' | '
 export const guardFindings = (files: readonly GuardedFile[], options: GuardOptions = {}): Finding[] => {
   const trees: TreeView[] = [];
   const findings = files.flatMap((file) => findingsFor(file, options, trees));
-  const { guards = {} } = options;
-  const settings: Readonly<Record<string, Finding['severity'] | undefined>> = guards;
+  const settings: Readonly<Record<string, Finding['severity'] | undefined>> = options.guards ?? {};
   return [...findings, ...namesOf(files, options), ...lostSymbols(trees, options.asked ?? '')].map((finding) => ({
     ...finding,
     // What was not checked is a note, whatever is set for what was found.

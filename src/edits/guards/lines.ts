@@ -5,6 +5,7 @@
 import type { Finding } from '../../shared/formats.js';
 import { type GuardView, eachNewLine, prefixes } from './view.js';
 import { foldLookalikes } from '../locate/nearest.js';
+import { firstOf } from '../listing.js';
 import { characterName } from '../text/codec.js';
 import { foldedName, unseenIn, visible } from '../../shared/text.js';
 
@@ -116,11 +117,7 @@ const mixedIn = (text: string): readonly string[] =>
     ? []
     : (text.match(IDENTIFIER) ?? []).filter((word) => !isAscii(word) && !ALLOWED.some((only) => only.test(word)));
 
-const said = (found: readonly string[]): string => {
-  const all = [...new Set(found)];
-  const more = all.length - TOLD;
-  return `${all.slice(0, TOLD).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-};
+const said = (found: readonly string[]): string => firstOf([...new Set(found)], TOLD);
 const hidden = (characters: readonly string[]): string =>
   `${said(characters.map(visible))}: hidden, or changes the order in which text reads.`;
 const mixed = (words: readonly string[]): string =>

@@ -46,14 +46,7 @@ export const syntaxErrors = ({ path, base, result }: TreeView, view: GuardView):
 };
 
 /** Values come and go; what others call or build on is what must not be lost. */
-const KEPT: ReadonlySet<SymbolPlace['kind']> = new Set([
-  'function',
-  'method',
-  'class',
-  'interface',
-  'type',
-  'namespace',
-]);
+const KEPT = new Set<SymbolPlace['kind']>(['function', 'method', 'class', 'interface', 'type', 'namespace']);
 
 /**
  * Definitions of the base whose name is gone. Named in the instructions, or there under another file of the same result: a note, it was
@@ -70,19 +63,16 @@ export const lostSymbols = (all: readonly TreeView[], asked: string): Finding[] 
     const hidden = result.faults.length > base.faults.length;
     return outer.slice(0, SYNTAX_FINDINGS).map((symbol): Finding => {
       const moved = all.find((other) => other.path !== path && gained(other, symbol));
-      const wanted = moved === undefined && mentions(asked, lastName(symbol.qualified));
-      const where = `${symbol.qualified} (${symbol.kind}, line ${symbol.from + 1} of the old ${path})`;
-      const why =
-        moved !== undefined
-          ? ` moves to ${moved.path}.`
-          : wanted
-            ? ' was removed; the instructions name it.'
-            : ' was removed.';
       const name = lastName(symbol.qualified);
+      const wanted = moved === undefined && mentions(asked, name);
+      const isLost = moved === undefined && !wanted;
+      const where = `${symbol.qualified} (${symbol.kind}, line ${symbol.from + 1} of the old ${path})`;
+      const removed = wanted ? 'was removed; the instructions name it.' : 'was removed.';
+      const why = moved === undefined ? removed : `moves to ${moved.path}.`;
       const isDefined = all.some(({ result: now }) => now.symbols.some((other) => lastName(other.qualified) === name));
-      const doubt = hidden && moved === undefined && !wanted ? ' New syntax errors may merely hide it.' : '';
-      const severity = moved === undefined && !wanted ? 'ask' : 'note';
-      const message = `${where}${why}${doubt}`;
+      const doubt = hidden && isLost ? ' New syntax errors may merely hide it.' : '';
+      const severity = isLost ? 'ask' : 'note';
+      const message = `${where} ${why}${doubt}`;
       return {
         ...{ guard: 'lost_symbol', severity, path, lines: [symbol.from + 1, symbol.to], message },
         ...(isDefined || hidden || UNCALLED.test(name) ? {} : { gone: symbol.kind === 'method' ? `.${name}` : name }),

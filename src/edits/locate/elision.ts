@@ -108,10 +108,7 @@ const ELIDED =
 /** Does a line of FIND stand for others? */
 export const isElided = (line: string): boolean => line.length <= 200 && ELIDED.test(line);
 
-export interface Elided {
-  readonly head: readonly string[];
-  readonly tail: readonly string[];
-}
+export type Elided = Readonly<Record<'head' | 'tail', readonly string[]>>;
 
 /** The two parts, where exactly one line inside stands for others and both parts say something. */
 export const splitElided = (lines: readonly string[]): Elided | null => {
@@ -138,7 +135,8 @@ export const placeElided = (lines: readonly string[], { head, tail }: Elided): E
   return { head: head0, tail: last };
 };
 
-const placesOf = (lines: readonly string[], part: readonly string[]): number[] => {
+/** The 0-based lines from which on all lines of `part` stand. */
+export const placesOf = (lines: readonly string[], part: readonly string[]): number[] => {
   const places: number[] = [];
   for (let at = 0; at + part.length <= lines.length; at += 1)
     if (part.every((line, i) => lines[at + i] === line)) places.push(at);

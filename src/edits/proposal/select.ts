@@ -1,10 +1,9 @@
 /** Part of a proposal: the chosen changes of a file on its base, the bytes of all else as they were. Pure. */
+import { LF } from '../text/byte-finder.js';
 import { scanLines } from '../text/byte-text.js';
 import { applySplices } from '../text/splices.js';
 import type { Splice } from '../types.js';
 import { readDiff, type DiffChange, type DiffSection } from './read-diff.js';
-
-const LF = 0x0a;
 
 export interface SelectInput {
   readonly base: Uint8Array;

@@ -3,8 +3,8 @@ import type { Buffer } from 'node:buffer';
 
 const FINDER_CHAIN = 8; // bound: Lines of one hash; more of them are no accident, and strings tell them apart at a known cost.
 
-const LF = 10;
-const CR = 13;
+export const LF = 10;
+export const CR = 13;
 
 /** Four bytes at a time; only equality matters. */
 const hash = (view: DataView, from: number, to: number): number => {

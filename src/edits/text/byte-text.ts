@@ -3,11 +3,9 @@
  * are asked for. UTF-8 and files that are read byte for byte are such files; UTF-16 is not.
  */
 import { Buffer } from 'node:buffer';
-import { LineFinder } from './byte-finder.js';
+import { CR, LF, LineFinder } from './byte-finder.js';
 import { type LineIndex, type EolKind, splitLines, type Text } from './lines.js';
 
-const LF = 10;
-const CR = 13;
 /** Offsets are 32-bit numbers. */
 export const MAX_INDEXED_BYTES = 2 ** 31;
 

@@ -85,10 +85,7 @@ const lastEnd = (next: number, index: LineIndex, final: boolean, before: string)
   return { from: count, to: count, lines: [], end, lastEnd: end, lead: final ? end : '', cut: !final };
 };
 
-const firstKept = (changes: readonly Change[]): number => {
-  const [first] = changes;
-  return first?.from === 0 ? first.to : 0;
-};
+const firstKept = ([first]: readonly Change[]): number => (first?.from === 0 ? first.to : 0);
 
 /** Reasons: `stray_cr`, `byte_order_mark`, `character`. */
 const refusals = (

@@ -75,14 +75,12 @@ export class PatchReader extends AnswerReader {
   }
 
   #inside(line: string): Reading | null {
-    const [, verb, path] = HEADER.exec(line) ?? [];
+    const [, verb = '', path] = HEADER.exec(line) ?? [];
     const isEnd = /^\*\*\* End Patch\s*$/.test(line);
     if (!isEnd && path === undefined && line.trim() !== '') return this.#stray();
     if (isEnd) this.#part = 'behind';
     this.at += 1;
-    return path === undefined
-      ? null
-      : this.#file(verb === 'Add' ? 'add' : verb === 'Delete' ? 'delete' : 'update', path);
+    return path === undefined ? null : this.#file(verb.toLowerCase() as PatchedFile['kind'], path);
   }
 
   /** The lines behind a file's header. */

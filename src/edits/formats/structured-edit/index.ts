@@ -51,13 +51,11 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
   const byPath = new Map<string, { file: ContextFile; operations: Operation[] }>();
   for (const operation of operations) {
     const found = lookUp(operation.path, context, operation.index);
-    if (!found.ok) {
-      reasons.push(found.reason);
-      continue;
-    }
-    const entry = byPath.get(found.path) ?? { file: found.file, operations: [] };
-    entry.operations.push(operation);
-    byPath.set(found.path, entry);
+    if (found.ok) {
+      const entry = byPath.get(found.path) ?? { file: found.file, operations: [] };
+      entry.operations.push(operation);
+      byPath.set(found.path, entry);
+    } else reasons.push(found.reason);
   }
   for (const [path, { file, operations: own }] of byPath) {
     const lines = file.text === null ? NO_LINES : indexOf(file.text);

@@ -8,7 +8,7 @@ import { quoted } from '../../../shared/text.js';
 import type { Tolerance } from '../../../shared/formats.js';
 import { isKnownBase, LEVELS, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import type { LineIndex } from '../../text/lines.js';
-import { checkAt } from '../../listing.js';
+import { checkAt, linesOf } from '../../listing.js';
 import { describeNearest, differs, nearest } from '../../locate/nearest.js';
 import { type Claim, claimOf, matchesAt, matchesContext, DRIFT_LINES, ClaimFinder } from './claims.js';
 import type { Operation } from './operations.js';
@@ -50,8 +50,7 @@ export class OperationLocator {
     const last = claim.from + claim.length;
     const limit = operation.type === 'insert' ? lines.length + 1 : lines.length;
     if (last > lines.length) {
-      const named = claim.length > 1 ? `lines ${claim.from + 1} to ${last}` : `line ${Math.max(last, claim.from + 1)}`;
-      const message = `The ${operation.type} names ${named}; ${path} has ${lines.length} lines, so the last line you can name is ${limit}.`;
+      const message = `The ${operation.type} names ${linesOf(claim.from, last)}; ${path} has ${lines.length} lines, so the last line you can name is ${limit}.`;
       return { code: 'out_of_range', message };
     }
     const allowed = (name: Tolerance): boolean => toleranceOn(name, this.#options.tolerances);
@@ -62,10 +61,7 @@ export class OperationLocator {
     const level = matchesAt(claim, lines, claim.from);
     if (level !== null) {
       // A looser tolerance that is on takes in what a stricter one that is off would.
-      const used =
-        level === 'exact'
-          ? level
-          : levelsOn(this.#options.tolerances).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
+      const used = levelsOn(this.#options.tolerances).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
       if (used === undefined) return mismatch(claim, operation, lines);
       const tolerances = used === 'exact' ? [] : [used];
       const doubt = this.#doubt(claim);

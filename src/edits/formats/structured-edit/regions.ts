@@ -2,7 +2,6 @@
  * A file edited in regions: each call may change the lines of one region only, all numbers mean the file as it was, and what the calls
  * say is applied as one answer. An insert at a border belongs to the region behind it.
  */
-
 import { indexOf } from '../../text/lines.js';
 import { type LineRange, mergeRanges } from '../../listing.js';
 import { lookUp } from '../../paths.js';

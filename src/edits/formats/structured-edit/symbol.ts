@@ -10,7 +10,7 @@
  * A definition with a syntax error inside, or one that shares a line with other code, is refused: its lines would be a guess.
  */
 import { indexOf, type LineIndex, NO_LINES } from '../../text/lines.js';
-import { checkAt, linesOf } from '../../listing.js';
+import { checkAt, firstOf, linesOf } from '../../listing.js';
 import { fault } from '../reader.js';
 import type { Located } from './locate.js';
 import type { Operation, SymbolPoint } from './operations.js';
@@ -105,10 +105,7 @@ const place = (operation: Operation, { position }: SymbolPoint, path: string, sy
 
 const described = ({ qualified, kind, from, to }: SymbolPlace): string =>
   `${qualified} (${kind}, ${linesOf(from, to)})`;
-const listed = (symbols: readonly SymbolPlace[]): string => {
-  const shown = symbols.slice(0, SYMBOL_CANDIDATES).map(described).join(', ');
-  return symbols.length > SYMBOL_CANDIDATES ? `${shown} and ${symbols.length - SYMBOL_CANDIDATES} more` : shown;
-};
+const listed = (symbols: readonly SymbolPlace[]): string => firstOf(symbols.map(described), SYMBOL_CANDIDATES);
 
 /** Definitions whose last name is the same but for capitals, or holds it or is held by it; else the outermost ones. */
 const nearNames = (wanted: string, symbols: readonly SymbolPlace[]): string => {

@@ -62,10 +62,7 @@ const PAIRS = ['ab', 'ba', 'ic', 'iw', 'ci', 'cw', 'ow', 'wi', 'wc', 'wo', 'co',
 
 const BACKUPS = ['.orig', '.old', '.bak', '.new', '~'];
 
-export interface Names {
-  readonly from: string | null;
-  readonly to: string | null;
-}
+export type Names = Readonly<Record<'from' | 'to', string | null>>;
 
 /** Both names without their prefixes; null stays null (/dev/null). `known` says which paths were offered and settles what a lone name means. */
 export const withoutPrefixes = (names: Names, known: (path: string) => boolean): Names => {
