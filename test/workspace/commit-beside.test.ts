@@ -126,6 +126,27 @@ describe("the person's index", () => {
     expect(note).not.toContain('ours');
   });
 
+  test('what keeps a file local (skip-worktree, assume-unchanged) is kept', async () => {
+    const names = ['-skip w', 'assume', 'both', 'plain'];
+    for (const name of names) await repo.write(name, text());
+    await repo.commitAll();
+    await repo.git('update-index', '--skip-worktree', '--', '-skip w', 'both');
+    await repo.git('update-index', '--assume-unchanged', '--', 'assume', 'both');
+    const [base, result] = [text({ 2: 'local\n' }), text({ 2: 'local\n', 15: 'x\n' })];
+    for (const name of names) await repo.write(name, result);
+    committed(
+      await commit(
+        await requestFor(
+          repo,
+          names.map((name) => blobs.file(name, base, result)),
+        ),
+      ),
+    );
+    expect(await repo.git('ls-files', '-v')).toBe('S -skip w\nh assume\ns both\nH plain\n');
+    expect(await repo.git('show', 'HEAD:both', ':both')).toBe(text({ 15: 'x\n' }).repeat(2));
+    expect(await repo.status()).toBe(' M plain\n');
+  });
+
   test('a lock that is let go in time is waited for', async () => {
     await repo.write('f', '1\n');
     await repo.commitAll();

@@ -189,8 +189,14 @@ export async function syncIndex(
     if (updates.size === 0) return told;
     // Removals first, so that a file may become a directory.
     const sorted = [...updates].sort(([, a], [, b]) => Number(a.mode !== GONE) - Number(b.mode !== GONE));
-    const lines = sorted.map(([path, { mode, id }]) => `${mode} ${id}\t${path}\0`);
-    const done = await git(['update-index', '-z', '--index-info'], { cwd: input.root, input: lines.join('') });
+    const tagged = (tags: RegExp) => sorted.filter(([, { tag = 'H' }]) => tags.test(tag));
+    const lines = tagged(/H/).map(([path, { mode, id }]) => `${mode} ${id}\t${path}\0`);
+    const paths = (tags: RegExp): string[] => tagged(tags).map(([path]) => `./${path}`);
+    // Git takes its arguments in order, so the index never has an entry without what keeps it local. After the last flag it sets no other.
+    const local = tagged(/[hsS]/).flatMap(([path, { mode, id }]) => ['--cacheinfo', `${mode},${id},${path}`]);
+    const flags = ['--skip-worktree', ...paths(/[sS]/), '--assume-unchanged', ...paths(/[hs]/)];
+    const args = ['update-index', '-z', ...local, ...flags, '--index-info'];
+    const done = await git(args, { cwd: input.root, input: lines.join('') });
     if (done.ok) return told;
     const locked = done.problem.message.includes('index.lock');
     if (!locked || performance.now() >= deadline) {
@@ -203,14 +209,14 @@ export async function syncIndex(
 
 const GONE = '0';
 async function pending({ root, paths, parent, commit }: TreeChanges & { readonly root: string }) {
-  const { entries, unmerged } = await indexEntries(root, paths);
+  const entries = await indexEntries(root, paths);
   const updates = new Map<string, Entry>();
   const staged: string[] = [];
   for (const path of paths) {
     const [now, before, after] = [entries.get(path), parent.get(path), commit.get(path)];
-    if (!unmerged.has(path) && sameEntry(now, after)) continue;
-    if (!unmerged.has(path) && sameEntry(now, before))
-      updates.set(path, after ?? { mode: GONE, id: '0'.repeat(before?.id.length ?? 0) });
+    if (sameEntry(now, after)) continue;
+    if (sameEntry(now, before))
+      updates.set(path, after ? { ...now, ...after } : { mode: GONE, id: '0'.repeat(before?.id.length ?? 0) });
     else staged.push(path);
   }
   return { updates, staged };

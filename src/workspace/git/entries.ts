@@ -11,6 +11,8 @@ export interface Entry {
   /** As git writes it: 100644, 100755, 120000, 160000 (submodule), 040000 (directory; trees only). */
   readonly mode: string;
   readonly id: string;
+  /** Of an index, by `ls-files -v`: H; S with skip-worktree; h, s with assume-unchanged. Absent: H. */
+  readonly tag?: string;
 }
 export type Entries = ReadonlyMap<string, Entry>;
 
@@ -61,23 +63,18 @@ export async function treeChanges(root: string, from: string | null, to: string)
 }
 const NO_MODE = '000000';
 
-/** What the person's index holds at `paths`; unmerged paths are left out of `entries` and named in `unmerged`. */
-export async function indexEntries(
-  root: string,
-  paths: readonly string[],
-): Promise<{ entries: Entries; unmerged: ReadonlySet<string> }> {
+/** What the person's index holds at `paths`; of unmerged ones the mode is ''. */
+export async function indexEntries(root: string, paths: readonly string[]): Promise<Entries> {
   const entries = new Map<string, Entry>();
-  const unmerged = new Set<string>();
   for (const chunk of inChunks(paths)) {
-    const listed = valueOf(await git(['ls-files', '-s', '-z', '--', ...chunk], { cwd: root, reading: true }));
+    const listed = valueOf(await git(['ls-files', '-v', '-s', '-z', '--', ...chunk], { cwd: root, reading: true }));
     for (const field of fieldsOf(listed)) {
-      const [, mode, id, stage, path] = /^(\d+) ([0-9a-f]+) (\d)\t([^]*)$/.exec(field) ?? [];
-      if (mode === undefined || id === undefined || path === undefined) continue;
-      if (stage === '0') entries.set(path, { mode, id });
-      else unmerged.add(path);
+      const [, tag, mode, id, stage, path] = /^(\w) (\d+) ([0-9a-f]+) (\d)\t([^]*)$/.exec(field) ?? [];
+      if (tag === undefined || mode === undefined || id === undefined || path === undefined) continue;
+      entries.set(path, { mode: stage === '0' ? mode : '', id, tag });
     }
   }
-  return { entries, unmerged };
+  return entries;
 }
 
 /** Directories of a tree, each with all that lies in it. Git's names are bytes: here a character each, in paths too. `''` is the top. */
