@@ -128,6 +128,8 @@ export interface StepResult {
   readonly wasSplit: boolean;
   readonly usage: StepUsage;
   readonly commit: string | null;
+  /** What a person should know of the commit; absent: nothing. */
+  readonly note?: string;
   readonly proposalId: string | null;
   readonly verification: string | null;
   /** What a model said of the change; absent: it was not audited. */

@@ -231,8 +231,9 @@ describe('a run on one screen', () => {
   });
 
   test('a result says what came of it, what it cost and where to look', () => {
-    expect(resultLines(result({}), 'abcd1234')).toEqual([
+    expect(resultLines(result({ note: 'your index lags' }), 'abcd1234')).toEqual([
       'abcd1234  committed 1 file as cccccccccccc',
+      '  note: your index lags',
       '  tests: pass',
       '  3 model calls, 12,000 tokens in, 345 out, $0.0412',
       '  git show cccccccccccc',

@@ -155,6 +155,7 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
   ...(result.problem === null
     ? []
     : [`  ${plain(result.problem.message)}`, `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`]),
+  ...(result.note === undefined ? [] : [`  note: ${plain(result.note)}`]),
   ...(result.unchanged ?? []).map(({ path, reason }) => `  unchanged: ${plain(path)}: ${plain(reason)}`),
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
   ...(result.failure === undefined ? [] : [`  emend show ${shown} --tests`]),

@@ -212,13 +212,9 @@ export function onCommitted(before: StepState, result: CommitResult, now: number
   const state = withoutOnce(before);
   switch (result.outcome) {
     case 'committed': {
-      const marks = result.marks === true ? ({ marks: true } as const) : {};
-      const told = emit({ ...state, ...marks, commit: result.commit }, now, {
-        type: 'committed',
-        commit: result.commit,
-        note: result.note,
-      });
-      return close(told, now, 'committed');
+      const { commit, note, marks } = result;
+      const made = { ...state, ...(marks === true ? { marks } : {}), commit };
+      return close(emit(made, now, { type: 'committed', commit, note }), now, 'committed');
     }
     case 'sandbox_blocks':
       return askAboutSandbox(state, result);

@@ -122,6 +122,7 @@ const DOING = {
 export function resultOf(state: StepState): StepResult {
   const { proposal, edits, tests, commit } = state;
   const { report } = auditOf(state);
+  const note = state.events.findLast((event) => event.type === 'committed')?.note;
   const result = resultBase(state);
   const unchanged = edits.files.flatMap((file) => {
     const reason = whyUnchanged(file);
@@ -129,6 +130,7 @@ export function resultOf(state: StepState): StepResult {
   });
   return {
     ...{ ...result, commit },
+    ...(note == null ? {} : { note }),
     files: [...new Set(appliedPaths(state))],
     skipped: edits.files.filter(({ status }) => status === 'skipped').map(({ path }) => path),
     ...(unchanged.length === 0 ? {} : { unchanged: unchanged.slice(0, BOUNDS.detailsFiles) }),

@@ -201,7 +201,8 @@ export async function syncIndex(
     const locked = done.problem.message.includes('index.lock');
     if (!locked || performance.now() >= deadline) {
       const why = locked ? 'another git process holds index.lock, or left it behind when killed' : done.problem.message;
-      return `the commit was made, but your index still has the old files (${why}); when it is free: git reset -q`;
+      const files = [...updates.keys()].map(shellWord).join(' ');
+      return `the commit was made, but your index still has the old files (${why}); when it is free: git -C ${shellWord(input.root)} reset -q -- ${files}`;
     }
     await sleep(INDEX_POLL_MS);
   }

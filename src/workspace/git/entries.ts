@@ -135,11 +135,8 @@ export async function treeWith(
   const inside = (dir: string): string[] => [...folders.keys()].filter((each) => each.startsWith(`${dir}/`));
   const isEmpty = (dir: string): boolean => [dir, ...inside(dir)].every((each) => (folders.get(each)?.size ?? 0) === 0);
   // Removals first, so that a file may become a directory.
-  for (const [dir, name] of paths
-    .filter((path) => !commit.has(path))
-    .map(inBytes)
-    .map(split))
-    folders.get(dir)?.delete(name);
+  const removed = paths.filter((path) => !commit.has(path)).map((path) => split(inBytes(path)));
+  for (const [dir, name] of removed) folders.get(dir)?.delete(name);
   for (const [path, entry] of commit) {
     const here = inBytes(path);
     const [dir, name] = split(here);
@@ -185,12 +182,8 @@ function treeId(sorted: readonly Named[]): string {
  */
 export async function blobId(root: string, bytes: Uint8Array, as: string | null, write: boolean): Promise<string> {
   const how = as === null ? ['--no-filters'] : [`--path=${as}`];
-  return valueOf(
-    await gitLine(['hash-object', '-t', 'blob', ...(write ? ['-w'] : []), ...how, '--stdin'], {
-      cwd: root,
-      input: bytes,
-    }),
-  );
+  const args = ['hash-object', '-t', 'blob', ...(write ? ['-w'] : []), ...how, '--stdin'];
+  return valueOf(await gitLine(args, { cwd: root, input: bytes }));
 }
 
 /**

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { type PauseReason, ANSWERS_BY_REASON } from '../../../src/shared/decisions.js';
 import { readShortSignal } from '../../../src/workflows/frame/read-signal.js';
 import { reduce } from '../../../src/workflows/step/reduce.js';
-import { detailsOf, ledgerOf, statusOf } from '../../../src/workflows/step/views.js';
+import { detailsOf, ledgerOf, resultOf, statusOf } from '../../../src/workflows/step/views.js';
 import { eventsOf } from '../../../src/workflows/frame/details.js';
 import { inOrder, play, StepDriver, type Saying, type Words } from '../../shared/step-driver.js';
 import { drawn, sampled } from '../../support/seeded.js';
@@ -20,6 +20,13 @@ const paused = (reason: PauseReason, files: readonly string[] = ['a.ts'], messag
   });
   return driver;
 };
+
+test("a commit's note is in the result", () => {
+  const { state } = play({ files: ['a.ts'] });
+  const result = { outcome: 'committed', commit: 'c1', note: 'your index lags' } as const;
+  const committed = reduce(state, { type: 'committed', result }, 0);
+  expect(resultOf(committed)).toMatchObject({ outcome: 'committed', commit: 'c1', note: 'your index lags' });
+});
 
 describe('details', () => {
   test.each(Object.keys(ANSWERS_BY_REASON) as PauseReason[])(
