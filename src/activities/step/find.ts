@@ -65,10 +65,12 @@ const fileReader = ({ edits, records }: Ports, root: string, signal: AbortSignal
   return (path: string, held?: Uint8Array) => read(path, held).catch(() => null);
 };
 
-export const findCandidates = (ports: Ports, { root, files, task }: Searched, signal: AbortSignal) => {
+export const findCandidates = async (ports: Ports, { root, files, task }: Searched, signal: AbortSignal) => {
   const read = fileReader(ports, root, signal);
   const outline = async (path: string) => (languageOf(path) === null ? null : ((await read(path))?.outline ?? null));
-  return findFiles(root, files, task, outline);
+  const found = await findFiles(root, files, task, outline);
+  const there = await Promise.all(found.map(({ path }) => inspectTarget(root, path, null)));
+  return found.filter((_, at) => there[at]?.ok);
 };
 
 /** What calls are told of files beside theirs, by target, best first within a kind. Kept as a blob. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { encodingOf, parseConfig, type Effort, type ProjectConfig } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
-import { eolForNewFile, inspectTarget } from '../../workspace/files/index.js';
+import { eolForNewFile, inspectTarget, NOT_THERE } from '../../workspace/files/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven, readGivenText } from '../../system/given-file.js';
 import type { GuardSettings } from '../../shared/formats.js';
@@ -102,6 +102,8 @@ export type SizedTarget = Omit<SnapshotTarget, 'format' | 'bucket' | 'outputBudg
 export const readTextFile = (workspace: string, path: string): Promise<string | null> =>
   readGivenText(join(workspace, path));
 
+const CHECK_OUT = 'Check it out with `git sparse-checkout add`, or name another file.';
+
 export async function snapshotTarget(options: {
   readonly ports: ActivityPorts;
   readonly workspace: string;
@@ -110,7 +112,7 @@ export async function snapshotTarget(options: {
   readonly limits: Limits;
   /** The change removes the file: what it holds is kept, and need not be text. */
   readonly deletes: boolean;
-  /** Existing files of the workspace, asked for only where a file is new: it ends its lines as those beside it do. */
+  /** As `listWorkspaceFiles` has them, asked for only where a file is new: it ends its lines as those beside it do. */
   readonly siblings: () => Promise<readonly string[]>;
   readonly signal: AbortSignal;
 }): Promise<SizedTarget> {
@@ -118,7 +120,10 @@ export async function snapshotTarget(options: {
   const found = await inspectTarget(workspace, path, limits.maxFile_bytes);
   if (!found.ok) {
     if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
-    const newFileEol = await eolForNewFile(workspace, path, await options.siblings());
+    const there = await options.siblings();
+    if (found.problem.message.endsWith(NOT_THERE) && there.includes(path))
+      fail('target_missing', `${path} is tracked by git but outside the sparse checkout (skip-worktree)`, CHECK_OUT);
+    const newFileEol = await eolForNewFile(workspace, path, there);
     return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };
   }
   const target = found.value;

@@ -76,14 +76,14 @@ async function whyIgnored(root: string, path: string): Promise<string | null> {
 
 export { dirtyPaths, foreignPaths } from '../git/entries.js';
 export { eolForNewFile } from './line-ends.js';
-export { type TargetFacts, hintedPaths, inspectTarget, namesAround, NEW_FILE_MODE } from './targets.js';
+export { type TargetFacts, hintedPaths, inspectTarget, namesAround, NEW_FILE_MODE, NOT_THERE } from './targets.js';
 
 /** Names that are not UTF-8 cannot be said in JSON or to a model. */
 const isNameable = (path: string): boolean => !path.includes('\ufffd') && !path.endsWith('/');
 
 /**
- * Files that exist: in git those tracked and those untracked but not ignored (no submodules), elsewhere a walk that honours
- * .gitignore; no more than `maxFiles`. Workspace-relative, `/`-separated, in order of their bytes. Throws ProblemError `git_failed`.
+ * Files that exist: in git those tracked (also what a sparse checkout leaves out, so that nothing is made in its place) and those
+ * untracked but not ignored (no submodules), elsewhere a walk that honours .gitignore; no more than `maxFiles`. Workspace-relative, `/`-separated, in order of their bytes. Throws ProblemError `git_failed`.
  */
 export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Promise<readonly string[]> {
   const listing = ['ls-files', '-z', '-t', '-s', '-o', '-d', '--exclude-standard'];

@@ -5,12 +5,15 @@ import { basename, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
+import { findCandidates } from '../../../src/activities/step/find.js';
+import { snapshotTarget } from '../../../src/activities/step/snapshot.js';
 import { chooseTargets, judge } from '../../../src/activities/step/targets.js';
 import { applyAnswer, type ApplyAnswerInput } from '../../../src/edits/index.js';
 import { FORMATS, type Format } from '../../../src/shared/formats.js';
 import { parseJob } from '../../../src/documents/job/job.js';
 import { LIMITS, type Limits } from '../../../src/shared/limits.js';
 import { ProblemError, type Problem } from '../../../src/shared/problems.js';
+import { listWorkspaceFiles } from '../../../src/workspace/files/index.js';
 import { isolateGit, Repo } from '../../workspace/git-fixture.js';
 
 isolateGit();
@@ -158,4 +161,24 @@ describe('an answer that makes a file which was not offered', () => {
     const move = `diff --git a/src/a.js b/src/b.js\nsimilarity index 100%\nrename from src/a.js\nrename to src/b.js\n${end(1, 0)}`;
     expect((await judged('unified-diff', move)).outcome).not.toBe('edited');
   });
+});
+
+test('a sparse checkout: what git tracks outside it is no new file, and no model picks it', async () => {
+  await repo.write('lib/inner.txt', 'giraffe\n');
+  await repo.write('giraffe.txt', 'giraffe\n');
+  await repo.commitAll();
+  await repo.git('sparse-checkout', 'set', '--no-cone', '/lib/');
+  const files = await listWorkspaceFiles(repo.dir);
+  const given = { workspace: repo.dir, limits, deletes: false, siblings: () => Promise.resolve(files) };
+  const taken = (path: string) => snapshotTarget({ ...given, path } as Parameters<typeof snapshotTarget>[0]);
+  await expect(taken('giraffe.txt')).rejects.toMatchObject({
+    problem: {
+      code: 'target_missing',
+      message: expect.stringContaining('giraffe.txt is tracked by git but outside the sparse checkout'),
+    },
+  });
+  expect(await taken('new.txt')).toMatchObject({ base: null });
+  const asked = { root: repo.dir, files, task: 'The giraffe' };
+  const found = await findCandidates({} as Parameters<typeof findCandidates>[0], asked, new AbortController().signal);
+  expect(found.map(({ path }) => path)).toEqual(['lib/inner.txt']);
 });
