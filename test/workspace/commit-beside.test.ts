@@ -181,6 +181,20 @@ describe("the person's index", () => {
   });
 });
 
+test('during a rebase: the note says that its abort drops the commit', async () => {
+  await repo.write('f', '1\n');
+  await repo.commitAll();
+  await repo.write('f', '2\n');
+  await repo.commitAll();
+  await repo.git('-c', 'sequence.editor=sed -i s/^pick/edit/', 'rebase', '-q', '-i', 'HEAD~1');
+  await repo.write('f', '3\n');
+  const { note } = committed(await commit(await requestFor(repo, [blobs.file('f', '2\n', '3\n')])));
+  expect(note).toContain('git rebase --abort');
+  await repo.git('rebase', '--quit');
+  await repo.write('f', '4\n');
+  expect(committed(await commit(await requestFor(repo, [blobs.file('f', '3\n', '4\n')]))).note).toBeUndefined();
+});
+
 describe('line endings', () => {
   test('autocrlf: LF in the commit, CRLF in the workspace, status clean', async () => {
     await repo.git('config', 'core.autocrlf', 'true');

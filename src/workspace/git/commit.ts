@@ -5,7 +5,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { problem, ProblemError } from '../../shared/problems.js';
+import { fail, ProblemError } from '../../shared/problems.js';
 import { planEntries } from './commit-entries.js';
 import {
   hookObjects,
@@ -23,6 +23,7 @@ import { syncIndex, commitSince, moveRef, stateOfHolder } from './commit-branch.
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from './git.js';
 import { treeChanges, treeEntries, treeWith, type TreeChanges } from './entries.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { lstat } from '../../system/fs.js';
 import { commandTurn, NoTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
 import type { BlobStore } from '../../stores/ports.js';
@@ -48,11 +49,8 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
   return (request, signal) =>
     withScratch('commit', async (scratch) => {
       try {
-        const repository = await repositoryOf(request.workspace);
-        if (repository === null) {
-          const message = `${request.workspace} is not in a git repository, so it cannot be committed`;
-          return { outcome: 'failed', problem: problem('not_a_repository', message) };
-        }
+        const why = `${request.workspace} is not in a git repository, so it cannot be committed`;
+        const repository = (await repositoryOf(request.workspace)) ?? fail('not_a_repository', why);
         const hooks: HookSettings = {
           root: repository.root,
           index: join(scratch, 'index'),
@@ -133,14 +131,10 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   return committed.at === 'committed' ? finish(work, committed.commit) : finish(work, commit, planned);
 }
 
-async function boxOf(
-  { repository, commands, scratch }: Work,
-  settings: SandboxSettings,
-  hooks: string,
-): Promise<HookBox> {
-  const { root } = repository;
+async function boxOf(work: Work, settings: SandboxSettings, hooks: string): Promise<HookBox> {
+  const { repository, commands, scratch } = work;
   const asked = ['rev-parse', '--path-format=absolute', '--git-path', 'objects'];
-  const objects = valueOf(await gitLine(asked, { cwd: root, reading: true }));
+  const objects = valueOf(await gitLine(asked, { cwd: repository.root, reading: true }));
   await mkdir(join(scratch, 'objects'));
   return { commands, settings, hooks, scratch, objects };
 }
@@ -207,6 +201,12 @@ async function finish(work: Work, commit: string, made: TreeChanges | null = nul
   // The lock ends after the index followed: without it that was done, and what is staged now is the person's.
   if (!(await mayMove(work))) return committed;
   const changes = made ?? (await treeChanges(root, head, commit));
-  const note = await syncIndex({ root, ...changes, wait_ms });
-  return note === null ? committed : { ...committed, note };
+  const detached =
+    headRef === null ? ['rebase-merge', 'rebase-apply'].map((name) => join(repository.gitDir, name)) : [];
+  const rebase = await Promise.any(detached.map((path) => lstat(path))).catch(() => null);
+  const notes = [rebase === null ? null : REBASING, await syncIndex({ root, ...changes, wait_ms })];
+  const note = notes.filter((each) => each !== null).join('; ');
+  return note === '' ? committed : { ...committed, note };
 }
+
+const REBASING = 'a rebase is in progress: `git rebase --abort` would drop this commit';
