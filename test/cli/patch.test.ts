@@ -71,6 +71,31 @@ describe('emend patch', () => {
     expect(existsSync(join(work, 'DOCS'))).toBe(false);
   });
 
+  test('a git directory is refused whatever it is called, and so is work in one', async () => {
+    git('init', '-q', '--separate-git-dir=.repo', '.');
+    git('init', '-q', '--bare', 'bare.git');
+    const hook = (dir: string): string => `FILE ${dir}hooks/post-commit\nnew\nEND FILE\n`;
+    for (const place of ['.repo/', 'bare.git/'])
+      expect(await patch(hook(place))).toMatchObject({ exit: 4, out: expect.stringContaining('in a `.git` folder') });
+    for (const place of ['.repo', 'bare.git', 'bare.git/hooks']) {
+      const said = {
+        exit: 2,
+        err: expect.stringContaining(`The workspace ${join(work, place)} is in a git directory`),
+      };
+      expect(await emend(['patch', '-'], hook(''), join(work, place))).toMatchObject(said);
+    }
+    expect(['.repo', 'bare.git'].filter((place) => existsSync(join(work, place, 'hooks/post-commit')))).toEqual([]);
+    // A working tree may lie in one.
+    put('a.txt', 'a\n');
+    git('add', 'a.txt');
+    git('commit', '-qm', 'a');
+    git('push', '-q', 'bare.git', 'HEAD:refs/heads/tree');
+    git('-C', 'bare.git', 'worktree', 'add', '-q', 'tree', 'tree');
+    expect(await emend(['patch', '-'], 'FILE b.txt\nb\nEND FILE\n', join(work, 'bare.git/tree'))).toMatchObject({
+      exit: 0,
+    });
+  });
+
   test('applies a diff from stdin outside git, and undo puts it back byte for byte', async () => {
     put('a.txt', 'one\r\ntwo\r\nthree');
     const done = await patch(DIFF.replace('@@ -1,3 +1,3', '@@ -5,3 +5,3'));

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fail } from '../../shared/problems.js';
-import { repositoryOf } from '../../workspace/git/index.js';
+import { topOf } from '../../workspace/git/index.js';
 import { type Io, asides, type QuietFlag } from '../io.js';
 import { plain } from '../render/text.js';
 import { jsonOf, orNull } from '../../system/durable.js';
@@ -76,9 +76,6 @@ const make = async (path: string, text: string): Promise<boolean> => {
   const written = writeFile(path, text, { flag: 'wx' }).then(() => true);
   return (await orNull(written, ['EEXIST'])) ?? false;
 };
-
-/** The top of the repository, else the directory itself. */
-const topOf = async (dir: string): Promise<string> => (await repositoryOf(dir))?.root ?? dir;
 
 export const init = async (io: Io, flags: QuietFlag): Promise<void> => {
   const top = await topOf(io.cwd);

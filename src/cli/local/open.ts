@@ -13,7 +13,7 @@ import type {
 } from '../../workspace/ports.js';
 import { shownKey } from '../../shared/ids.js';
 import { workspaceOf } from '../../workspace/documents/index.js';
-import { repositoryOf } from '../../workspace/git/index.js';
+import { topOf } from '../../workspace/git/index.js';
 import { ownProcess } from '../../system/process.js';
 import { hostId, homePaths, requireHome, resolveHome } from '../../stores/home.js';
 import { openStores, resolveStore } from '../../stores/location.js';
@@ -42,7 +42,7 @@ export interface Local {
 /** The directory named, else the git repository that holds the current directory, else that. Throws ProblemError `usage`. */
 export const localWorkspace = async ({ cwd }: Io, named: string | undefined): Promise<string> => {
   const here = await workspaceOf('', named ?? '.', cwd);
-  return named === undefined ? ((await repositoryOf(here))?.root ?? here) : here;
+  return named === undefined ? topOf(here) : here;
 };
 
 /**

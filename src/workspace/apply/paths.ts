@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { join, posix, basename, dirname, relative, sep } from 'node:path';
 import type { PlannedFile, TransactionPlan } from './record.js';
 import { checkPath } from '../../edits/index.js';
+import { whyInGit } from '../git/git.js';
 import { orNull } from '../../system/durable.js';
-import type { Sys } from '../../system/sys.js';
+import { errnoOf, type Sys } from '../../system/sys.js';
 
 /** For attempts and tokens: 12 hex digits. */
 export const freshId = (): string => randomBytes(6).toString('hex');
@@ -58,6 +59,8 @@ export const targetDirs = (plan: TransactionPlan): readonly string[] => [
 
 interface ResolvedPath {
   readonly ok: true;
+  /** In normal form. */
+  readonly path: string;
   /** Relative to the workspace's real path, with `/`, free of links up to its last name (which is no link either where it exists). */
   readonly real: string;
   /** Missing directories above it, outermost first, relative as `real`. */
@@ -65,42 +68,54 @@ interface ResolvedPath {
   /** The path is a symbolic link; `real` is what it leads to. */
   readonly viaLink: boolean;
 }
-export type PathResolution = ResolvedPath | { readonly ok: false; readonly why: string };
+interface RefusedPath {
+  readonly ok: false;
+  readonly code: 'target_outside' | 'target_missing' | 'target_not_a_file';
+  readonly why: string;
+}
 
-const no = (why: string): PathResolution => ({ ok: false, why });
-const isInside = (root: string, path: string): boolean => path.startsWith(root.endsWith(sep) ? root : root + sep);
+const no = (why: string, code: RefusedPath['code'] = 'target_outside'): RefusedPath => ({ ok: false, code, why });
 
-/** `root` is the workspace's real path. Refusals are sentences' ends: "it is outside the workspace". */
-export const resolveInWorkspace = async (sys: Sys, root: string, path: string): Promise<PathResolution> => {
-  const checked = checkPath(path);
+/** `root` is the workspace's real path. Refusals are sentences' ends: "it leads to /etc/hosts, outside the workspace". */
+export const resolveInWorkspace = (sys: Sys, root: string, asked: string): Promise<ResolvedPath | RefusedPath> =>
+  resolved(sys, root, asked).catch((error: unknown) => {
+    if (errnoOf(error) === 'ELOOP') return no('symbolic links form a loop', 'target_not_a_file');
+    throw error;
+  });
+
+const resolved = async (sys: Sys, root: string, asked: string): Promise<ResolvedPath | RefusedPath> => {
+  const checked = checkPath(asked);
   if (!checked.ok) return no(checked.why);
-  const asked = join(root, checked.path);
-  const stat = await orNull(sys.lstat(asked), ['ENOENT', 'ENOTDIR']);
+  const { path } = checked;
+  const full = join(root, path);
+  const inside = async (real: string, dirs: readonly string[], viaLink: boolean) => {
+    if (real === root) return no('it is a directory, expected a file', 'target_not_a_file');
+    if (!real.startsWith(root.endsWith(sep) ? root : root + sep))
+      return no(`it leads to ${real}, outside the workspace`);
+    const local = (each: string) => relative(root, each).split(sep).join('/');
+    const again = checkPath(local(real));
+    const why = again.ok ? await whyInGit(real) : again.why;
+    return why === null ? ({ ok: true, path, real: local(real), missing: dirs.map(local), viaLink } as const) : no(why);
+  };
+  const stat = await orNull(sys.lstat(full), ['ENOENT', 'ENOTDIR']);
   if (stat?.kind === 'symlink') {
-    const real = await orNull(sys.realpath(asked), ['ENOENT', 'ENOTDIR', 'ELOOP']);
-    if (real === null) return no('it is a broken symbolic link');
-    return inside(root, real, [], true);
+    const real = await orNull(sys.realpath(full), ['ENOENT', 'ENOTDIR']);
+    return real === null ? no('it is a broken symbolic link', 'target_missing') : inside(real, [], true);
   }
   const missing: string[] = [];
-  for (let dir = dirname(asked); ; dir = dirname(dir)) {
+  for (let dir = dirname(full); ; dir = dirname(dir)) {
     const real = await orNull(sys.realpath(dir), ['ENOENT', 'ENOTDIR']);
     if (real === null) {
       if ((await orNull(sys.lstat(dir), ['ENOENT', 'ENOTDIR'])) !== null)
-        return no(`${relative(root, dir)} is a broken symbolic link`);
+        return no(`${relative(root, dir)} is a broken symbolic link`, 'target_missing');
       missing.unshift(basename(dir));
       continue;
     }
-    if ((await sys.stat(real)).kind !== 'directory') return no(`${relative(root, dir) || root} is not a directory`);
+    if ((await sys.stat(real)).kind !== 'directory')
+      return no(`${relative(root, dir) || root} is not a directory`, 'target_missing');
     const dirs = missing.map((_, i) => join(real, ...missing.slice(0, i + 1)));
-    return inside(root, join(real, ...missing, basename(asked)), dirs, false);
+    return inside(join(real, ...missing, basename(full)), dirs, false);
   }
-};
-
-const inside = (root: string, real: string, dirs: readonly string[], viaLink: boolean): PathResolution => {
-  if (!isInside(root, real)) return no('it is outside the workspace');
-  const local = (path: string) => relative(root, path).split(sep).join('/');
-  const again = checkPath(local(real));
-  return again.ok ? { ok: true, real: again.path, missing: dirs.map(local), viaLink } : no(again.why);
 };
 
 /** Is the directory (relative to the workspace's real path) still itself, not a link put in its place? */

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { testingProtocols } from '../../documents/plan/index.js';
 import { sha256 } from '../../system/hash.js';
 import { readGiven, readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { repositoryOf } from '../git/git.js';
+import { topOf } from '../git/git.js';
 
 export interface DiscoveredTests {
   readonly commands: readonly string[];
@@ -34,7 +34,7 @@ export async function* notesAbove(from: string, top: string) {
  * says. Null: nothing defines tests.
  */
 export async function discoverTests(root: string): Promise<DiscoveredTests | null> {
-  const top = (await repositoryOf(root))?.root ?? root;
+  const top = await topOf(root);
   for await (const { path: file, text } of notesAbove(root, top)) {
     const commands = testingProtocols(text);
     const path = relative(root, file);

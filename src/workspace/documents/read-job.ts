@@ -9,7 +9,7 @@ import { slug } from '../../shared/text.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
 import { ABSENT, readGiven, readGivenText } from '../../system/given-file.js';
-import { repositoryOf } from '../git/git.js';
+import { outsideGit, topOf } from '../git/git.js';
 
 const JOB_FILE_BYTES = 4 * 1024 * 1024; // bound: A job is a few pages of text; anything near this bound is a mistake.
 
@@ -18,17 +18,16 @@ const JOB_FILE_BYTES = 4 * 1024 * 1024; // bound: A job is a few pages of text; 
 /**
  * Real path of the workspace. A worktree is a top level of its own, so its path stays as it is.
  * Without `explicit`: the top level of the git repository that holds the job file, else the job file's directory.
- * Throws ProblemError `usage` when `explicit` is not a directory, `git_failed` where git cannot tell.
+ * Throws ProblemError `usage` where `explicit` is not a directory or the workspace is git's own, `git_failed` where git cannot tell.
  */
 export const workspaceOf = async (jobFile: string, explicit: string | null, cwd: string): Promise<string> => {
   if (explicit !== null) {
     const path = resolve(cwd, explicit);
     if ((await stat(path).catch(() => null))?.isDirectory() !== true)
       fail('usage', `The workspace ${path} is not a directory.`, 'Give an existing directory with --workspace.');
-    return realpath(path);
+    return outsideGit(await realpath(path));
   }
-  const start = dirname(await realpath(jobFile));
-  return (await repositoryOf(start))?.root ?? start;
+  return topOf(dirname(await realpath(jobFile)));
 };
 
 /** `path` relative to the workspace with `/` where it lies inside, else absolute. Both are real paths. */

@@ -4,7 +4,7 @@ import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { parseConfig, type ProjectConfig } from '../../documents/job/index.js';
 import * as plans from '../../documents/plan/index.js';
 import { type DiscoveredTests, discoverTests, notesAbove } from '../commands/discover.js';
-import { repositoryOf } from '../git/git.js';
+import { topOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { fail, failAll, problem, valueOf } from '../../shared/problems.js';
 import { kindOf, readGivenSync, readGivenText, UNREADABLE } from '../../system/given-file.js';
@@ -99,7 +99,7 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
   const { base, place } = found;
   const show = (path: string): string => relative(cwd, join(base, path)) || path;
   const main = join(base, plans.mainFile(place));
-  const workspace = (await repositoryOf(base))?.root ?? base;
+  const workspace = await topOf(base);
   const config = parseConfig(await readGivenText(join(workspace, 'emend.yaml'), UNREADABLE), 'emend.yaml');
   const { sign, plan, test } = valueOf(config);
   const thresholds = plans.resolveThresholds(await thresholdSources(dirname(main), workspace, plan));

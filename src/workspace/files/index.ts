@@ -10,7 +10,7 @@ import { lstat, readdir, realpath, stat } from '../../system/fs.js';
 import { foreignPaths } from '../git/entries.js';
 import { inspectTarget, NOT_THERE, namesAround } from './targets.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { fieldsOf, git, NO_WORK_TREE, repositoryOf, valueOf } from '../git/git.js';
+import { fieldsOf, git, gitDirectoryOf, NO_WORK_TREE, repositoryOf, valueOf } from '../git/git.js';
 
 const WALK_DEPTH = 64; // bound: Directories deeper than this are not walked.
 
@@ -88,8 +88,7 @@ const isNameable = (path: string): boolean => !path.includes('\ufffd') && !path.
 export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Promise<readonly string[]> {
   const listing = ['ls-files', '-z', '-t', '-s', '-o', '-d', '--exclude-standard'];
   const asked = await git(listing, { cwd: root, reading: true });
-  if (!asked.ok && NO_WORK_TREE.test(asked.problem.message))
-    return (await walk(root, maxFiles)).filter(isNameable).sort();
+  if (!asked.ok && NO_WORK_TREE.test(asked.problem.message)) return withoutGit(root, await walk(root, maxFiles));
   const [there, gone] = [new Set<string>(), new Set<string>()];
   // `? path` is untracked; of the others, as `H mode id stage<tab>path`, those with R are gone, and 160000 is a submodule.
   for (const entry of fieldsOf(valueOf(asked))) {
@@ -97,9 +96,22 @@ export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Prom
     else if (!entry.slice('H '.length).startsWith('160000 '))
       (entry.startsWith('R ') ? gone : there).add(entry.slice(entry.indexOf('\t') + 1));
   }
-  const files = [...there].filter((path) => !gone.has(path) && isNameable(path)).sort();
+  const files = await withoutGit(
+    root,
+    [...there].filter((path) => !gone.has(path)),
+  );
   return files.slice(0, maxFiles);
 }
+
+/** Sorted, without what cannot be named and the files of git directories that lie among the others. */
+const withoutGit = async (root: string, paths: readonly string[]): Promise<readonly string[]> => {
+  let files = paths.filter(isNameable).sort();
+  for (const head of files.filter((path) => /(^|\/)HEAD$/.test(path))) {
+    const dir = join(root, dirname(head));
+    if ((await gitDirectoryOf(dir)) === dir) files = files.filter((path) => !path.startsWith(`${dirname(head)}/`));
+  }
+  return files;
+};
 
 /** What differs from HEAD, or is new and not ignored (a new directory as one, with `/` at its end); none outside git. */
 export async function changedPaths(root: string, untracked: 'normal' | 'all' = 'normal'): Promise<readonly string[]> {

@@ -1,11 +1,10 @@
 /** What a path of the workspace really is, before anything is read from it. */
-import type { Stats } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
-import { checkPath } from '../../edits/index.js';
+import { join } from 'node:path';
 import { problem, type Problem } from '../../shared/problems.js';
-import { lstat, readdir, realpath, stat } from '../../system/fs.js';
+import { readdir, realpath, stat } from '../../system/fs.js';
 import { kindOf } from '../../system/given-file.js';
-import { errnoOf } from '../../system/sys.js';
+import { errnoOf, realSys } from '../../system/sys.js';
+import { resolveInWorkspace } from '../apply/paths.js';
 import type { Result } from '../ports.js';
 import { foldedName } from '../../shared/text.js';
 
@@ -38,61 +37,22 @@ export async function inspectTarget(
     ok: false,
     problem: problem(code, `${path}: ${why}`),
   });
-  const checked = checkPath(path);
-  if (!checked.ok) return no('target_outside', checked.why);
-  const realRoot = await realpath(root);
-  const inside = (real: string): string | null => {
-    const local = relative(realRoot, real).split(sep).join('/');
-    return real.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep) && checkPath(local).ok ? local : null;
-  };
-  const asked = join(realRoot, checked.path);
-  let realPath: string;
-  let facts: Stats;
   try {
-    realPath = await realpath(asked);
-    facts = await stat(realPath);
+    const realRoot = await realpath(root);
+    const place = await resolveInWorkspace(realSys, realRoot, path);
+    if (!place.ok) return no(place.code, place.why);
+    const { path: named, real: target } = place;
+    const realPath = join(realRoot, target);
+    const facts = await stat(realPath);
+    if (!facts.isFile()) return no('target_not_a_file', `it is ${kindOf(facts)}, expected a file`);
+    if (maxFile_bytes !== null && facts.size > maxFile_bytes)
+      return no('target_too_large', `it has ${facts.size} bytes, at most ${maxFile_bytes} (maxFile_bytes) are edited`);
+    const { size: bytes, mode } = facts;
+    return { ok: true, value: { path: named, target, realPath, bytes, mode: mode & 0o777, symlink: target !== named } };
   } catch (error) {
     const code = errnoOf(error);
-    if (code === 'ELOOP') return no('target_not_a_file', 'symbolic links form a loop');
     if (code === 'EACCES' || code === 'EPERM') return no('disk', 'permission denied');
     if (code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'ENAMETOOLONG') throw error;
-    return whyMissing(asked, realRoot, inside, no);
-  }
-  const target = inside(realPath);
-  if (realPath === realRoot) return no('target_not_a_file', 'it is a directory, expected a file');
-  if (target === null)
-    return no('target_outside', `it points to ${realPath}, which is outside ${realRoot} or belongs to git`);
-  if (!facts.isFile()) return no('target_not_a_file', `it is ${kindOf(facts)}, expected a file`);
-  if (maxFile_bytes !== null && facts.size > maxFile_bytes) {
-    return no('target_too_large', `it has ${facts.size} bytes, at most ${maxFile_bytes} (maxFile_bytes) are edited`);
-  }
-  const value = {
-    path: checked.path,
-    target,
-    realPath,
-    bytes: facts.size,
-    mode: facts.mode & 0o777,
-    symlink: target !== checked.path,
-  };
-  return { ok: true, value };
-}
-
-/** Nothing is there: is it a dangling link, or a new file, and would a new file lie inside? */
-async function whyMissing(
-  asked: string,
-  realRoot: string,
-  inside: (real: string) => string | null,
-  no: (code: Problem['code'], why: string) => Result<TargetFacts>,
-): Promise<Result<TargetFacts>> {
-  const link = await lstat(asked).catch(() => null);
-  if (link?.isSymbolicLink()) return no('target_missing', 'it is a broken symbolic link');
-  for (let dir = dirname(asked); ; dir = dirname(dir)) {
-    const real = await realpath(dir).catch(() => null);
-    if (real === null) continue;
-    if (real !== realRoot && inside(real) === null)
-      return no('target_outside', `${dir} points to ${real}, outside ${realRoot}`);
-    if (!(await stat(real)).isDirectory())
-      return no('target_missing', `${relative(realRoot, real)} is a file, not a directory`);
     return no('target_missing', NOT_THERE);
   }
 }

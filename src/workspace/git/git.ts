@@ -1,7 +1,7 @@
 /** Git as a child process: no shell, fixed environment, byte output, git's own words in a Problem. */
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
-import { problem, ProblemError } from '../../shared/problems.js';
+import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { captureProcess, runProcess } from '../../system/launcher.js';
 import { childEnvironment, type Environment } from '../../system/environment.js';
 import { lstat, realpath } from '../../system/fs.js';
@@ -178,6 +178,34 @@ export const repositoryIfGit = (dir: string): ReturnType<typeof repositoryOf> =>
     if (String(error).includes('spawn git ENOENT')) return null;
     throw error;
   });
+
+/** Top of the working tree that holds the directory, else the directory. Throws ProblemError `usage` of `outsideGit`. */
+export const topOf = async (dir: string): Promise<string> => (await repositoryOf(await outsideGit(dir)))?.root ?? dir;
+
+/** The directory. Throws ProblemError `usage` where it is one of git's own. */
+export const outsideGit = async (dir: string): Promise<string> =>
+  (await gitDirectoryOf(dir)) === null
+    ? dir
+    : fail('usage', `The workspace ${dir} is in a git directory, where nothing is edited.`, 'Use a working tree.');
+
+/** Why nobody may edit a file of this real path, which need not be there; null: they may. */
+export const whyInGit = async (path: string): Promise<string | null> => {
+  const dir = await gitDirectoryOf(path);
+  return dir === null ? null : `the path is in a \`.git\` folder: ${dir} is git's own`;
+};
+
+/**
+ * The git directory that a real path lies in, by what git itself takes for one, as its name and who works with it say nothing; null: none,
+ * or one with a working tree in it that holds the path.
+ */
+export async function gitDirectoryOf(path: string): Promise<string | null> {
+  for (let dir = path; ; dir = dirname(dir)) {
+    const has = (name: string) => lstat(join(dir, name)).then(Boolean, () => false);
+    if ((await has('HEAD')) && ((await has('commondir')) || ((await has('objects')) && (await has('refs')))))
+      return dir;
+    if (dir === dirname(dir) || (await has('.git'))) return null;
+  }
+}
 
 /** Git's message where a directory is in no working tree. */
 export const NO_WORK_TREE = /not a git repository|must be run in a work tree|cannot use bare repository/;

@@ -1,4 +1,4 @@
 /** The door of src/workspace/git: what others may use. */
 export { type RevertedNotes, dropReverted, revertedNotes } from './commit-branch.js';
-export { git, gitLine, repositoryOf, valueOf } from './git.js';
+export { git, gitLine, repositoryOf, topOf, valueOf } from './git.js';
 export { createWorktreeKeeper } from './worktrees.js';

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -248,6 +249,11 @@ describe('links and places', () => {
         fs.symlinkSync('.git', at('g'));
       },
       { path: 'g/config', before: 'old\n', after: 'new\n' },
+    ],
+    [
+      'a git directory that is not called so',
+      (at) => void execFileSync('git', ['init', '-q', '--bare', at('.repo')]),
+      { path: '.repo/hooks/post-commit', before: null, after: 'new\n' },
     ],
     ['a path that climbs out', () => undefined, { path: '../x', before: null, after: 'new\n' }],
   ];

@@ -54,6 +54,30 @@ describe('the workspace', () => {
 });
 
 describe('what is wrong with a job', () => {
+  test('a path in a git directory, whatever that is called, and a workspace in one', async () => {
+    const dir = await tempDir();
+    execFileSync('git', ['init', '-q', '--separate-git-dir=.repo'], { cwd: dir });
+    execFileSync('git', ['clone', '-q', '--bare', '.', 'b'], { cwd: dir });
+    await writeFile(
+      join(dir, 'job.md'),
+      job('target_files: [.repo/config]\nnew_files: [b/hooks/post-checkout, b/new]'),
+    );
+    const error = await read(dir, 'job.md').catch((thrown: unknown) => thrown);
+    const said = (error as ProblemsError).problems.map(({ code, message }) => [code, message]);
+    expect(said).toEqual(
+      Array.from({ length: 3 }, () => ['target_outside', expect.stringContaining('the path is in a `.git` folder')]),
+    );
+    await writeFile(join(dir, 'b/job.md'), '# Only words\n\nDo it.\n');
+    for (const [path, workspace] of [
+      ['job.md', 'b/hooks'],
+      ['b/job.md', null],
+    ] as const)
+      expect(await problemOf(() => read(dir, path, workspace))).toMatchObject({
+        code: 'usage',
+        message: expect.stringContaining('is in a git directory'),
+      });
+  });
+
   test('is told all at once, with file, line and key, and nothing is written', async () => {
     const dir = await repository();
     await symlink('/etc', join(dir, 'out'));

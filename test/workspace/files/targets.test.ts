@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 
-import { hintedPaths } from '../../../src/workspace/files/index.js';
+import { hintedPaths, inspectTarget, listWorkspaceFiles, newFilesRefused } from '../../../src/workspace/files/index.js';
+import { tempDir } from '../../client/fake.js';
 
 const FILES = [
   'src/core/runner.rs',
@@ -45,4 +49,22 @@ test.each<[string, string, string[]]>([
   ['nothing', '', []],
 ])('%s', (_, text, expected) => {
   expect(hintedPaths(text, FILES)).toEqual(expected);
+});
+
+test('files of a git directory, whatever it is called, are no targets, none that a model may make, and not listed', async () => {
+  const dir = await tempDir();
+  const git = (...args: string[]) => execFileSync('git', ['-C', dir, ...args]);
+  git('init', '-q', '--separate-git-dir', join(dir, '.repo'), dir);
+  git('init', '-q', '--bare', join(dir, 'b'));
+  await writeFile(join(dir, 'a.txt'), 'a\n');
+  const [there, absent] = [
+    ['.repo/config', 'b/HEAD'],
+    ['.repo/hooks/post-commit', 'b/objects/new/x'],
+  ];
+  const why = expect.stringContaining('the path is in a `.git` folder');
+  for (const path of [...there, ...absent])
+    expect(await inspectTarget(dir, path, null)).toMatchObject({ problem: { code: 'target_outside', message: why } });
+  const settings = { create: true, protected: [] } as unknown as Parameters<typeof newFilesRefused>[2];
+  expect([...(await newFilesRefused(dir, absent, settings))]).toEqual(absent.map((path) => [path, why]));
+  expect(await listWorkspaceFiles(dir)).toEqual(['a.txt']);
 });
