@@ -52,8 +52,11 @@ export const homeLocation = (env: Environment): string => {
   const state = env.XDG_STATE_HOME ?? '';
   // The XDG specification has relative paths ignored.
   if (isAbsolute(state)) return join(state, 'emend');
-  const home = env.HOME ?? '';
-  return join(home !== '' ? home : homedir(), '.local', 'state', 'emend');
+  const home = env.HOME ?? homedir();
+  const next = 'Set HOME, or EMEND_HOME to a writable directory.';
+  return isAbsolute(home)
+    ? join(home, '.local', 'state', 'emend')
+    : unusable(JSON.stringify(home), 'HOME is not an absolute path', next);
 };
 
 const unusable = (home: string, why: string, next: string): never =>

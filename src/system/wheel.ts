@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { captureProcess } from './launcher.js';
@@ -43,7 +43,7 @@ export const fetchWheel = async <T>(
 export const cacheDir = (env: Environment): string => {
   const xdg = env.XDG_CACHE_HOME ?? '';
   const home = env.HOME ?? '';
-  return join(isAbsolute(xdg) ? xdg : join(home !== '' ? home : homedir(), '.cache'), 'emend');
+  return join(isAbsolute(xdg) ? xdg : join(isAbsolute(home) ? home : userInfo().homedir, '.cache'), 'emend');
 };
 
 const PIPS: readonly (readonly [string, ...string[]])[] = [

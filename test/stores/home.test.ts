@@ -28,6 +28,12 @@ test.each([
   expect(await resolveHome(here)).toBe(home);
 });
 
+test.each(['', 'here', './here'])('HOME=%j names no place, and nothing is made', async (HOME) => {
+  await expect(resolveHome({ HOME })).rejects.toMatchObject({
+    problem: { code: 'home_unusable', next: 'Set HOME, or EMEND_HOME to a writable directory.' },
+  });
+});
+
 test('a file, a path through a file, and a home that others may write to are refused with what to do', async () => {
   const file = join(dir, 'file');
   fs.writeFileSync(file, '');
