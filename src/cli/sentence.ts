@@ -6,7 +6,7 @@ import { Option } from 'commander';
 import * as jobs from '../documents/job/index.js';
 import { fail, ProblemsError, type Problem } from '../shared/problems.js';
 import { jobOfText, type JobFile } from '../workspace/documents/index.js';
-import { readGivenText, UNREADABLE } from '../system/given-file.js';
+import { readSettings } from '../system/given-file.js';
 import type { Io } from './io.js';
 import { localWorkspace } from './local/open.js';
 
@@ -68,7 +68,7 @@ export const jobOfSentence = async (
       .split(sep)
       .join('/');
   };
-  const source = workspace === undefined ? null : await readGivenText(join(workspace, 'emend.yaml'), UNREADABLE);
+  const source = workspace === undefined ? null : await readSettings(join(workspace, 'emend.yaml'));
   const config = jobs.parseConfig(source, 'emend.yaml');
   // What the repository's own says is not known here, and counts.
   const isSaid = !isHere || (config.ok && config.value.create !== null);

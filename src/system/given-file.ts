@@ -81,3 +81,11 @@ export const UNREADABLE: readonly string[] = [...ABSENT, 'EACCES', 'EPERM', 'ELO
 /** The text of a file of settings, as UTF-8; null where it fails with one of the codes. */
 export const readGivenText = async (path: string, none: readonly string[] = ABSENT): Promise<string | null> =>
   (await orNull(readGiven(path, GIVEN_FILE_BYTES), none))?.toString('utf8') ?? null;
+
+/** Null: there is none. Throws ProblemError `config_invalid` where one cannot be read, a broken link too: what it forbids would be allowed. */
+export const readSettings = async (path: string): Promise<string | null> => {
+  const no = (why: string) => fail('config_invalid', `${path} cannot be read: ${why}`);
+  const text = await readGivenText(path).catch((e: unknown) => no(e instanceof Error ? e.message : String(e)));
+  if (text === null && (await orNull(fs.lstat(path), ABSENT)) !== null) no('it is a broken symbolic link');
+  return text;
+};

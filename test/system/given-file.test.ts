@@ -6,8 +6,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { readTextFile } from '../../src/activities/step/snapshot.js';
+import { projectConfig } from '../../src/activities/step/snapshot.js';
 import { readConfig } from '../../src/cli/local/patch.js';
+import { jobOfSentence } from '../../src/cli/sentence.js';
+import { fakeIo } from '../cli/io.js';
 import { readPolicy, notifyCommand } from '../../src/cli/headless/approve.js';
 import { readJobFile } from '../../src/workspace/documents/read-job.js';
 import { readScript } from '../../src/model/rehearsal/script.js';
@@ -45,6 +47,8 @@ const said = async (work: () => unknown, pipes: readonly string[]): Promise<stri
   return first;
 };
 
+const readByWorker = () => projectConfig({ workspace: { root: () => Promise.resolve(dir) } } as never, dir);
+
 describe('a named pipe in place of', () => {
   const JOB = '---\ntarget_files: [a.txt]\n---\n# Do it\n';
   const cases: Record<string, readonly [path: string, read: (path: string) => unknown]> = {
@@ -58,7 +62,7 @@ describe('a named pipe in place of', () => {
         return readJobFile({ jobPath: 'job.md', cwd: dir, workspace: dir });
       },
     ],
-    'emend.yaml, read by the worker': ['emend.yaml', () => readTextFile(dir, 'emend.yaml')],
+    'emend.yaml, read by the worker': ['emend.yaml', () => readByWorker()],
     'emend.yaml, read by emend patch': ['emend.yaml', () => readConfig(dir)],
     'package.json': ['package.json', () => discoverTests(dir)],
     'CLAUDE.md beside a plan': [
@@ -86,6 +90,24 @@ describe('a named pipe in place of', () => {
     const made = pipe('beside.txt');
     expect(await said(() => eolForNewFile(dir, 'new.txt', ['beside.txt']), [made])).toBe('"\\n"');
   });
+});
+
+test.each([
+  ['a job', () => readJobFile({ jobPath: 'job.md', cwd: dir, workspace: null })],
+  ['a job in words', () => jobOfSentence(fakeIo({ cwd: dir }), 'Do it', [], {})],
+  ['a plan', () => readPlan(dir, 'plan.md')],
+  ['emend patch', () => readConfig(dir)],
+  ['a worker', () => readByWorker()],
+])('emend.yaml that is a broken link is config_invalid, not absent: %s', async (_, read) => {
+  writeFileSync(at('job.md'), '# Words\n\nDo it.\n');
+  writeFileSync(at('plan.md'), '# Plan\n');
+  symlinkSync('nowhere', at('emend.yaml'));
+  expect(await said(read, [])).toMatch(/config_invalid.*emend.yaml.*broken symbolic link/);
+});
+
+test('the settings of a person that are a broken link are refused too', async () => {
+  symlinkSync('nowhere', at('emend/config.yaml'));
+  expect(await said(() => notifyCommand({ env: { XDG_CONFIG_HOME: dir } }), [])).toContain('broken symbolic link');
 });
 
 test('sockets, devices and directories are named too, by both readers', async () => {

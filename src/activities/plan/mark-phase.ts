@@ -8,7 +8,7 @@ import type { MarkPhaseInput, PhaseTexts } from '../../shared/plan-activities.js
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { describeUnfinished } from '../../shared/event-text.js';
-import { readTextFile } from '../step/snapshot.js';
+import { readGivenText } from '../../system/given-file.js';
 import { textsInWorkspace, writePlan, type PlanTexts } from './write-plan.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
 import { isTrackedBelow } from '../../workspace/files/index.js';
@@ -106,7 +106,7 @@ async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promi
   const before = textsInWorkspace(read, root, read.tree);
   const after = textsInWorkspace(read, root, changed);
   const summary = plans.summaryFile(planPath);
-  const summaryNow = await readTextFile(root, summary);
+  const summaryNow = await readGivenText(join(root, summary));
   if (summaryNow !== null) before.set(summary, summaryNow);
   const about = { title: read.tree.main.title ?? read.place.stem, path: planPath, status };
   const line = { number: phase.number, name: phase.name, text: wordsOf(input) };

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { parseConfig, resolveLimits } from '../../documents/job/index.js';
 import { FORMATS, type Format } from '../../shared/formats.js';
 import type { PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan-activities.js';
-import { readTextFile, getText, putText } from '../step/snapshot.js';
+import { readSettings } from '../../system/given-file.js';
+import { getText, putText } from '../step/snapshot.js';
 import { editsOf, type PhaseToEstimate, EFFORT_TEXTS, effortOf, levelOf } from './estimate.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
@@ -32,7 +33,7 @@ export async function fallbackOf(
   { overrides, phase, score }: Pick<PhaseJobInput, 'overrides' | 'phase' | 'score'>,
   files: PhaseToEstimate['files'],
 ): Promise<Fallback | null> {
-  const config = parseConfig(await readTextFile(workspace, 'emend.yaml'), 'emend.yaml');
+  const config = parseConfig(await readSettings(join(workspace, 'emend.yaml')), 'emend.yaml');
   // Its own run refuses a configuration that cannot be read, and says why.
   if (!config.ok) return null;
   const limits = resolveLimits(config.value, { limits: {} }, overrides);

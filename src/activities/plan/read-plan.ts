@@ -1,4 +1,5 @@
 /** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
+import { join } from 'node:path';
 import { putJson } from '../../stores/ports.js';
 import type { PhaseId, PhaseMarker, PhaseCategory, PhaseReading, PlanTests, ReadyPlan } from '../../shared/plan.js';
 import { parseConfig, resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
@@ -19,7 +20,7 @@ import { canonicalJson, sha256 } from '../../system/hash.js';
 import { findSecrets } from '../../system/secrets.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
-import { readTextFile } from '../step/snapshot.js';
+import { readSettings } from '../../system/given-file.js';
 import { approversOf } from '../step/approvers.js';
 import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
@@ -52,7 +53,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const report = plans.reportOf(plan.tree, plan.thresholds, plan.show);
   refuseFaults(report.faults);
   await refuseUncommitted(plan, root, input);
-  const config = valueOf(parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml'));
+  const config = valueOf(parseConfig(await readSettings(join(root, 'emend.yaml')), 'emend.yaml'));
   const approvers = await approversOf(ports, workspace, config);
   const checkpoint = await checkpointOfRun(ports, input.resume?.checkpoint);
   const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);

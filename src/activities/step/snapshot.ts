@@ -5,7 +5,7 @@ import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
 import { eolForNewFile, inspectTarget, NOT_THERE } from '../../workspace/files/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { readGiven, readGivenText } from '../../system/given-file.js';
+import { readGiven, readSettings } from '../../system/given-file.js';
 import type { GuardSettings } from '../../shared/formats.js';
 import type { Candidate } from '../../shared/pick.js';
 import type { ProposeInput, Target } from '../../shared/step-activities.js';
@@ -98,10 +98,6 @@ export const guardSettings = async (
 
 export type SizedTarget = Omit<SnapshotTarget, 'format' | 'bucket' | 'outputBudget_tokens'>;
 
-/** A text file of the workspace, or null where there is none. */
-export const readTextFile = (workspace: string, path: string): Promise<string | null> =>
-  readGivenText(join(workspace, path));
-
 const CHECK_OUT = 'Check it out with `git sparse-checkout add`, or name another file.';
 
 export async function snapshotTarget(options: {
@@ -187,7 +183,7 @@ export const projectConfig = async (
   settings?: BlobRef,
 ): Promise<ProjectConfig> => {
   const root = await ports.workspace.root(workspace);
-  const config = parseConfig(await readTextFile(root, 'emend.yaml'), 'emend.yaml');
+  const config = parseConfig(await readSettings(join(root, 'emend.yaml')), 'emend.yaml');
   if (!config.ok) return fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
   if (settings === undefined) return config.value;
   const plan = await getJson<{ readonly front?: Partial<ProjectConfig> }>(ports.blobs, settings, 'settings');

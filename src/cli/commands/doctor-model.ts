@@ -11,7 +11,7 @@ import { printJson } from '../json.js';
 import { line, plain, table } from '../render/text.js';
 import { checkModelSettings } from '../services.js';
 import { hearInterrupt } from '../session.js';
-import { readGivenText } from '../../system/given-file.js';
+import { readSettings } from '../../system/given-file.js';
 import { applyAnswer, decodeFile } from '../../edits/index.js';
 import { type Format, FORMATS } from '../../shared/formats.js';
 import { ModelError } from '../../model/errors.js';
@@ -95,7 +95,7 @@ export const doctorModel = async (io: Io, name: string | true, flags: JsonFlag &
   const asJson = flags.json === true;
   const aside = asides(io, flags);
   checkModelSettings(io.env);
-  const config = valueOf(parseConfig(await readGivenText(join(io.cwd, 'emend.yaml')), 'emend.yaml'));
+  const config = valueOf(parseConfig(await readSettings(join(io.cwd, 'emend.yaml')), 'emend.yaml'));
   const model = name === true ? config.model : name;
   const port = createAnthropicModel({ env: io.env, streamIdle_ms: resolveTimings(io.env).streamIdle_ms });
   const interrupt = hearInterrupt(io);

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { readMap } from '../../documents/source/check.js';
@@ -19,7 +19,7 @@ import { plain } from '../render/text.js';
 import { captureProcess } from '../../system/launcher.js';
 import { isCommitId, type RepositoryBase } from '../../shared/repository.js';
 import { childEnvironment } from '../../system/environment.js';
-import { readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { readGivenText, readSettings, UNREADABLE } from '../../system/given-file.js';
 import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
@@ -85,8 +85,10 @@ const PERSONAL = {
 /** What a person sets for themselves in `config.yaml`. Throws ProblemsError `config_invalid`, or why the file cannot be read. */
 export const personalSettings = async ({ env }: Pick<Io, 'env'>) => {
   const config = env.XDG_CONFIG_HOME ?? '';
-  const path = join(config === '' ? join(env.HOME ?? homedir(), '.config') : config, 'emend', 'config.yaml');
-  const read = readMap((await readGivenText(path, UNREADABLE)) ?? '', PERSONAL, { file: path, code: 'config_invalid' });
+  const path = join(isAbsolute(config) ? config : join(env.HOME ?? homedir(), '.config'), 'emend', 'config.yaml');
+  // Where no home is known it would be a file of the workspace.
+  if (!isAbsolute(path)) return {};
+  const read = readMap((await readSettings(path)) ?? '', PERSONAL, { file: path, code: 'config_invalid' });
   failAll(read.ok ? read.found.problems : read.problems);
   return read.ok ? read.said : {};
 };

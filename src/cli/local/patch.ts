@@ -9,10 +9,10 @@ import {
   NEW_FILE_MODE,
   namesAround,
 } from '../../workspace/files/index.js';
-import { readGiven, readGivenText } from '../../system/given-file.js';
+import { readGiven, readSettings } from '../../system/given-file.js';
 import { DIALECTS, FORMATS, type AnswerFormat } from '../../shared/formats.js';
 import type { LimitName } from '../../shared/limits.js';
-import { fail, problem, ProblemError } from '../../shared/problems.js';
+import { fail, valueOf } from '../../shared/problems.js';
 import { loadSyntax } from '../../syntax/index.js';
 import type { StepKey } from '../../shared/ids.js';
 import type { BlobStore } from '../../stores/ports.js';
@@ -84,13 +84,8 @@ export interface PatchOutcome {
 }
 
 /** `emend.yaml` of the workspace: limits, tolerances, encodings. Throws ProblemError `config_invalid`. */
-export const readConfig = async (workspace: string): Promise<ProjectConfig> => {
-  const source = await readGivenText(join(workspace, 'emend.yaml'));
-  const config = parseConfig(source, 'emend.yaml');
-  if (config.ok) return config.value;
-  const [first = problem('config_invalid', 'Cannot read emend.yaml.')] = config.problems;
-  throw new ProblemError({ ...first, message: config.problems.map(({ message }) => message).join('\n') });
-};
+export const readConfig = async (workspace: string): Promise<ProjectConfig> =>
+  valueOf(parseConfig(await readSettings(join(workspace, 'emend.yaml')), 'emend.yaml'));
 
 /** No job says anything here: emend.yaml, else the defaults. */
 export const limitOf = (config: ProjectConfig, name: LimitName): number =>

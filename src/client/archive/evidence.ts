@@ -13,7 +13,7 @@ import { parseConfig } from '../../documents/job/index.js';
 import { createArchive } from '../../stores/index.js';
 import { isBucket, storePaths } from '../../stores/location.js';
 import { jsonOf } from '../../system/durable.js';
-import { readGiven, readGivenText } from '../../system/given-file.js';
+import { readGiven, readGivenText, readSettings } from '../../system/given-file.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { signText, verifyText } from '../../system/ssh-signature.js';
 import { together } from '../../system/turns.js';
@@ -162,7 +162,7 @@ const inputsOf = async ({ calls }: Pick<Emend, 'calls'>, run: StepKey): Promise<
 
 /** `evidenceKey` of the workspace's emend.yaml; null: there is none. */
 export const evidenceKey = async (workspace: string): Promise<string | null> => {
-  const config = parseConfig(await readGivenText(join(workspace, 'emend.yaml')).catch(() => null), 'emend.yaml');
+  const config = parseConfig(await readSettings(join(workspace, 'emend.yaml')).catch(() => null), 'emend.yaml');
   return config.ok ? (config.value.evidenceKey?.replace(/^~(?=\/)/, homedir()) ?? null) : null;
 };
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join, posix, basename, dirname, relative, sep } from 'node:path';
 import type { PlannedFile, TransactionPlan } from './record.js';
 import { checkPath } from '../../edits/index.js';
-import { whyInGit } from '../git/git.js';
+import { gitDirectoryOf } from '../git/git.js';
 import { orNull } from '../../system/durable.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 
@@ -68,13 +68,10 @@ interface ResolvedPath {
   /** The path is a symbolic link; `real` is what it leads to. */
   readonly viaLink: boolean;
 }
-interface RefusedPath {
-  readonly ok: false;
-  readonly code: 'target_outside' | 'target_missing' | 'target_not_a_file';
-  readonly why: string;
-}
+type RefusedCode = 'target_outside' | 'target_missing' | 'target_not_a_file';
+type RefusedPath = Readonly<{ ok: false; code: RefusedCode; why: string }>;
 
-const no = (why: string, code: RefusedPath['code'] = 'target_outside'): RefusedPath => ({ ok: false, code, why });
+const no = (why: string, code: RefusedCode = 'target_outside'): RefusedPath => ({ ok: false, code, why });
 
 /** `root` is the workspace's real path. Refusals are sentences' ends: "it leads to /etc/hosts, outside the workspace". */
 export const resolveInWorkspace = (sys: Sys, root: string, asked: string): Promise<ResolvedPath | RefusedPath> =>
@@ -94,8 +91,10 @@ const resolved = async (sys: Sys, root: string, asked: string): Promise<Resolved
       return no(`it leads to ${real}, outside the workspace`);
     const local = (each: string) => relative(root, each).split(sep).join('/');
     const again = checkPath(local(real));
-    const why = again.ok ? await whyInGit(real) : again.why;
-    return why === null ? ({ ok: true, path, real: local(real), missing: dirs.map(local), viaLink } as const) : no(why);
+    if (!again.ok) return no(again.why);
+    const git = await gitDirectoryOf(real);
+    if (git !== null) return no(`the path is in a \`.git\` folder: ${git} is git's own`);
+    return { ok: true, path, real: again.path, missing: dirs.map(local), viaLink } as const;
   };
   const stat = await orNull(sys.lstat(full), ['ENOENT', 'ENOTDIR']);
   if (stat?.kind === 'symlink') {

@@ -8,7 +8,7 @@ import { isBase, urlFault, type RepositoryBase } from '../../shared/repository.j
 import { slug } from '../../shared/text.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
-import { ABSENT, readGiven, readGivenText } from '../../system/given-file.js';
+import { ABSENT, readGiven, readSettings } from '../../system/given-file.js';
 import { outsideGit, topOf } from '../git/git.js';
 
 const JOB_FILE_BYTES = 4 * 1024 * 1024; // bound: A job is a few pages of text; anything near this bound is a mistake.
@@ -140,7 +140,10 @@ const withoutSecrets = async (text: string): Promise<string> =>
 
 /** `path`: as problems name it. `workspace` null: its files are not here, and preflight alone looks at them. */
 const checked = async (parsed: ReturnType<typeof parseJob>, path: string, workspace: string | null): Promise<Job> => {
-  const config = parseConfig(workspace === null ? null : await configOf(workspace), 'emend.yaml');
+  const config = parseConfig(
+    workspace === null ? null : await readSettings(join(workspace, 'emend.yaml')),
+    'emend.yaml',
+  );
   failAll([
     ...(!parsed.ok ? parsed.problems : workspace === null ? [] : await targetProblems(parsed.value, workspace)),
     ...(config.ok ? [] : config.problems),
@@ -172,11 +175,6 @@ const decode = (bytes: Uint8Array, typed: string): string => {
     return fail('job_invalid', `${typed} is not UTF-8 text; expected a Markdown job file.`);
   }
 };
-
-const configOf = (workspace: string): Promise<string | null> =>
-  readGivenText(join(workspace, 'emend.yaml')).catch((error: unknown) =>
-    fail('config_invalid', `emend.yaml cannot be read: ${error instanceof Error ? error.message : String(error)}`),
-  );
 
 /** What the disk says about the paths of a job: preflight checks again, but here nothing has been started yet. */
 const targetProblems = async (job: Job, workspace: string): Promise<readonly Problem[]> => {

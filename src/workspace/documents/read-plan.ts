@@ -7,7 +7,7 @@ import { type DiscoveredTests, discoverTests, notesAbove } from '../commands/dis
 import { topOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { fail, failAll, problem, valueOf } from '../../shared/problems.js';
-import { kindOf, readGivenSync, readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { kindOf, readGivenSync, readSettings } from '../../system/given-file.js';
 
 const PLAN_FILE_BYTES = 1 * 1024 * 1024; // bound: A plan document larger than this is not read; one of more phases is not run.
 
@@ -100,7 +100,7 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
   const show = (path: string): string => relative(cwd, join(base, path)) || path;
   const main = join(base, plans.mainFile(place));
   const workspace = await topOf(base);
-  const config = parseConfig(await readGivenText(join(workspace, 'emend.yaml'), UNREADABLE), 'emend.yaml');
+  const config = parseConfig(await readSettings(join(workspace, 'emend.yaml')), 'emend.yaml');
   const { sign, plan, test } = valueOf(config);
   const thresholds = plans.resolveThresholds(await thresholdSources(dirname(main), workspace, plan));
   return { ...found, workspace, thresholds, sign, test, show, tree: plans.readTree(place, reader(base), show) };

@@ -106,10 +106,8 @@ export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Prom
 /** Sorted, without what cannot be named and the files of git directories that lie among the others. */
 const withoutGit = async (root: string, paths: readonly string[]): Promise<readonly string[]> => {
   let files = paths.filter(isNameable).sort();
-  for (const head of files.filter((path) => /(^|\/)HEAD$/.test(path))) {
-    const dir = join(root, dirname(head));
-    if ((await gitDirectoryOf(dir)) === dir) files = files.filter((path) => !path.startsWith(`${dirname(head)}/`));
-  }
+  for (const dir of files.flatMap((path) => (/(^|\/)HEAD$/.test(path) ? dirname(path) : [])))
+    if ((await gitDirectoryOf(join(root, dir))) !== null) files = files.filter((path) => !path.startsWith(`${dir}/`));
   return files;
 };
 

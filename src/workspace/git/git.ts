@@ -188,16 +188,7 @@ export const outsideGit = async (dir: string): Promise<string> =>
     ? dir
     : fail('usage', `The workspace ${dir} is in a git directory, where nothing is edited.`, 'Use a working tree.');
 
-/** Why nobody may edit a file of this real path, which need not be there; null: they may. */
-export const whyInGit = async (path: string): Promise<string | null> => {
-  const dir = await gitDirectoryOf(path);
-  return dir === null ? null : `the path is in a \`.git\` folder: ${dir} is git's own`;
-};
-
-/**
- * The git directory that a real path lies in, by what git itself takes for one, as its name and who works with it say nothing; null: none,
- * or one with a working tree in it that holds the path.
- */
+/** The git directory that a real path lies in, by what git itself takes for one, whatever it is called; a working tree in it is not of it. */
 export async function gitDirectoryOf(path: string): Promise<string | null> {
   for (let dir = path; ; dir = dirname(dir)) {
     const has = (name: string) => lstat(join(dir, name)).then(Boolean, () => false);
