@@ -29,5 +29,9 @@ if (major < 20 || (major === 20 && minor < 3)) {
   if (process.env.EMEND_DEBUG) process.setSourceMapsEnabled(true); // the bundle's, so that a stack names the sources
   await keepCompiled().catch(() => undefined); // What needs the home says what is wrong with it.
   const { main } = await import('./src/cli/main.js');
-  process.exitCode = await main(process.argv.slice(2));
+  process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+    if (!String(error).includes('uv_cwd')) throw error;
+    process.stderr.write('emend: The current directory has been removed.\n  Change to one that exists.\n');
+    return 2 as const;
+  });
 }

@@ -1,17 +1,17 @@
 /** The worker's entry: signals, log, `createWorker`. */
-import { pino } from 'pino';
 import { ProblemError } from './src/shared/problems.js';
-import { createWorker } from './src/worker/index.js';
+import { createWorker, workerLog } from './src/worker/index.js';
 
-const logger = pino({ name: 'emend-worker' }, pino.destination({ fd: 2, sync: true }));
+const logger = workerLog('info');
 try {
   // Heard before it starts: whoever reads that it is ready may end it at once.
   const signalled = new Promise<void>((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM'] as const)
-      process.once(name, (signal) => {
-        logger.info({ signal }, 'stopping: running model calls may finish');
-        resolve();
-      });
+    const hear = (signal: NodeJS.Signals): void => {
+      logger.info({ signal }, 'stopping: running model calls may finish');
+      resolve();
+    };
+    // A closed terminal says it more than once, and hurries nothing.
+    process.once('SIGINT', hear).once('SIGTERM', hear).on('SIGHUP', hear);
   });
   const worker = await createWorker({ logger });
   await Promise.race([signalled, worker.done]);

@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { setImmediate } from 'node:timers/promises';
 import pc from 'picocolors';
-import type { ExitCode } from '../shared/problems.js';
+import { EXIT, type ExitCode } from '../shared/problems.js';
 import { visible } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
 
@@ -35,7 +35,7 @@ export interface Io {
    * code; null where it could not be run.
    */
   runTool(command: string, args: readonly string[], text: string | null, env?: Environment): Promise<number | null>;
-  /** Ctrl-C and SIGTERM come here instead of ending the process; call the result to stop listening. */
+  /** Ctrl-C, SIGTERM and the end of the terminal come here instead of ending the process; call the result to stop listening. */
   onInterrupt(handler: () => void): () => void;
   /** Ends the process at once; for a second Ctrl-C only. */
   exitNow(code: ExitCode): void;
@@ -111,14 +111,34 @@ const runTool: Io['runTool'] = (command, args, text, env = {}) =>
 export const processIo = (): Io => {
   const { stdin, stdout, stderr, env } = process;
   const interrupts = new Set<() => void>();
+  let told = false;
   const interrupt = (): void => {
+    told ||= interrupts.size > 0;
     for (const handler of [...interrupts]) handler();
   };
-  // `emend diff RUN | head` closes our output early: that is no error.
-  stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(0);
+  let lost = false;
+  // Said again and again, by kernel and shell and each write: the first time counts, and it hurries nothing that is being ended.
+  const hangUp = (signal?: NodeJS.Signals): void => {
+    lost ||= signal === 'SIGHUP';
+    if (told) return;
+    if (interrupts.size === 0) process.exit(EXIT.done);
+    interrupt();
+  };
+  let unwritten: ExitCode | null = null;
+  process.once('exit', (code) => {
+    process.exitCode = unwritten ?? code;
+    // Node.js aborts, with a core dump, where it finds no terminal to restore.
+    if (lost) process.off('SIGHUP', hangUp).kill(process.pid, 'SIGHUP');
   });
+  stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    // `emend diff RUN | head` closes our output early: that is no error. A terminal that was closed fails with EIO.
+    const closed = code === 'EPIPE' || (code === 'EIO' && stdout.isTTY);
+    if (!closed && unwritten === null) stderr.write(`emend: Standard output cannot be written: ${message}\n`);
+    unwritten ??= closed ? EXIT.done : EXIT.failed;
+    if (closed) hangUp();
+  });
+  // Nobody is left to tell; what was started is still to be ended.
+  stderr.on('error', () => undefined);
   return {
     env,
     cwd: process.cwd(),
@@ -146,11 +166,12 @@ export const processIo = (): Io => {
     key: (question, signal) => readKey(question, signal, interrupt),
     runTool,
     onInterrupt: (handler) => {
-      if (interrupts.size === 0) for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, interrupt);
+      if (interrupts.size === 0) process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+      process.off('SIGHUP', hangUp).on('SIGHUP', hangUp); // To the end: it must not kill what is being ended.
       interrupts.add(handler);
       return () => {
         interrupts.delete(handler);
-        if (interrupts.size === 0) for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, interrupt);
+        if (interrupts.size === 0) process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
       };
     },
     exitNow: (code) => process.exit(code),

@@ -67,13 +67,9 @@ export const startOwnWorker = async (
   log: WorkerLog,
   served: ServedAs = {},
 ): Promise<RunningWorker> => {
-  const [{ createWorker }, { pino }] = await Promise.all([import('../worker/index.js'), import('pino')]);
-  const place =
-    log === 'file'
-      ? { dest: join(homePaths(home).server, 'log', 'worker.log'), mkdir: true, sync: true }
-      : { fd: 2, sync: true };
-  const level = log === 'warnings' ? 'warn' : 'info';
-  const logger = pino({ name: 'emend-worker', level }, pino.destination(place));
+  const { createWorker, workerLog } = await import('../worker/index.js');
+  const file = { dest: join(homePaths(home).server, 'log', 'worker.log'), mkdir: true };
+  const logger = workerLog(log === 'warnings' ? 'warn' : 'info', log === 'file' ? file : undefined);
   return createWorker({ ...served, env: io.env, home, logger });
 };
 
@@ -99,13 +95,10 @@ const startMissing = async (io: Io, emend: Emend, flags: QuietFlag) => {
   if (emend.runs !== null && (await emend.runs.polled(emend.queues.workflow))) return null;
   checkModelSettings(io.env);
   const server = emend.runs === null ? await startServer(io.env, emend.home, asides(io, flags).err) : null;
-  let worker: RunningWorker;
-  try {
-    worker = await startOwnWorker(io, emend.home, 'file');
-  } catch (error) {
+  const worker: RunningWorker = await startOwnWorker(io, emend.home, 'file').catch(async (error: unknown) => {
     await server?.stop();
     throw error;
-  }
+  });
   // A worker that breaks shows in the run, which stops moving; its error must not end this process unheard.
   worker.done.catch((error: unknown) =>
     io.err(`The worker ended: ${error instanceof Error ? error.message : String(error)}`),

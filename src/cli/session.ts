@@ -13,7 +13,7 @@ export interface Session<Flags = unknown> {
   readonly flags: Flags;
 }
 
-/** `signal` aborts at Ctrl-C or SIGTERM, which end nothing else meanwhile. */
+/** `signal` aborts at Ctrl-C, SIGTERM or the end of the terminal, which end nothing else meanwhile. */
 export const interruptible = async <T>(io: Io, use: (signal: AbortSignal) => Promise<T>): Promise<T> => {
   const stop = new AbortController();
   const off = io.onInterrupt(() => stop.abort());
@@ -92,15 +92,12 @@ interface Service {
  */
 export const serveUntilInterrupted = async (io: Io, start: () => Promise<Service>): Promise<void> => {
   const interrupt = hearInterrupt(io, () => io.exitNow(EXIT.interrupted));
+  let service: Service | null = null;
   try {
-    const service = await start();
-    try {
-      await Promise.race([interrupt.came, ...(service.done === undefined ? [] : [service.done])]);
-    } finally {
-      interrupt.off();
-      await service.stop();
-    }
+    service = await start();
+    await Promise.race([interrupt.came, service.done ?? interrupt.came]);
   } finally {
     interrupt.off();
+    await service?.stop();
   }
 };

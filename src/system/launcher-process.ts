@@ -37,4 +37,4 @@ process.on('message', (asked: Asked) => {
 });
 process.once('disconnect', () => process.exit());
 // Who ends a worker's whole group, or its service, ends it by the worker, which waits for what runs.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);

@@ -262,9 +262,17 @@ const VERSIONED = () =>
     },
   }) as const;
 
+/** A line that cannot be written, as the terminal was closed, must not end the worker. */
+export const workerLog = (
+  level: 'warn' | 'info',
+  place: { fd: number } | { dest: string; mkdir: boolean } = { fd: 2 },
+): Logger => {
+  return pino({ name: 'emend-worker', level }, pino.destination({ ...place, sync: true }).on('error', () => undefined));
+};
+
 const complete = async ({ env = process.env, home, logger, ...given }: WorkerOptions & ServedAs) => ({
   ...{ ...given, env, home: home ?? (await resolveHome(env)) },
-  logger: logger ?? pino({ name: 'emend-worker', level: 'warn' }, pino.destination({ fd: 2, sync: true })),
+  logger: logger ?? workerLog('warn'),
 });
 
 /** Looks once for workspaces that ended runs still hold; what it finds and what goes wrong is logged. */

@@ -1,8 +1,10 @@
 /** The commands that serve until they are ended, as real processes: a signal the moment they are ready, and `--quiet`. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { alive } from '../support/alive.js';
 import { scene, type Scene } from './support.js';
 
 jest.setTimeout(180_000);
@@ -103,3 +105,48 @@ test.each(SERVICES)(
     expect(quiet.out + quiet.err).toContain(row.keeps);
   },
 );
+
+test('a full standard output and a directory that was removed are each one sentence, and no trace', () => {
+  const emend = `"${process.execPath}" "${join(process.cwd(), 'dist/client.js')}"`;
+  const typed = (line: string) => {
+    const { status, stderr } = spawnSync('bash', ['-c', line], { cwd: s.repo, env: s.env, encoding: 'utf8' });
+    return [status, stderr];
+  };
+  const full = 'emend: Standard output cannot be written: ENOSPC: no space left on device, write\n';
+  expect(typed(`${emend} list > /dev/full`)).toEqual([1, full]);
+  expect(typed(`${emend} list --json > /dev/full`)).toEqual([1, full]);
+  const removed = 'emend: The current directory has been removed.\n  Change to one that exists.\n';
+  expect(typed(`mkdir gone && cd gone && rmdir ../gone && ${emend} list`)).toEqual([2, removed]);
+});
+
+/** On a terminal that is closed once it says that it is ready: the exit code, and the pid of its server. */
+const CLOSED = `
+import os, pty, sys, json
+pid, fd = pty.fork()
+if pid == 0: os.execvp(sys.argv[2], sys.argv[2:])
+out = b''
+while b'Ctrl-C stops' not in out: out += os.read(fd, 65536)
+server = json.load(open(sys.argv[1]))['process']['pid']
+os.close(fd)
+os.kill(pid, 1) # a shell says it, too
+print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), server]))`;
+
+test('emend dev whose terminal is closed ends in good order, its server with it', async () => {
+  const home = join(s.home, '..', 'closed');
+  const words = [join(home, 'dev-server.json'), process.execPath, join(process.cwd(), 'dist/client.js'), 'dev'];
+  const child = spawn('python3', ['-c', CLOSED, ...words], {
+    cwd: s.repo,
+    env: {
+      ...{ ...s.env, NODE_OPTIONS: '', TEMPORAL_ADDRESS: undefined, EMEND_TEMPORAL_CLI: process.env.EMEND_TEST_CLI },
+      ...{ EMEND_HOME: home, EMEND_QUEUE: `t-closed-${process.pid}` },
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let out = '';
+  for await (const part of child.stdout as AsyncIterable<Buffer>) out += part.toString();
+  const [exit, server] = JSON.parse(out) as [number, number];
+  const left = alive(server);
+  if (left) process.kill(server, 'SIGKILL');
+  // It dies of the signal in the end: an exit would abort, as Node.js cannot restore the terminal.
+  expect({ exit, left }).toEqual({ exit: -constants.signals.SIGHUP, left: false });
+});
