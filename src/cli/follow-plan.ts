@@ -15,7 +15,7 @@ import {
   type Followed,
 } from './follow-run.js';
 import { asides, type JsonFlag, type QuietFlag } from './io.js';
-import { resultLines } from './render/run.js';
+import { resultLines, resumeText } from './render/run.js';
 import { line, plain } from './render/text.js';
 import type { Session } from './session.js';
 import { watchRun } from '../client/runs/watch.js';
@@ -164,7 +164,7 @@ export const tellEnd = ({ io, flags }: Session<BeginFlags>, shown: string, follo
       return;
     }
     case 'paused':
-      io.out(`${shown} is paused before the next phase. Continue with: emend plan resume PLAN`);
+      io.out(`${shown} is paused before the next phase. Continue with: ${resumeText(followed.status)}`);
       return;
     case 'no_worker':
       io.err(

@@ -265,10 +265,14 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('none_waits', 'plan status plan.md', end(usage, 'reports it', 'plan')),
   same('none_waits', 'recover --undo abcdef', end(usage, 'reports it', 'abcdef')),
 
-  same('paused', 'plan run plan.md', end(waiting, 'prints how to continue', 'emend plan resume PLAN')),
-  same('paused', 'plan pause plan.md', end(done, 'prints when', 'will pause before the next phase')),
+  same('paused', 'plan run plan.md', end(waiting, 'prints how to continue', "emend plan resume 'job.md'")),
+  same('paused', 'plan pause plan.md', end(done, 'prints when', "continue with: emend plan resume 'plan.md'")),
   same('paused', 'plan resume plan.md', end(done, 'confirms it', 'continues')),
-  same('paused', 'plan stop plan.md --after-phase', end(done, 'prints when', 'will end after the current phase')),
+  same(
+    'paused',
+    'plan stop plan.md --after-phase',
+    end(done, 'prints when', "cancel with: emend plan resume 'plan.md'"),
+  ),
   same('paused', 'plan drift plan.md more', end(done, 'prints when', 'will be handled before the next phase')),
   same('paused', 'plan revise plan.md more', end(done, 'prints when', 'will be handled before the next phase')),
   same('serving', 'rehearse script.yaml --port 0', end(done, 'ends', 'Rehearsal of script.yaml')),

@@ -106,20 +106,19 @@ const findPlan = (io: Io, path: string, { repository }: At): Promise<PlanFile> =
   planOfPath(io.cwd, path, { repository, base: repository && 'HEAD' });
 
 type Control = 'pause' | 'resume' | 'stop' | 'drift' | 'revise';
-interface Said {
-  readonly what: string;
-  readonly hint?: string;
-}
 
+/** `undo`: what `emend plan resume` does about it. */
 const control =
-  (name: Control, said: Said, text?: string) =>
+  (name: Control, what: string, { text, undo }: { readonly text?: string; readonly undo?: string } = {}) =>
   (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
     withEmend(io, async (emend) => {
       await refuseHalfDone(io, path);
       const plan = await findPlan(io, path, flags);
       if (!(await signalPlan(emend, plan, name, { by: loginName(), ...(text === undefined ? {} : { text }) })))
         return noneOpen(plan, text);
-      return tell({ io, flags }, plan, name, said);
+      const on = flags.repository === undefined ? '' : ` --repository ${shellWord(flags.repository)}`;
+      const hint = undo === undefined ? '' : `; ${undo} with: emend plan resume ${shellWord(path)}${on}`;
+      return tell({ io, flags }, plan, name, `${what}${asides(io, flags).after(hint)}`);
     });
 
 const noneOpen = ({ planPath }: PlanFile, text: string | undefined, more = ''): never => {
@@ -131,17 +130,13 @@ const tell = (
   { io, flags }: { readonly io: Io; readonly flags: Flags },
   { planPath, workflowId }: PlanFile,
   control: Control,
-  { what, hint = '' }: Said,
+  said: string,
 ): ExitCode => {
-  const said = `${planPath}: ${what}${asides(io, flags).after(hint)}`;
-  printFound({ io, flags }, 'plan pause', { v: 1, workflowId, control }, [said]);
+  printFound({ io, flags }, 'plan pause', { v: 1, workflowId, control }, [`${planPath}: ${said}`]);
   return EXIT.done;
 };
 
-export const pause = control('pause', {
-  what: 'will pause before the next phase',
-  hint: '; continue with: emend plan resume',
-});
+export const pause = control('pause', 'will pause before the next phase', { undo: 'continue' });
 
 /** Where no run is open the plan is started where the last one left it. */
 export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
@@ -150,14 +145,11 @@ export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCo
   const left = await withEmend(io, async (emend) =>
     (await signalPlan(emend, plan, 'resume', { by: loginName() })) ? 'open' : lastCheckpointed(emend, plan),
   );
-  if (left === 'open') return tell({ io, flags }, plan, 'resume', { what: 'continues' });
+  if (left === 'open') return tell({ io, flags }, plan, 'resume', 'continues');
   if (left === null) return noneOpen(plan, undefined, ', and none left a checkpoint');
   return runPlan(io, path, { set: [], hint: [], ...flags, ...(left.base !== undefined && { base: left.base }) });
 };
-export const stop = control('stop', {
-  what: 'will end after the current phase',
-  hint: '; cancel with: emend plan resume',
-});
+export const stop = control('stop', 'will end after the current phase', { undo: 'cancel' });
 
 /** Where no run is open nobody would take it up: the next run takes it with its start. */
 const report =
@@ -166,7 +158,7 @@ const report =
     const { length } = text.trim();
     const most = BOUNDS.reason_chars;
     if (length > 0 && length <= most)
-      return control(name, { what: 'will be handled before the next phase' }, text)(io, path, flags);
+      return control(name, 'will be handled before the next phase', { text })(io, path, flags);
     const received = length === 0 ? 'nothing' : `${length} characters`;
     return fail('usage', `${name}: expected ${expected} in at most ${most} characters, received ${received}.`);
   };

@@ -11,8 +11,9 @@ import type { RecoveredTransaction } from '../../workspace/ports.js';
 import { attemptsText, formatText, sizeText, soFarText, testsText } from '../../shared/event-text.js';
 import { clockTime, type Outage } from '../../shared/outage.js';
 import { PROBLEMS } from '../../shared/problems.js';
-import type { LedgerRow, StepResult } from '../../shared/run.js';
+import type { LedgerRow, StepResult, StepStatus } from '../../shared/run.js';
 import { decisionLines } from './decision.js';
+import { shellWord } from '../../system/environment.js';
 import { usageText } from '../../shared/usage.js';
 
 const LOCK_FILES = 20; // bound: Files of a workspace that an ended run holds.
@@ -21,8 +22,11 @@ const LEDGER_ROWS = 25; // bound: Files in `emend show`.
 
 // A plan's run: its phases in a table. Pure.
 
+export const resumeText = ({ jobPath }: StepStatus): string => `emend plan resume ${shellWord(jobPath)}`;
+
 const planLines = (
   { phases, pausedBy, stopAfterPhase, reports = [] }: PlanProgress,
+  status: StepStatus,
   width: number,
   waiting: readonly PhaseWaiting[] = [],
 ): readonly string[] => {
@@ -41,7 +45,7 @@ const planLines = (
   return [
     ...table(rows).map((text) => line(text, width)),
     ...(phases.length > PHASE_ROWS ? [`  and ${phases.length - PHASE_ROWS} more`] : []),
-    ...(pausedBy === null ? [] : [`  paused by ${plain(pausedBy)}: emend plan resume PLAN`]),
+    ...(pausedBy === null ? [] : [`  paused by ${plain(pausedBy)}: ${resumeText(status)}`]),
     ...reports.map(({ text, by }) => line(`  reported by ${plain(by)}, not handled yet: ${plain(text)}`, width)),
     ...(stopAfterPhase === null ? [] : [`  will stop after this phase (${plain(stopAfterPhase)})`]),
   ];
@@ -85,7 +89,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
           ...(view.source === 'run' ? [] : ['  Shown from the archive of this machine; it may be out of date.']),
         ]),
     ...ledgerLines(view.ledger, width),
-    ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, width, view.phasesWaiting)]),
+    ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, status, width, view.phasesWaiting)]),
     ...(status.outage === undefined ? [] : ['', ...outageLines(status.outage, shown)]),
     ...(status.ignored.length === 0
       ? []

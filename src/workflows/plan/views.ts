@@ -91,7 +91,7 @@ function doingOf(state: PlanState): string {
     case 'choosing':
       return controls.pausedBy === null
         ? 'choosing the next phase'
-        : `paused by ${controls.pausedBy}: emend plan resume`;
+        : `paused by ${controls.pausedBy}: emend plan resume ${state.input.planPath}`;
     case 'jobs':
       return `writing the job of ${shown}`;
     case 'running':

@@ -14,7 +14,7 @@ interface PlanPartsProps {
 
 export const PlanParts = ({ plan, status, events }: PlanPartsProps) => (
   <>
-    <Phases plan={plan} />
+    <Phases plan={plan} path={status.jobPath} />
     <Budget status={status} now={events.at(-1)?.at ?? 0} />
     <Replans plan={plan} events={events} />
   </>
@@ -22,11 +22,11 @@ export const PlanParts = ({ plan, status, events }: PlanPartsProps) => (
 
 const COLUMNS = ['Phase', 'Status', 'Marker', 'After', 'Tasks', 'Score', 'Failures', 'Replans', 'Commit', 'Run', 'Why'];
 
-const Phases = ({ plan }: { readonly plan: PlanProgress }) => (
+const Phases = ({ plan, path }: { readonly plan: PlanProgress; readonly path: string }) => (
   <Part title="Phases" number={plan.phases.length}>
     {plan.pausedBy !== null && (
       <p class="box warn">
-        Paused by {plan.pausedBy}: <code>emend plan resume</code> continues.
+        Paused by {plan.pausedBy}: <code>emend plan resume {path}</code> continues.
       </p>
     )}
     {plan.stopAfterPhase !== null && (
