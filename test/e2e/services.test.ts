@@ -112,7 +112,8 @@ test('a full standard output and a directory that was removed are each one sente
     const { status, stderr } = spawnSync('bash', ['-c', line], { cwd: s.repo, env: s.env, encoding: 'utf8' });
     return [status, stderr];
   };
-  const full = 'emend: Standard output cannot be written: ENOSPC: no space left on device, write\n';
+  // All that is said of it, and the last: no trace follows.
+  const full = expect.stringMatching(/^emend: Standard output cannot be written: ENOSPC: .*\n$(?!.)/m) as unknown;
   expect(typed(`${emend} list > /dev/full`)).toEqual([1, full]);
   expect(typed(`${emend} list --json > /dev/full`)).toEqual([1, full]);
   const removed = 'emend: The current directory has been removed.\n  Change to one that exists.\n';
