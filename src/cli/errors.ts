@@ -18,44 +18,26 @@ import { plain } from './render/text.js';
 
 // From what became of a run to the exit code: one table, used by every command.
 
+const { done, failed, refused, waiting, unavailable, interrupted } = EXIT;
 const BY_OUTCOME: Record<StepOutcome, ExitCode> = {
-  committed: EXIT.done,
-  applied: EXIT.done,
-  unchanged: EXIT.done,
-  skipped: EXIT.done,
-  aborted: EXIT.failed,
-  refused: EXIT.refused,
-  failed: EXIT.failed,
-  tests_failed: EXIT.failed,
-  completed: EXIT.done,
-  incomplete: EXIT.failed,
-  stopped: EXIT.done,
+  ...{ committed: done, applied: done, unchanged: done, skipped: done, completed: done, stopped: done },
+  ...{ refused, aborted: failed, failed, tests_failed: failed, incomplete: failed },
 };
+const BY_STOP = { waiting, paused: waiting, no_worker: unavailable, interrupted } as const;
 
 const exitOfProblem = ({ code }: Problem): ExitCode => PROBLEMS[code].exit;
 
 /** What went wrong decides over how it ended: a step refused for a missing target is a mistake in the job (2), not a refusal (4). */
 export const exitOfResult = ({ outcome, problem }: StepResult): ExitCode => {
   const byOutcome = BY_OUTCOME[outcome];
-  return byOutcome === EXIT.done || problem === null ? byOutcome : exitOfProblem(problem);
+  return byOutcome === done || problem === null ? byOutcome : exitOfProblem(problem);
 };
 
-export const exitOfClosed = ({ result }: ClosedRun): ExitCode => (result === null ? EXIT.failed : exitOfResult(result));
+export const exitOfClosed = ({ result }: ClosedRun): ExitCode => (result === null ? failed : exitOfResult(result));
 
 /** Of a run or a plan that a command followed until there was nothing more for it to do. */
-export const exitOfFollowed = (followed: FollowedPlan): ExitCode => {
-  switch (followed.kind) {
-    case 'closed':
-      return exitOfClosed(followed.closed);
-    case 'waiting':
-    case 'paused':
-      return EXIT.waiting;
-    case 'no_worker':
-      return EXIT.unavailable;
-    case 'interrupted':
-      return EXIT.interrupted;
-  }
-};
+export const exitOfFollowed = (followed: FollowedPlan): ExitCode =>
+  followed.kind === 'closed' ? exitOfClosed(followed.closed) : BY_STOP[followed.kind];
 
 export interface Explained {
   readonly problems: readonly [Problem, ...Problem[]];
@@ -74,7 +56,7 @@ export const explain = (error: unknown): Explained => {
   const found = onDisk
     ? problem('disk', first)
     : problem('internal', `Unexpected error: ${first}`, 'Run again with EMEND_DEBUG=1 for details.');
-  return { problems: [found], exit: EXIT.failed };
+  return { problems: [found], exit: failed };
 };
 
 /** Each problem in a line; the next step once where all share it. */

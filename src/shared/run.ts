@@ -123,6 +123,8 @@ export interface StepResult {
   readonly files: readonly string[];
   /** Paths that were skipped. */
   readonly skipped: readonly string[];
+  /** What was rolled back last left these files as they are, as somebody had changed them, the first of them; absent: none. */
+  readonly notRestored?: readonly string[];
   /** Files that the model says it need not change, and why, the first of them; absent: none. */
   readonly unchanged?: readonly { readonly path: string; readonly reason: string }[];
   readonly wasSplit: boolean;

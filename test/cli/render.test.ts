@@ -238,6 +238,13 @@ describe('a run on one screen', () => {
       '  3 model calls, 12,000 tokens in, 345 out, $0.0412',
       '  git show cccccccccccc',
     ]);
+    const aborted = { outcome: 'aborted', commit: null, verification: null } as const;
+    const text = (more: Partial<StepResult>) => resultLines(result({ ...aborted, ...more }), 'abcd1234').slice(0, 2);
+    expect(text({})[0]).toBe('abcd1234  aborted: uncommitted changes were rolled back');
+    expect(text({ notRestored: ['a.ts'] })).toEqual([
+      'abcd1234  aborted',
+      '  not restored, as it changed in the meantime: a.ts',
+    ]);
     const refused = resultLines(
       result({
         outcome: 'refused',

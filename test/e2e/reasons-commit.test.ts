@@ -163,6 +163,18 @@ test('HEAD moved while tests ran: rebase commits on top, take_theirs rolls back,
   expect(s.git('status', '--porcelain', '--', '*.js')).toBe('');
 });
 
+test('aborted after a hook refused: what a person added meanwhile stays, and the result names the file', async () => {
+  const s = await scenery(['kept.js']);
+  s.write('.git/hooks/pre-commit', '#!/bin/sh\nexit 1\n');
+  chmodSync(join(s.repo, '.git/hooks/pre-commit'), 0o755);
+  const run = await start(s, 'kept.js', '');
+  expect((await s.settle(run)).status.decision?.reason).toBe('engine_failed');
+  s.write('kept.js', `${one(2)}// mine\n`);
+  await s.answer(run, 'abort');
+  expect(await s.end(run)).toMatchObject({ outcome: 'aborted', notRestored: ['kept.js'] });
+  expect(s.read('kept.js')).toBe(`${one(2)}// mine\n`);
+});
+
 test('a commit hook refuses, or changes what was approved: asked, and each answer does what it says', async () => {
   const s = await scenery([
     'retried.js',

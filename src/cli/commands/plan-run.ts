@@ -102,8 +102,10 @@ interface At {
 }
 type Flags = QuietFlag & JsonFlag & At;
 /** An open run knows what it began at. */
-const findPlan = (io: Io, path: string, { repository }: At): Promise<PlanFile> =>
-  planOfPath(io.cwd, path, { repository, base: repository && 'HEAD' });
+const findPlan = async (io: Io, path: string, { repository }: At): Promise<PlanFile> => {
+  await refuseHalfDone(io, path);
+  return planOfPath(io.cwd, path, { repository, base: repository && 'HEAD' });
+};
 
 type Control = 'pause' | 'resume' | 'stop' | 'drift' | 'revise';
 
@@ -112,7 +114,6 @@ const control =
   (name: Control, what: string, { text, undo }: { readonly text?: string; readonly undo?: string } = {}) =>
   (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
     withEmend(io, async (emend) => {
-      await refuseHalfDone(io, path);
       const plan = await findPlan(io, path, flags);
       if (!(await signalPlan(emend, plan, name, { by: loginName(), ...(text === undefined ? {} : { text }) })))
         return noneOpen(plan, text);
@@ -140,7 +141,6 @@ export const pause = control('pause', 'will pause before the next phase', { undo
 
 /** Where no run is open the plan is started where the last one left it. */
 export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
-  await refuseHalfDone(io, path);
   const plan = await findPlan(io, path, flags);
   const left = await withEmend(io, async (emend) =>
     (await signalPlan(emend, plan, 'resume', { by: loginName() })) ? 'open' : lastCheckpointed(emend, plan),
@@ -167,7 +167,6 @@ export const revise = report('revise', 'what to change in the plan');
 
 export const status = (io: Io, path: string, flags: Flags): Promise<void> =>
   withEmend(io, async (opened) => {
-    await refuseHalfDone(io, path);
     const plan = await findPlan(io, path, flags);
     const view = await reading(opened, async (emend) => showWithPhases(emend, await runOfPlan(emend, plan)));
     printFound({ io, flags }, 'plan status', view, viewLines(view, shownKey(view.stepKey), io.columns));

@@ -73,10 +73,8 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
       ['  workflow', view.workflowId ?? 'unknown'],
       ...(view.link === null ? [] : [['  Temporal UI', view.link]]),
       ...(status.left ?? status.result?.left ?? []).map(({ host, workspace, files }) => [
-        ...[
-          '  moved from',
-          line(`${workspace} on host ${shownKey(host)}; applied: ${files.join(', ') || 'nothing'}`, width),
-        ],
+        '  moved from',
+        line(`${workspace} on host ${shownKey(host)}; applied: ${files.join(', ') || 'nothing'}`, width),
       ]),
       ...(view.follows ? [['  follows', plain(`${shownKey(view.follows.run)}: ${view.follows.pullRequest}`)]] : []),
       ['  so far', soFarText(status)],
@@ -155,7 +153,8 @@ const phasesText = ({ plan }: StepResult): string => {
 };
 
 export const resultLines = (result: StepResult, shown: string): readonly string[] => [
-  `${shown}  ${SENTENCE[result.outcome](result)}`,
+  `${shown}  ${result.notRestored === undefined ? SENTENCE[result.outcome](result) : result.outcome.replace('_', ' ')}`,
+  ...(result.notRestored ?? []).map((path) => `  not restored, as it changed in the meantime: ${plain(path)}`),
   ...(result.problem === null
     ? []
     : [`  ${plain(result.problem.message)}`, `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`]),
@@ -214,14 +213,15 @@ export const releasedLines = ({ stepKey, workspace, ended, because, undone }: Re
 export const staleLockLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleLock): readonly string[] => {
   const run = shownKey(stepKey);
   const more = files.length > LOCK_FILES ? ` and ${files.length - LOCK_FILES} more` : '';
+  const locks = `${run}  has ended (${ended}) and still locks ${plain(workspace)}.`;
   if (elsewhere)
     return [
-      `${run}  has ended (${ended}) and still locks ${plain(workspace)}.`,
+      locks,
       '  It used another EMEND_HOME: run `emend recover` with that one, which has its records.',
       `  emend recover --keep ${run}   unlocks the workspace if that home is lost`,
     ];
   return [
-    `${run}  has ended (${ended}) and still locks ${plain(workspace)}.`,
+    locks,
     `  applied: ${files.length === 0 ? 'nothing' : `${count(files.length, 'file')}: ${plain(files.slice(0, LOCK_FILES).join(', '))}${more}`}`,
     `  emend recover --undo ${run}   restores its files`,
     `  emend recover --keep ${run}   keeps them`,

@@ -128,11 +128,14 @@ export function resultOf(state: StepState): StepResult {
     const reason = whyUnchanged(file);
     return reason === null ? [] : [{ path: file.path, reason }];
   });
+  const back = state.events.filter(({ type }) => type === 'applied' || type === 'rolled_back').at(-1);
+  const left = back?.type === 'rolled_back' && commit === null ? back.leftAlone : [];
   return {
     ...{ ...result, commit },
     ...(note == null ? {} : { note }),
     files: [...new Set(appliedPaths(state))],
     skipped: edits.files.filter(({ status }) => status === 'skipped').map(({ path }) => path),
+    ...(left.length === 0 ? {} : { notRestored: left.slice(0, BOUNDS.detailsFiles) }),
     ...(unchanged.length === 0 ? {} : { unchanged: unchanged.slice(0, BOUNDS.detailsFiles) }),
     wasSplit: edits.split,
     proposalId: proposal?.id ?? null,
