@@ -223,6 +223,21 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     expect((await emend(['undo'])).out).toContain('Nothing to undo');
   });
 
+  test('a path below a file, there or in the same answer, or at a broken link is refused, with --check too', async () => {
+    put('a.txt', 'a\n');
+    symlinkSync('nowhere', join(work, 'broken'));
+    const write = (...paths: readonly string[]) => paths.map((path) => `FILE ${path}\nx\nEND FILE\n`).join('');
+    for (const [answer, says] of [
+      [write('a.txt/x'), 'a.txt is a file, not a directory'],
+      [write('broken'), 'it is a broken symbolic link'],
+      [write('n', 'n/b.txt'), 'The answer makes one of its folders a file'],
+    ] as const)
+      for (const flags of [[], ['--check']]) {
+        const { exit, out, err } = await patch(answer, ...flags);
+        expect({ answer, exit, said: out + err }).toEqual({ answer, exit: 4, said: expect.stringContaining(says) });
+      }
+  });
+
   const OUTSIDE = [
     ['above the workspace', '../a.txt', 'bad_path'],
     ['an absolute path', '/etc/passwd', 'bad_path'],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { encodingOf, parseConfig, type Effort, type ProjectConfig } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
-import { eolForNewFile, inspectTarget, NOT_THERE } from '../../workspace/files/index.js';
+import { eolForNewFile, inspectTarget, isAbsent } from '../../workspace/files/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven, readSettings } from '../../system/given-file.js';
 import type { GuardSettings } from '../../shared/formats.js';
@@ -117,7 +117,7 @@ export async function snapshotTarget(options: {
   if (!found.ok) {
     if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
     const there = await options.siblings();
-    if (found.problem.message.endsWith(NOT_THERE) && there.includes(path))
+    if (isAbsent(found.problem) && there.includes(path))
       fail('target_missing', `${path} is tracked by git but outside the sparse checkout (skip-worktree)`, CHECK_OUT);
     const newFileEol = await eolForNewFile(workspace, path, there);
     return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };

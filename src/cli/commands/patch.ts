@@ -144,13 +144,12 @@ const toleranceLine = ({ tolerance, path, line }: UsedTolerance): string =>
 const ending = (report: PatchReport, aside: Asides): readonly string[] => {
   const { outcome, files, workspace, format, conflicts, reasons } = report;
   const touched = conflicts.map(({ why }) => `  ${plain(why)}`);
+  const to = `to ${count(files.length, 'file')} in ${plain(workspace)}`;
   switch (outcome) {
     case 'applied':
-      return [
-        `Applied to ${count(files.length, 'file')} in ${plain(workspace)}.${aside.after(' `emend undo` reverts it.')}`,
-      ];
+      return [`Applied ${to}.${aside.after(' `emend undo` reverts it.')}`];
     case 'would_apply':
-      return [`Would apply to ${count(files.length, 'file')} in ${plain(workspace)} (${format}). Nothing was written.`];
+      return [`Would apply ${to} (${format}). Nothing was written.`];
     case 'unchanged':
       return ['Nothing to change: the files already match the answer.'];
     case 'base_changed':

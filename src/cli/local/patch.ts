@@ -4,6 +4,7 @@ import * as engine from '../../edits/index.js';
 import { encodingOf, parseConfig, type ProjectConfig, resolveLimits } from '../../documents/job/index.js';
 import {
   eolForNewFile,
+  isAbsent,
   inspectTarget,
   listWorkspaceFiles,
   NEW_FILE_MODE,
@@ -58,7 +59,7 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
         const encoding = encodingOf(config, path);
         const bytes = await readGiven(found.value.realPath);
         files.set(path, { bytes, mode: found.value.mode, ...(encoding === undefined ? {} : { encoding }) });
-      } else if (found.problem.code === 'target_missing') absent.push(path);
+      } else if (isAbsent(found.problem)) absent.push(path);
       else reasons.push({ code: found.problem.code, path, message: sentence(found.problem.message) });
       if (files.size > maxFiles) {
         const message = `The answer names more than ${maxFiles} files (maxFilesPerStep). Send it in parts.`;
@@ -130,12 +131,14 @@ export const applyToFiles = async (
     maxFiles: limitOf(config, 'maxFilesPerStep'),
   });
   if (reasons.length > 0) return { format, outcome: refused(reasons), offered: files };
+  const syntax = await loadSyntax([...files.keys(), ...absent]);
+  const outcome = engine.applyAnswer({ format, answer, files, options: { ...options, newFileEol, beside, syntax } });
+  const made = outcome.outcome === 'edited' ? [...outcome.files].filter(([, result]) => result !== 'absent') : [];
+  const path = made.find(([inner]) => made.some(([file]) => inner.startsWith(`${file}/`)))?.[0];
+  const message = 'The answer makes one of its folders a file.';
   return {
     format,
-    outcome: engine.applyAnswer({
-      ...{ format, answer, files },
-      options: { ...options, newFileEol, beside, syntax: await loadSyntax([...files.keys(), ...absent]) },
-    }),
+    outcome: path === undefined ? outcome : refused([{ code: 'bad_path', path, message }]),
     offered: files,
   };
 };

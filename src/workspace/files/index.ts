@@ -8,7 +8,7 @@ import { foldedName } from '../../shared/text.js';
 import { orNull } from '../../system/durable.js';
 import { lstat, readdir, realpath, stat } from '../../system/fs.js';
 import { foreignPaths } from '../git/entries.js';
-import { inspectTarget, NOT_THERE, namesAround } from './targets.js';
+import { inspectTarget, isAbsent, namesAround } from './targets.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { fieldsOf, git, gitDirectoryOf, NO_WORK_TREE, repositoryOf, valueOf } from '../git/git.js';
 
@@ -76,7 +76,7 @@ async function whyIgnored(root: string, path: string): Promise<string | null> {
 
 export { dirtyPaths, foreignPaths } from '../git/entries.js';
 export { eolForNewFile } from './line-ends.js';
-export { type TargetFacts, hintedPaths, inspectTarget, namesAround, NEW_FILE_MODE, NOT_THERE } from './targets.js';
+export { type TargetFacts, hintedPaths, inspectTarget, isAbsent, namesAround, NEW_FILE_MODE } from './targets.js';
 
 /** Names that are not UTF-8 cannot be said in JSON or to a model. */
 const isNameable = (path: string): boolean => !path.includes('\ufffd') && !path.endsWith('/');
@@ -187,8 +187,7 @@ export const newFilesRefused = async (root: string, paths: readonly string[], co
 async function onDisk(root: string, path: string): Promise<string | null> {
   const found = await inspectTarget(root, path, null);
   if (found.ok) return 'a file of this name exists';
-  const { code, message } = found.problem;
-  if (code !== 'target_missing' || !message.endsWith(NOT_THERE)) return message;
+  if (!isAbsent(found.problem)) return found.problem.message;
   const real = await realpath(root);
   for (let folder = dirname(join(real, path)); folder !== real; folder = dirname(folder))
     if ((await orNull(lstat(folder)))?.isSymbolicLink() === true) return 'its folder is a symbolic link';

@@ -8,7 +8,9 @@ import { resolveInWorkspace } from '../apply/paths.js';
 import type { Result } from '../ports.js';
 import { foldedName } from '../../shared/text.js';
 
-export const NOT_THERE = 'file not found';
+const NOT_THERE = 'file not found';
+export const isAbsent = ({ code, message }: Problem): boolean =>
+  code === 'target_missing' && message.endsWith(NOT_THERE);
 const HINT_CHARS = 4_096; // bound: A code span longer than this names no file.
 
 export interface TargetFacts {
