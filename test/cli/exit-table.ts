@@ -263,6 +263,11 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('none_waits', 'plan drift plan.md more', end(usage, 'reports it', 'No run of plan is open')),
   same('none_waits', 'plan revise plan.md more', end(usage, 'prints what to type', "--report-scope-drift 'more'")),
   same('none_waits', 'plan status plan.md', end(usage, 'reports it', 'plan')),
+  same(
+    'not_waiting',
+    'report RUN --out none/x.md',
+    end(failed, 'names the file', 'Cannot write none/x.md: no such file'),
+  ),
   same('none_waits', 'recover --undo abcdef', end(usage, 'reports it', 'abcdef')),
 
   same('paused', 'plan run plan.md', end(waiting, 'prints how to continue', "emend plan resume 'job.md'")),

@@ -8,7 +8,7 @@ import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
 import { instructionsOf } from '../../client/runs/proposal.js';
 import { runDiff, testRuns } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
-import { nullOn } from '../../shared/problems.js';
+import { fail, nullOn } from '../../shared/problems.js';
 import { redact } from '../../system/environment.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { jsonText } from '../json.js';
@@ -24,7 +24,7 @@ export interface ReportFlags extends JsonFlag, QuietFlag {
   readonly whole?: true;
 }
 
-export const report = (io: Io, run: string, flags: ReportFlags): Promise<void> =>
+export const report = (io: Io, run: string, { out, ...flags }: ReportFlags): Promise<void> =>
   withEmend(io, async (emend) => {
     const { facts, ...found } = await reading(emend, (told) => toldOf(told, run, flags));
     const phases = await phaseCosts(facts.events, (child) => recordedUsage(emend.calls, child));
@@ -32,10 +32,12 @@ export const report = (io: Io, run: string, flags: ReportFlags): Promise<void> =
     const render = flags.html === true ? renderHtml : renderMarkdown;
     const asJson = flags.json === true ? `${jsonText('report', { ...facts, ...texts })}\n` : null;
     const written = redact(asJson ?? render(reportDocument(facts, texts)), io.env);
-    if (flags.out === undefined) io.write(written);
+    if (out === undefined) io.write(written);
     else {
-      await writeFile(resolve(io.cwd, flags.out), written);
-      asides(io, flags).err(`wrote ${plain(flags.out)}`);
+      await writeFile(resolve(io.cwd, out), written).catch((error: unknown) =>
+        fail('disk', `Cannot write ${out}: ${String(error).split(/: |, /)[2]}.`, 'Name another file with --out.'),
+      );
+      asides(io, flags).err(`wrote ${plain(out)}`);
     }
   });
 

@@ -79,23 +79,15 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
       ...(view.follows ? [['  follows', plain(`${shownKey(view.follows.run)}: ${view.follows.pullRequest}`)]] : []),
       ['  so far', soFarText(status)],
     ]),
-    ...(view.note === null
+    ...(view.note === null ? [] : ['', `  ${plain(view.note)}`]),
+    ...(view.note === null || view.source === 'run'
       ? []
-      : [
-          '',
-          `  ${plain(view.note)}`,
-          ...(view.source === 'run' ? [] : ['  Shown from the archive of this machine; it may be out of date.']),
-        ]),
+      : ['  Shown from the archive of this machine; it may be out of date.']),
     ...ledgerLines(view.ledger, width),
     ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, status, width, view.phasesWaiting)]),
     ...(status.outage === undefined ? [] : ['', ...outageLines(status.outage, shown)]),
-    ...(status.ignored.length === 0
-      ? []
-      : [
-          '',
-          `ignored: ${status.ignoredCount ?? status.ignored.length}, the last:`,
-          ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width)),
-        ]),
+    ...(status.ignored.length === 0 ? [] : ['', `ignored: ${status.ignoredCount ?? status.ignored.length}, the last:`]),
+    ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width)),
     ...(status.decision === null
       ? []
       : ['', ...decisionLines(shown, status.decision, { width, proposal: view.proposal })]),
