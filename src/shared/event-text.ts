@@ -74,7 +74,7 @@ export const decisionWords = (decision: DecisionPoint, proposal: ProposalSummary
     files:
       proposal !== null && decision.reason === 'approval'
         ? []
-        : open.map((file) => ({ path: file.path, said: file.message === message ? '' : file.message })),
+        : open.map(({ path, message: m }) => ({ path, said: [m, `${path}: ${m}`].includes(message) ? '' : m })),
     proposal: proposal && proposalWords(proposal),
     last: [
       ...(answered === 0 ? [] : [`${count(answered, 'file')} already answered, ${open.length} left`]),

@@ -238,6 +238,8 @@ describe('a run on one screen', () => {
       '  3 model calls, 12,000 tokens in, 345 out, $0.0412',
       '  git show cccccccccccc',
     ]);
+    const twice = decision({ message: 'a.ts: why', files: [{ path: 'a.ts', reason: 'conflict', message: 'why' }] });
+    expect(decisionLines('abcd1234', twice).join('\n').match(/why/g)).toHaveLength(1);
     const aborted = { outcome: 'aborted', commit: null, verification: null } as const;
     const text = (more: Partial<StepResult>) => resultLines(result({ ...aborted, ...more }), 'abcd1234').slice(0, 2);
     expect(text({})[0]).toBe('abcd1234  aborted: uncommitted changes were rolled back');

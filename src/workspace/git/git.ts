@@ -1,6 +1,6 @@
 /** Git as a child process: no shell, fixed environment, byte output, git's own words in a Problem. */
+import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { captureProcess, runProcess } from '../../system/launcher.js';
 import { childEnvironment, type Environment } from '../../system/environment.js';
@@ -13,6 +13,7 @@ import type { Result } from '../ports.js';
 const GIT_OUTPUT_BYTES = 1024 ** 3; // bound: Largest output taken from one git call: a blob of the largest file, and room to spare.
 // bound: One git call: a listing, merge or commit in the largest repositories takes seconds. Longer is a prompt, a monitor, a dead mount.
 export const GIT_MS = 120_000;
+const NO_GIT = 'git is not on PATH (spawn git ENOENT).';
 const GIT_MESSAGE_CHARS = 2_000; // bound: What git says on failing.
 const REF_BYTES = 4_096; // bound: A file of git's that names a commit or a branch.
 const REMEMBERED_PLACES = 1_000; // bound: Directories of which this process remembers what git said.
@@ -99,6 +100,8 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
   );
   if (run.code === null || !(call.accept ?? [0]).includes(run.code)) {
     const said = run.stderr.toString('utf8').trim().slice(-GIT_MESSAGE_CHARS);
+    if (run.failure?.includes('spawn git ENOENT') === true && existsSync(call.cwd))
+      return { ok: false, problem: problem('git_failed', NO_GIT, 'Install git, or put it on PATH.') };
     const parts = [run.failure ?? '', said].filter((part) => part !== '');
     const why = parts.length > 0 ? parts.join('; ') : `exit ${run.code ?? run.signal ?? 'unknown'}`;
     return { ok: false, problem: problem('git_failed', `git ${commandOf(args)} in ${call.cwd}: ${why}`) };

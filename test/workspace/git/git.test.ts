@@ -193,3 +193,11 @@ describe("no program of a repository's configuration is run", () => {
     expect(await ran()).toBe(true);
   });
 });
+
+test('without a git on PATH it is said that git is missing', async () => {
+  const path = process.env.PATH;
+  process.env.PATH = '/nonexistent';
+  const asked = await git(['status'], { cwd: process.cwd() });
+  process.env.PATH = path;
+  expect(asked).toMatchObject({ ok: false, problem: { message: expect.stringContaining('git is not on PATH') } });
+});
