@@ -267,7 +267,10 @@ export const workerLog = (
   level: 'warn' | 'info',
   place: { fd: number } | { dest: string; mkdir: boolean } = { fd: 2 },
 ): Logger => {
-  return pino({ name: 'emend-worker', level }, pino.destination({ ...place, sync: true }).on('error', () => undefined));
+  return pino(
+    { name: 'emend-worker', level },
+    pino.destination({ ...place, sync: true }).on('error', () => undefined),
+  );
 };
 
 const complete = async ({ env = process.env, home, logger, ...given }: WorkerOptions & ServedAs) => ({

@@ -228,7 +228,7 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     symlinkSync('nowhere', join(work, 'broken'));
     const write = (...paths: readonly string[]) => paths.map((path) => `FILE ${path}\nx\nEND FILE\n`).join('');
     for (const [answer, says] of [
-      [write('a.txt/x'), 'a.txt is a file, not a directory'],
+      [write('a.txt/x'), 'a.txt is not a directory'],
       [write('broken'), 'it is a broken symbolic link'],
       [write('n', 'n/b.txt'), 'The answer makes one of its folders a file'],
     ] as const)
