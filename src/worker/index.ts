@@ -266,12 +266,11 @@ const VERSIONED = () =>
 export const workerLog = (
   level: 'warn' | 'info',
   place: { fd: number } | { dest: string; mkdir: boolean } = { fd: 2 },
-): Logger => {
-  return pino(
+): Logger =>
+  pino(
     { name: 'emend-worker', level },
     pino.destination({ ...place, sync: true }).on('error', () => undefined),
   );
-};
 
 const complete = async ({ env = process.env, home, logger, ...given }: WorkerOptions & ServedAs) => ({
   ...{ ...given, env, home: home ?? (await resolveHome(env)) },

@@ -37,17 +37,23 @@ describe('the events of a run in its history', () => {
   });
 });
 
+/** A server, and an archive that has heard this one event of the server's run. */
+const heardOf = async (heard: StepEvent) => {
+  const server = new FakeServer();
+  const emend = await fakeEmend(server);
+  const at = '2026-01-01T00:00:00.000Z';
+  const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace: '/nowhere' };
+  await emend.archive.append(KEY, [
+    { id: 's', at, kind: 'started', data },
+    { id: `event-run-1-${heard.seq}`, at, kind: 'event', data: heard },
+  ]);
+  return { server, emend };
+};
+
 describe('the archive of a run that was cut off', () => {
   test.each([true, false])('gets the events it had not heard; a worker answers: %s', async (workers) => {
-    const server = new FakeServer();
+    const { server, emend } = await heardOf(event(1));
     server.workers = workers;
-    const emend = await fakeEmend(server);
-    const at = '2026-01-01T00:00:00.000Z';
-    const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace: '/nowhere' };
-    await emend.archive.append(KEY, [
-      { id: 's', at, kind: 'started', data },
-      { id: 'event-run-1-1', at, kind: 'event', data: event(1) },
-    ]);
     const run = server.add(KEY, 'emend-1');
     server.told = [event(1), event(2)];
     server.events = [event(1), event(2), event(3)];
@@ -61,14 +67,7 @@ describe('the archive of a run that was cut off', () => {
   });
 
   test('gets what is missing between events that it has, also of a run with a result', async () => {
-    const server = new FakeServer();
-    const emend = await fakeEmend(server);
-    const at = '2026-01-01T00:00:00.000Z';
-    const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace: '/nowhere' };
-    await emend.archive.append(KEY, [
-      { id: 's', at, kind: 'started', data },
-      { id: 'event-run-1-3', at, kind: 'event', data: event(3) },
-    ]);
+    const { server, emend } = await heardOf(event(3));
     server.events = [event(1), event(2), event(3)];
     const result = refusedResult(KEY, problem('aborted', 'enough'));
     server.close(server.add(KEY, 'emend-1'), { status: 'COMPLETED', result, message: null });

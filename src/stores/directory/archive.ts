@@ -15,6 +15,7 @@ import {
   readJson,
   syncName,
 } from '../../system/durable.js';
+import { ABSENT } from '../../system/given-file.js';
 import { type Sys, realSys } from '../../system/sys.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import type { DiskStoreOptions } from './blobs.js';
@@ -108,7 +109,6 @@ interface ArchiveOptions extends DiskStoreOptions {
   /** The name of this host's logs, [a-z0-9]; without one this host is the only writer. */
   readonly writer?: string;
 }
-const ABSENT = ['ENOENT', 'ENOTDIR'];
 const NAME = /^[a-z0-9-]{1,80}$/;
 const LOG = /^log(-[a-z0-9]+)?\.jsonl$/;
 

@@ -1,13 +1,14 @@
-/** The files of a directory store, or of a home, and how they are removed beside processes that write. */
+/**
+ * The files of a directory store, or of a home, and how they are removed beside processes that write. Of failures only `ABSENT` is passed
+ * over: what cannot be read may name what must stay.
+ */
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
+import { ABSENT } from '../../system/given-file.js';
 import { together } from '../../system/turns.js';
 import type { StoredFile, StoreFiles } from '../ports.js';
 import { asidePath, removeBlob, restoreBlob } from './blobs.js';
-
-/** Any other failure is none to pass over: what cannot be read may name what must stay. */
-const ABSENT = ['ENOENT', 'ENOTDIR'];
 
 const at = async (path: string): Promise<StoredFile | null> => {
   const found = await orNull(stat(path), ABSENT);
