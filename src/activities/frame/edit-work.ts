@@ -63,8 +63,8 @@ export interface EditWork {
   /** The changed files as an audit shows them. */
   readonly audit: { readonly input: AuditFiles; readonly result: ReturnType<typeof prompts.auditedFiles> };
   readonly diff: { readonly input: readonly engine.DiffFile[]; readonly result: DrawnDiff };
-  /** What a model must not see, of each text. */
-  readonly secrets: { readonly input: readonly string[]; readonly result: readonly (readonly Secret[])[] };
+  /** What a model must not see. */
+  readonly secrets: { readonly input: string; readonly result: readonly Secret[] };
 }
 export interface GuardInput extends Pick<engine.GuardOptions, 'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside'> {
   readonly files: readonly engine.GuardedFile[];
@@ -162,7 +162,7 @@ const DO: Doers = {
       rest,
       files.map((file) => ({ path: file.path, text: textOf(file), hints: file.hints })),
     ),
-  secrets: (texts) => Promise.all(texts.map(findSecrets)),
+  secrets: findSecrets,
 };
 
 /** Grammars are loaded before the work begins: nothing else of it touches a file. */
@@ -212,7 +212,7 @@ export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['inpu
   if (kind === 'regions') return (input as RegionsInput).file.bytes?.byteLength ?? 0;
   if (kind === 'prompt' || kind === 'brief' || kind === 'audit')
     return promptSize(input as PromptInput | BriefInput | AuditFiles);
-  if (kind === 'secrets') return (input as EditWork['secrets']['input']).reduce((sum, text) => sum + text.length, 0);
+  if (kind === 'secrets') return (input as EditWork['secrets']['input']).length;
   const files = kind === 'guards' ? (input as GuardInput).files : (input as EditWork['diff']['input']);
   return files.reduce((sum, { base, result }) => sum + (base?.byteLength ?? 0) + (result?.byteLength ?? 0), 0);
 };

@@ -108,7 +108,7 @@ async function secretsIn(
       const known = remembered.get(key);
       if (known !== undefined) return known;
       const text = textOf(await blobs.get(ref), encoding);
-      const [secrets = []] = await edits.run('secrets', [text], signal);
+      const secrets = await edits.run('secrets', text, signal);
       const all = [...secrets, ...(text.match(LIKE_PLACEHOLDER) ?? []).map((like) => [like])];
       if (remembered.size >= REMEMBERED_FILES) remembered.clear();
       remembered.set(key, all);
@@ -132,7 +132,7 @@ const keyOf = async ({ records }: Pick<Ports, 'records'>, stepKey: StepKey): Pro
 const occurs = (secret: Secret, texts: readonly string[]): boolean =>
   secret.some((line) => texts.some((text) => text.includes(line) || text.includes(escaped(line))));
 
-/** Those of the files, of the worker's environment and of the texts themselves that stand in the texts. */
+/** Those of the files, of the worker's environment and of the texts (joined: each look costs) that stand in the texts. */
 async function secretsOf(
   ports: Ports,
   shown: ShownFiles,
@@ -141,10 +141,10 @@ async function secretsOf(
 ): Promise<readonly Secret[]> {
   const [ofFiles, ofTexts] = await Promise.all([
     secretsIn(ports, sourcesOf(shown), signal),
-    ports.edits.run('secrets', texts, signal),
+    ports.edits.run('secrets', texts.join('\n'), signal),
   ]);
   // What an earlier request hid stands in a text as its placeholder, which looks drawn like any token.
-  const own = ofTexts.flat().filter((lines) => !lines.some(hidesSecret));
+  const own = ofTexts.filter((lines) => !lines.some(hidesSecret));
   const all = [...ofFiles, ...own, ...secretsOfEnvironment(process.env)];
   return all.filter((secret) => occurs(secret, texts));
 }

@@ -49,7 +49,7 @@ const fileReader = ({ edits, records }: Ports, root: string, signal: AbortSignal
     const key = `outlines/${hash.slice(0, 2)}/${hash}-${grammar}-2`;
     const known = (await records.get(key)) as Kept | null;
     if (known !== null) return { lines: without(known.hidden), outline: known };
-    const [secrets = []] = await edits.run('secrets', [lines.join('\n')], signal);
+    const secrets = await edits.run('secrets', lines.join('\n'), signal);
     if (secrets.length > SECRETS) return null;
     const isHidden = (line: string) => hidesSecret(line) || secrets.flat().some((secret) => line.includes(secret));
     const hidden = lines.flatMap((line, at) => (isHidden(line) ? [at] : []));

@@ -131,7 +131,7 @@ export async function untouched(dir: string, count: number): Promise<Untouched> 
     const text = readFileSync(join(dir, name), 'utf8');
     bytes += Buffer.byteLength(text);
     const begun = performance.now();
-    const [secrets = []] = await edits.run('secrets', [text], new AbortController().signal);
+    const secrets = await edits.run('secrets', text, new AbortController().signal);
     ms += performance.now() - begun;
     if (secrets.length > 0) touched.push(name);
   }
