@@ -28,82 +28,56 @@ export interface WantedBytes {
   readonly ids: readonly number[];
 }
 
-export class LineFinder {
-  readonly #bytes: Buffer;
-  readonly #view: DataView;
-  readonly #ids: readonly number[];
-  /** Where each wanted line begins, and one behind the last's end. */
-  readonly #starts: Uint32Array;
-  readonly #mask: number;
-  /** A bit for each of twice as many hashes as `#heads` has: small enough to stay in the processor's cache, it answers for most lines. */
-  readonly #marks: Uint8Array;
-  /** The first wanted line by hash, -1 for none; then along `#next`. */
-  readonly #heads: Int32Array;
-  readonly #next: Int32Array;
+/**
+ * Visits the wanted ones of the lines of `text` that begin at `starts` (and behind the last). `stop` ends a line; before LF a CR belongs to
+ * the end. False: too many of the wanted lines share a hash, nothing is visited.
+ */
+export const findLines = (
+  { bytes, ids }: WantedBytes,
+  { text, starts, stop }: { readonly text: Buffer; readonly starts: Uint32Array; readonly stop: number },
+  visit: (id: number, at: number) => void,
+): boolean => {
+  // Where each wanted line begins, and one behind the last's end.
+  const begins = new Uint32Array(ids.length + 1);
+  for (let i = 0; i < ids.length; i += 1) begins[i + 1] = bytes.indexOf(LF, begins[i]) + 1;
+  let size = 1024;
+  while (size < ids.length * 4) size *= 2;
+  const mask = size - 1;
+  // A bit for each of twice as many hashes as `heads` has: small enough to stay in the processor's cache, it answers for most lines.
+  const marks = new Uint8Array(size / 4);
+  // The first wanted line by hash, -1 for none; then along `next`.
+  const heads = new Int32Array(size).fill(-1);
+  const next = new Int32Array(ids.length).fill(-1);
 
-  private constructor({ bytes, ids }: WantedBytes) {
-    this.#bytes = bytes;
-    this.#view = viewOf(bytes);
-    this.#ids = ids;
-    this.#starts = new Uint32Array(ids.length + 1);
-    for (let i = 0; i < ids.length; i += 1) this.#starts[i + 1] = bytes.indexOf(LF, this.#starts[i]) + 1;
-    let size = 1024;
-    while (size < ids.length * 4) size *= 2;
-    this.#mask = size - 1;
-    this.#marks = new Uint8Array(size / 4);
-    this.#heads = new Int32Array(size).fill(-1);
-    this.#next = new Int32Array(ids.length).fill(-1);
+  const wanted = viewOf(bytes);
+  for (let i = 0; i < ids.length; i += 1) {
+    const hashed = hash(wanted, begins[i] ?? 0, (begins[i + 1] ?? 0) - 1);
+    const slot = hashed & mask;
+    const place = markOf(hashed, mask);
+    marks[place] = (marks[place] ?? 0) | (1 << (hashed & 7));
+    let length = 1;
+    for (let at = heads[slot] ?? -1; at >= 0; at = next[at] ?? -1) length += 1;
+    if (length > FINDER_CHAIN) return false;
+    next[i] = heads[slot] ?? -1;
+    heads[slot] = i;
   }
 
-  /** Null: too many of the lines share a hash. */
-  static of(wanted: WantedBytes): LineFinder | null {
-    const finder = new LineFinder(wanted);
-    return finder.#fill() ? finder : null;
-  }
-
-  #fill(): boolean {
-    for (let i = 0; i < this.#ids.length; i += 1) {
-      const hashed = hash(this.#view, this.#starts[i] ?? 0, (this.#starts[i + 1] ?? 0) - 1);
-      const slot = hashed & this.#mask;
-      const place = markOf(hashed, this.#mask);
-      this.#marks[place] = (this.#marks[place] ?? 0) | (1 << (hashed & 7));
-      let length = 1;
-      for (let at = this.#heads[slot] ?? -1; at >= 0; at = this.#next[at] ?? -1) length += 1;
-      if (length > FINDER_CHAIN) return false;
-      this.#next[i] = this.#heads[slot] ?? -1;
-      this.#heads[slot] = i;
+  const view = viewOf(text);
+  for (let line = 0; line + 1 < starts.length; line += 1) {
+    const from = starts[line] ?? 0;
+    let to = starts[line + 1] ?? 0;
+    if (to > from && text[to - 1] === stop) {
+      to -= 1;
+      if (stop === LF && to > from && text[to - 1] === CR) to -= 1;
     }
-    return true;
-  }
-
-  /** Visits the wanted ones of the lines that begin at `starts` (and behind the last). `stop` ends a line; before LF a CR belongs to the end. */
-  findAll(bytes: Buffer, starts: Uint32Array, stop: number, visit: (id: number, at: number) => void): void {
-    const view = viewOf(bytes);
-    const [heads, marks, mask] = [this.#heads, this.#marks, this.#mask];
-    for (let line = 0; line + 1 < starts.length; line += 1) {
-      const from = starts[line] ?? 0;
-      let to = starts[line + 1] ?? 0;
-      if (to > from && bytes[to - 1] === stop) {
-        to -= 1;
-        if (stop === LF && to > from && bytes[to - 1] === CR) to -= 1;
-      }
-      const hashed = hash(view, from, to);
-      if ((((marks[markOf(hashed, mask)] ?? 0) >> (hashed & 7)) & 1) === 0) continue;
-      const first = heads[hashed & mask] ?? -1;
-      const id = this.#at(first, bytes, from, to);
-      if (id >= 0) visit(id, line);
+    const hashed = hash(view, from, to);
+    if ((((marks[markOf(hashed, mask)] ?? 0) >> (hashed & 7)) & 1) === 0) continue;
+    for (let at = heads[hashed & mask] ?? -1; at >= 0; at = next[at] ?? -1) {
+      const [start, end] = [begins[at] ?? 0, (begins[at + 1] ?? 0) - 1];
+      if (end - start !== to - from || bytes.compare(text, from, to, start, end) !== 0) continue;
+      visit(ids[at] ?? -1, line);
+      break;
     }
   }
-
-  #at(first: number, bytes: Buffer, from: number, to: number): number {
-    for (let at = first; at >= 0; at = this.#next[at] ?? -1) {
-      const start = this.#starts[at] ?? 0;
-      const length = (this.#starts[at + 1] ?? 0) - 1 - start;
-      if (length !== to - from) continue;
-      let i = 0;
-      while (i < length && this.#bytes[start + i] === bytes[from + i]) i += 1;
-      if (i === length) return this.#ids[at] ?? -1;
-    }
-    return -1;
-  }
-}
+  return true;
+};

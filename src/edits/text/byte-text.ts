@@ -3,7 +3,7 @@
  * are asked for. UTF-8 and files that are read byte for byte are such files; UTF-16 is not.
  */
 import { Buffer } from 'node:buffer';
-import { CR, LF, LineFinder } from './byte-finder.js';
+import { CR, findLines, LF } from './byte-finder.js';
 import { type LineIndex, type EolKind, splitLines, type Text } from './lines.js';
 
 /** Offsets are 32-bit numbers. */
@@ -171,9 +171,8 @@ export class ByteText implements Text, LineIndex {
     // No line holds a line end, or a character that the encoding has not.
     const held = Array.from(texts.keys()).filter((text) => !text.includes('\n') && this.#holds(text));
     const ids = held.map((text) => texts.get(text) ?? -1);
-    const finder = LineFinder.of({ bytes: Buffer.from(`${held.join('\n')}\n`, this.#encoding), ids });
-    finder?.findAll(this.#bytes, this.#starts, this.#end.charCodeAt(0), visit);
-    return finder !== null;
+    const wanted = { bytes: Buffer.from(`${held.join('\n')}\n`, this.#encoding), ids };
+    return findLines(wanted, { text: this.#bytes, starts: this.#starts, stop: this.#end.charCodeAt(0) }, visit);
   }
 
   #holds(text: string): boolean {

@@ -40,10 +40,9 @@ export const lineOrigins = (
   let rest = trimCommon(sides, [0, base.length, 0, result.length]);
   const [b0, b1, r0, r1] = rest;
   if (areFew(b1 - b0, r1 - r0) && haveNothingInCommon(base.range(b0, b1), result.range(r0, r1))) return origins;
-  const isLong = sizeOf(rest) > DIFF_WHOLE_LINES;
+  const isLong = b1 - b0 + (r1 - r0) > DIFF_WHOLE_LINES;
   if (isLong) rest = byWindows(sides, rest);
-  if (shortestEdit(sides, rest)) return origins;
-  if (!isLong) rest = byWindows(sides, rest);
+  rest = byWindow(sides, rest, WHOLE) ?? (isLong ? rest : byWindows(sides, rest));
   byAnchors(sides, rest);
   return origins;
 };
@@ -57,8 +56,6 @@ const byAnchors = (sides: Sides, stretch: Stretch): void => {
     before = [b + 1, r + 1];
   }
 };
-
-const sizeOf = ([b0, b1, r0, r1]: Stretch): number => b1 - b0 + (r1 - r0);
 
 const areFew = (base: number, result: number): boolean => base <= DIFF_FEW_LINES && result <= DIFF_FEW_LINES;
 
@@ -78,29 +75,16 @@ const trimCommon = ({ base, result, origins }: Sides, stretch: Stretch): Stretch
   return [b0, b1, r0, r1];
 };
 
-/** True where nothing is left to find out. */
-const shortestEdit = ({ base, result, origins }: Sides, [b0, b1, r0, r1]: Stretch): boolean => {
-  if (b0 === b1 || r0 === r1) return true;
-  if (Math.abs(b1 - b0 - (r1 - r0)) > DIFF_EDITS) return false;
-  const changes = diffArrays(base.range(b0, b1), result.range(r0, r1), { maxEditLength: DIFF_EDITS });
-  if (changes === undefined) return false;
-  let [b, r] = [b0, r0];
-  for (const change of changes) {
-    if (change.removed) b += change.count;
-    else if (change.added) r += change.count;
-    else for (let n = 0; n < change.count; n += 1) origins[r++] = b++;
-  }
-  return true;
-};
-
-/** How many lines of each side are compared at once, and after how many equal ones in a row what stands before is settled. */
+/** How many lines of each side are compared at once, how many may differ, and after how many equal ones in a row what stands before is settled. */
 interface WindowSize {
   readonly lines: number;
+  readonly edits: number;
   readonly kept_lines: number;
 }
 /** Most edits are small and lie far apart: a small window that ends in many equal lines says as much as a large one. */
-const NEAR: WindowSize = { lines: DIFF_NEAR_LINES, kept_lines: DIFF_NEAR_KEPT_LINES };
-const WIDE: WindowSize = { lines: DIFF_WINDOW_LINES, kept_lines: DIFF_WINDOW_KEPT_LINES };
+const NEAR: WindowSize = { lines: DIFF_NEAR_LINES, edits: DIFF_WINDOW_EDITS, kept_lines: DIFF_NEAR_KEPT_LINES };
+const WIDE: WindowSize = { lines: DIFF_WINDOW_LINES, edits: DIFF_WINDOW_EDITS, kept_lines: DIFF_WINDOW_KEPT_LINES };
+const WHOLE: WindowSize = { lines: Infinity, edits: DIFF_EDITS, kept_lines: 1 };
 
 /**
  * A window of each side is compared, and what lies before the end of its last longer kept run is settled; the next windows begin behind
@@ -119,9 +103,10 @@ const byWindows = (sides: Sides, stretch: Stretch): Stretch => {
 
 /** What is left behind one window; null: it settles too little. */
 const byWindow = ({ base, result, origins }: Sides, [b0, b1, r0, r1]: Stretch, size: WindowSize): Stretch | null => {
-  const left = base.range(b0, Math.min(b1, b0 + size.lines));
-  const right = result.range(r0, Math.min(r1, r0 + size.lines));
-  const changes = diffArrays(left, right, { maxEditLength: DIFF_WINDOW_EDITS });
+  if (b0 === b1 || r0 === r1) return [b1, b1, r1, r1];
+  const [endOfBase, endOfResult] = [Math.min(b1, b0 + size.lines), Math.min(r1, r0 + size.lines)];
+  if (Math.abs(endOfBase - b0 - (endOfResult - r0)) > size.edits) return null;
+  const changes = diffArrays(base.range(b0, endOfBase), result.range(r0, endOfResult), { maxEditLength: size.edits });
   if (changes === undefined) return null;
   const kept: (readonly [b: number, r: number, count: number])[] = [];
   let [b, r] = [0, 0];
@@ -130,7 +115,7 @@ const byWindow = ({ base, result, origins }: Sides, [b0, b1, r0, r1]: Stretch, s
     if (!added) b += count;
     if (!removed) r += count;
   }
-  const isLast = b0 + left.length === b1 && r0 + right.length === r1;
+  const isLast = endOfBase === b1 && endOfResult === r1;
   const end = kept.findLastIndex(([, , count]) => isLast || count >= size.kept_lines);
   const [endB = 0, endR = 0, count = 0] = kept[end] ?? [];
   if (!isLast && Math.min(endB, endR) + count < size.lines / 4) return null;
@@ -147,31 +132,27 @@ const anchors = (base: LineIndex, result: LineIndex, [b0, b1, r0, r1]: Stretch):
     const r = inResult.get(line) ?? -1;
     if (b >= 0 && r >= 0) pairs.push([b, r]);
   }
-  return longestRising(pairs, ([, r]) => r);
+  return longestRising(pairs);
 };
 
 /** The place of each line, the first one's being `first`; -1 where it stands more than once. In the order of the lines. */
-const placesOnce = (lines: readonly string[], first = 0): Map<string, number> => {
+const placesOnce = (lines: readonly string[], first: number): Map<string, number> => {
   const places = new Map<string, number>();
   for (const [i, line] of lines.entries()) places.set(line, places.has(line) ? -1 : first + i);
   return places;
 };
 
-/** The longest subsequence that rises in `by` (patience sorting, n log n). */
-const longestRising = <T>(items: readonly T[], by: (item: T) => number): T[] => {
+/** The longest run of pairs, rising in the first, that rises in the second too (patience sorting, n log n). */
+const longestRising = (pairs: readonly [number, number][]): [number, number][] => {
   const tops: number[] = [];
   const tails: number[] = [];
   const previous: number[] = [];
-  for (const [at, item] of items.entries()) {
-    const value = by(item);
+  for (const [at, [, value]] of pairs.entries()) {
     const low = firstBehind(tails.length, (i) => (tails[i] ?? 0) < value);
     previous[at] = tops[low - 1] ?? -1;
     [tops[low], tails[low]] = [at, value];
   }
-  const run: T[] = [];
-  for (let at = tops.at(-1) ?? -1; at >= 0; at = previous[at] ?? -1) {
-    const item = items[at];
-    if (item !== undefined) run.push(item);
-  }
-  return run.reverse();
+  const run = new Set<number>();
+  for (let at = tops.at(-1) ?? -1; at >= 0; at = previous[at] ?? -1) run.add(at);
+  return pairs.filter((_, at) => run.has(at));
 };
