@@ -55,11 +55,12 @@ export const stringReplace: FormatModule = {
   },
 };
 
-/** The same object with our keys; one that is there under both names keeps its own, which nothing then knows. */
+/** The same object with our keys, without another tool's `command`; a key that is there under both names keeps its own, which nothing then knows. */
 const renamed = (value: Json): Json => {
   if (!isJsonObject(value)) return value;
   const taken = new Set(Object.keys(value));
-  const entries = Object.entries(value).map(([key, item]): [string, Json] => {
+  const own = Object.entries(value).filter(([key, item]) => key !== 'command' || item !== 'str_replace');
+  const entries = own.map(([key, item]): [string, Json] => {
     const name = OUR_NAMES.get(key);
     if (name === undefined || taken.has(name)) return [key, item];
     taken.add(name);

@@ -6,6 +6,7 @@
  */
 import { eachNewLine, viewOf } from '../guards/view.js';
 import type { Change } from '../text/changes.js';
+import { MARKDOWN_LIKE } from '../text/fence.js';
 import { indexOf, NO_LINES, type Text } from '../text/lines.js';
 import type { Reason } from '../types.js';
 
@@ -40,6 +41,8 @@ const WITH_DOTS = [
   BETWEEN_DOTS,
 ];
 const ALONE = /^(\.{3,}|…)$/;
+/** In brackets, but for a spread: a name after the dots is one, unless a word or dots follow. */
+const DOTS_IN_BRACKETS = /^(?:…|\.{3}(?:[^\w$([{]|$|\w+ +\w|.*(?:\.{3}|…)$)).{0,80}$/;
 /** Files in which `...` alone is neither code nor prose. */
 const NO_DOTS = /\.(conf|cfg|ini|toml|env|properties|json[c5]?|s?css|less|sql|tf)$|(^|\/)(Makefile|Dockerfile)$/;
 
@@ -55,7 +58,7 @@ const standsForText = (path: string, line: string): boolean => {
   if (NO_DOTS.test(path) && /^\[?(\.{3}|…)\]?$/.test(bare)) return true;
   if (note === null) return BETWEEN_DOTS.test(bare) && LEFT_OUT.test(bare);
   if (STAYS.some((form) => form.test(note))) return true;
-  const forms = COMMENT.test(line) ? WITH_DOTS : [/^(\.{3}|…).{0,80}$/];
+  const forms = COMMENT.test(line) ? WITH_DOTS : [DOTS_IN_BRACKETS];
   return LEFT_OUT.test(note) && forms.some((form) => form.test(note));
 };
 
@@ -75,7 +78,13 @@ const CANDIDATE =
   /\.{3}|…|existing|unchanged|remain|rest|everything else|other|previous|omitted|elided|truncated|not shown|same|no changes|keep|leave/i;
 
 const isElision = (path: string, line: string, lost: number): boolean =>
-  line.length <= LINE_CHARS && CANDIDATE.test(line) && (standsForText(path, line) || (lost > 0 && standsForLost(line)));
+  line.length <= LINE_CHARS &&
+  CANDIDATE.test(line) &&
+  (lost > 0 ? standsForText(path, line) || standsForLost(line) : !isItem(path, line) && standsForText(path, line));
+
+/** A heading or an item of Markdown is no comment. */
+const isItem = (path: string, line: string): boolean =>
+  MARKDOWN_LIKE.test(path) && /^\s*[#*]+\s/.test(line) && !/\.{3}|…/.test(line);
 
 /** `12:k3f| text`, as a prompt lists a line. */
 const LISTED = /^\s*\d+:[0-9a-z]{3}\|( |$)|^\s*$/;

@@ -68,11 +68,11 @@ export const CUT_INSIDE_FENCE = { code: 'cut_inside_fence', message: 'A fence ar
 
 const LONE_FENCE_CHARS = 6; // bound: A longer line of fence characters alone at a body's end is a rule of the file's own.
 
-const MARKDOWN_LIKE = /\.(md|mdx|mdc|markdown|mkd|qmd|rmd|rst|adoc)$|(^|\/)readme[^/]*$/i;
+export const MARKDOWN_LIKE = /\.(md|mdx|mdc|markdown|mkd|qmd|rmd|rst|adoc)$|(^|\/)readme[^/]*$/i;
 const MARKDOWN_INFO = /^(md|mdx|markdown|rst|adoc|asciidoc)\b/i;
-/** Files whose content may be anything: no ending that tells, templates, and what tests or programs wrote. */
+/** Files whose content may be anything: no ending or name that tells, templates, and what tests or programs wrote. */
 const ANYTHING =
-  /(^|\/)\.?[^./]+$|\.(text|tmpl|tpl|template|hbs|ejs|j2|jinja|liquid|snap|prompt|in|out|log|golden|expected)$/i;
+  /(^|\/)(?![A-Z][a-z]+file$|\.(?:\w+ignore|\w+rc|env|editorconfig|git\w+)$)\.?[^./]+$|\.(text|tmpl|tpl|template|hbs|ejs|j2|jinja|liquid|snap|prompt|in|out|log|golden|expected)$/i;
 
 /** May a line of the file be any line of an answer? */
 export const holdsProse = (path: string): boolean =>

@@ -31,6 +31,8 @@ const WRONG_CHUNK = {
   delete: 'belongs to a file that is deleted; to change the file, send it as `*** Update File`',
   update: 'has no lines',
 };
+/** Behind `@@`: what only a diff has, which says nothing here. */
+const NUMBERS = /^-\d+(?:,\d+)? \+\d+(?:,\d+)?(?: @@.*)?$| @@$/;
 const END_OF_FILE = /^\*\*\* End of File\s*$/;
 
 export class PatchReader extends AnswerReader {
@@ -114,7 +116,7 @@ const take = (chunks: Chunk[], line: string, at: number): boolean => {
   if (chunk === undefined || (isAbove && (chunk.lines.length > 0 || chunk.atEnd)))
     chunks.push((chunk = { index: 0, above: [], lines: [], atEnd: false, answerLine: at + 1 }));
   if (isAbove) {
-    const named = line.slice(2).trim();
+    const named = line.slice(2).trim().replace(NUMBERS, '');
     if (named !== '') chunk.above.push(named);
   } else if (END_OF_FILE.test(line)) chunk.atEnd = true;
   else if (chunk.atEnd) return line === '';

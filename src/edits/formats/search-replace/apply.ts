@@ -19,9 +19,6 @@ const PARTS_SOUGHT = 100; // bound: Blocks of a file that are looked for as a pa
 
 const keyOf = ({ find, replace }: BlockReading): string => JSON.stringify([find, replace]);
 
-const textsOf = (blocks: readonly Block[]): readonly string[] =>
-  blocks.flatMap(({ readings }) => readings.flatMap(({ find, replace }) => [...find, ...replace]));
-
 export class BlockApplier {
   readonly #path: string;
   readonly #base: LineIndex;
@@ -47,7 +44,7 @@ export class BlockApplier {
   ) {
     this.#path = path;
     this.#base = text === null ? NO_LINES : indexOf(text);
-    this.#chain = new LineChain(this.#base, () => textsOf(blocks));
+    this.#chain = new LineChain(this.#base, () => this.#textsOf(blocks));
     this.#tolerances = options.tolerances;
     this.#known = isKnownBase(path, options);
     this.#words = words;
@@ -61,7 +58,7 @@ export class BlockApplier {
   apply(block: Block): say.BlockOutcome {
     const reading = this.#readingOf(block);
     if (reading === null) return say.refused('marker_in_body', say.unclearDivider(this.#words));
-    const { find } = reading;
+    const find = this.#quoteOf(reading);
     const body = indexOfLines(reading.replace);
     const plain = withoutFence(this.#path, body, this.#base, true);
     if ('code' in plain) return say.refused(plain.code, plain.message);
@@ -75,7 +72,19 @@ export class BlockApplier {
     const outcome = this.#locate(block, { find, replace });
     if (outcome.kind !== 'changed') return outcome;
     this.#made.push({ find, replace });
-    return plain === body ? outcome : { ...outcome, tolerances: [...outcome.tolerances, 'fenced_body'] };
+    const isPlain = plain === body && find === reading.find;
+    return isPlain ? outcome : { ...outcome, tolerances: [...outcome.tolerances, 'fenced_body'] };
+  }
+
+  *#textsOf(blocks: readonly Block[]): Generator<string> {
+    for (const { readings } of blocks)
+      for (const reading of readings) yield* [...reading.find, ...this.#quoteOf(reading), ...reading.replace];
+  }
+
+  /** FIND without a fence round it; the same lines where it has none, or it is not clear whose it is. */
+  #quoteOf({ find }: BlockReading): readonly string[] {
+    const plain = withoutFence(this.#path, indexOfLines(find), this.#base, true);
+    return 'code' in plain ? find : plain.all;
   }
 
   /** A block that asks for nothing still says what the file holds: where that stands nowhere, the answer may be for another file. */

@@ -213,7 +213,11 @@ export class SearchReader extends BlockReader {
       from += 1;
     }
     if (from > start && RULE.test(this.lines[from] ?? '')) from += 1;
-    const dividers = this.lines.slice(from, end).flatMap((line, i) => (DIVIDER.test(line) ? [from + i] : []));
+    const all = this.lines.slice(from, end).flatMap((line, i) => (DIVIDER.test(line) ? [from + i] : []));
+    // Where lines could divide it, those do that are as long as its first marker.
+    const mark = '='.repeat(this.line().search(/ /));
+    const same = all.filter((at) => this.lines[at]?.trimEnd() === mark);
+    const dividers = same.length > 0 ? same : all;
     if (dividers.length === 0) return this.invalid('no_replace', `${block} has no line \`=======\`.`);
     if (dividers.length > DIVIDERS)
       return this.invalid(

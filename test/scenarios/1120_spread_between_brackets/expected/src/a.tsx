@@ -1,0 +1,13 @@
+const row = (
+  <Row
+    key={id}
+    {...other}
+  />
+);
+const all =
+  [...existing, ...added];
+const end = () => {
+  return (
+    { ...previous, done }
+  );
+};

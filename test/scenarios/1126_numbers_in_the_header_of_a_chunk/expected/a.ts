@@ -1,0 +1,6 @@
+one
+2
+three
+4
+five
+6
