@@ -9,7 +9,7 @@
  * whatever the file has. Tolerances: earlier_block; without `replace_all` trailing_space and lookalikes. Edits, for the marker: edits.
  */
 import type { FilePlan } from '../text/changes.js';
-import { indexOf, indexOfLines, NO_LINES, type Text } from '../text/lines.js';
+import { indexOf, indexOfLines, type LineIndex, NO_LINES, type Text } from '../text/lines.js';
 import { withoutFence } from '../text/fence.js';
 import type { Tolerance, ToleranceSettings } from '../../shared/formats.js';
 import { lookUp } from '../paths.js';
@@ -139,10 +139,14 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
   reasons.push(...unsure.filter(({ path }) => (drafts.get(path ?? '')?.made.length ?? 0) > 0));
   if (reasons.length > 0) return { kind: 'refused', reasons };
   const plans = [...drafts].flatMap(([path, { text, made }]): FilePlan[] =>
-    text === null || made.length === 0 ? [] : [{ kind: 'lines', path, result: answerIndex(text) }],
+    text === null || made.length === 0 ? [] : [{ kind: 'lines', path, result: linesOf(text) }],
   );
   return { kind: 'plans', plans, tolerances, notes };
 };
+
+/** Lines end at LF alone: a carriage return before it is the last character of a line of the file. */
+const linesOf = (text: string): LineIndex =>
+  text.includes('\r\n') ? indexOfLines(text.replace(/\n$/, '').split('\n')) : answerIndex(text);
 
 /** `absent`: why an edit that asks for nothing is refused beside others that change its file. */
 type StringFault = Fault & { readonly absent?: string };

@@ -171,7 +171,8 @@ const OPENS = /([:{([=]|[-=]>|\b(do|of|where|then|else|with))\s*((#|\/\/).*)?$/;
 /**
  * The line with `replace` in place of its only `part`. Null: it is there already; only white space at the end is missing, which is another
  * tolerance; or white space alone stands before `part`, and the lines of `replace` are not indented as that needs, or seem to be so only
- * because they are indented from `part` on: what opens a block is followed by a line that is as deep as it.
+ * because they are indented from `part` on: what opens a block is followed by a line that is as deep as it. Or `replace` says again what
+ * stands before or after `part`, as one does who means the whole line; closing brackets may be those of its own.
  */
 export const withinLine = (text: string, part: string, replace: readonly string[]): readonly string[] | null => {
   const [first = '', ...rest] = replace;
@@ -184,6 +185,10 @@ export const withinLine = (text: string, part: string, replace: readonly string[
   const isDeep = (line: string): boolean => line.startsWith(head) && /^\s/.test(line.slice(head.length));
   const fits = below.every((line) => line.startsWith(head)) && (!OPENS.test(first) || below.slice(0, 1).every(isDeep));
   if (head !== '' && head.trim() === '' && (/^\s/.test(first) || !fits)) return null;
+  const [before, after] = [head.trimStart(), tail.trimEnd()];
+  const saysBefore = before !== '' && first.trimStart().startsWith(before) && !part.startsWith(before);
+  const saysAfter = /[^)\]}>"'`]/.test(after) && (replace.at(-1) ?? '').endsWith(after) && !part.endsWith(after);
+  if (saysBefore || saysAfter) return null;
   const lines = [head + first, ...rest];
   return [...lines.slice(0, -1), (lines.at(-1) ?? '') + tail];
 };

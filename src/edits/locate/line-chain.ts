@@ -117,11 +117,9 @@ export class LineChain {
    */
   find(lines: readonly string[], level: Likeness, readings: readonly (string | undefined)[] = []): Places {
     const index = this.#indexFor(level);
-    const ids = lines.map((line) => this.#idFor(index, level, line));
-    const others = Array.from(lines, (_, i) => {
-      const other = readings[i];
-      return other === undefined ? NONE : this.#idFor(index, level, other);
-    });
+    const idFor = (text?: string): number => (text === undefined ? NONE : this.#idFor(index, level, text));
+    const ids = Array.from(lines, (line) => idFor(line));
+    const others = Array.from(lines, (_, i) => idFor(readings[i]));
     let anchor = 0;
     let fewest = Infinity;
     for (let i = 0; i < ids.length; i++) {
@@ -258,13 +256,12 @@ const byId = (idOf: Int32Array, count: number): Pick<Index, 'nodes' | 'ends'> =>
   for (let id = 0; id < count; id += 1) ends[id + 1] = (ends[id + 1] ?? 0) + (ends[id] ?? 0);
   const nodes = new Int32Array(ends[count] ?? 0);
   const next = ends.slice();
-  for (let node = 0; node < idOf.length; node += 1) {
-    const id = idOf[node] ?? NONE;
-    if (id === NONE) continue;
+  idOf.forEach((id, node) => {
+    if (id === NONE) return;
     const place = next[id] ?? 0;
     nodes[place] = node;
     next[id] = place + 1;
-  }
+  });
   return { nodes, ends };
 };
 
@@ -272,11 +269,9 @@ const countOf = (index: Index, id: number): number =>
   (id < 0 ? 0 : (index.ends[id + 1] ?? 0) - (index.ends[id] ?? 0)) + (index.madeNodes.get(id)?.length ?? 0);
 
 /** The nodes of `id`, then those of `other`, where it is another one. */
-const candidates = (index: Index, id: number, other: number): Iterable<number> => {
-  const base = (of: number): Int32Array =>
-    of === NONE ? index.nodes.subarray(0, 0) : index.nodes.subarray(index.ends[of], index.ends[of + 1]);
-  const made = index.madeNodes.get(id);
-  if (made === undefined && (other === NONE || other === id)) return base(id);
-  const more = other === id ? [] : [...base(other), ...(index.madeNodes.get(other) ?? [])];
-  return [...base(id), ...(made ?? []), ...more];
-};
+function* candidates({ nodes, ends, madeNodes }: Index, id: number, other: number): Generator<number> {
+  for (const of of new Set([id, other])) {
+    if (of !== NONE) yield* nodes.subarray(ends[of], ends[of + 1]);
+    yield* madeNodes.get(of) ?? [];
+  }
+}

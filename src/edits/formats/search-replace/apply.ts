@@ -9,7 +9,7 @@ import { carryLines, isKnownBase, levelBetween, levelsOn, toleranceOn } from '..
 import type { Change } from '../../text/changes.js';
 import { lineOrigins } from '../../text/line-diff.js';
 import { LineChain, PLACES_KEPT, type Places } from '../../locate/line-chain.js';
-import { isElided, placeElided, placesOfPart, splitElided, withinLine } from '../../locate/elision.js';
+import { isElided, placeElided, placesOf, placesOfPart, splitElided, withinLine } from '../../locate/elision.js';
 import { shiftedPlaces } from '../../locate/indent.js';
 import type { Block, BlockReading } from './parse.js';
 import * as say from './reasons.js';
@@ -246,7 +246,8 @@ export class BlockApplier {
   }
 
   /**
-   * Is REPLACE there once: lines of the base, or what the same block made before? What another block made is no sign that this one is done.
+   * Is REPLACE there once: lines of the base, or what the same block made before? What another block made is no sign that this one is done,
+   * and neither are brackets alone, or lines that FIND has in a row as well.
    * Lines of a base that is not known are one only where the whole answer is done: they may have stood there all along, and somebody
    * else may have taken away what FIND quotes.
    */
@@ -256,6 +257,7 @@ export class BlockApplier {
     const [first, ...more] = this.#chain.find(replace, 'exact').first;
     if (first === undefined || more.length > 0) return null;
     if (this.#hasMade(reading)) return 'made';
+    if (!/[\p{L}\p{N}]/u.test(replace.join()) || placesOf(find, replace).length > 0) return null;
     const nodes = this.#chain.run(first, replace.length);
     return nodes.every((node) => this.#chain.originOf(node) >= 0) ? 'base' : null;
   }

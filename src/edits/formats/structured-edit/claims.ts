@@ -183,16 +183,16 @@ export class ClaimFinder {
   #stretches({ from, length, checks, before, after }: Claim): readonly Stretch[] {
     const start: number[] = [];
     const end: number[] = [];
-    for (let i = before.length; i >= 1; i -= 1) cover(start, from - i);
+    for (let i = 1; i <= before.length; i += 1) start.push(from - i);
     for (const { offset } of checks)
-      for (let near = -1; near <= 1; near += 1) cover(offset === 0 ? start : end, from + offset + near);
-    for (let i = 0; i < after.length; i += 1) cover(length < 2 ? start : end, from + length + i);
+      for (let near = -1; near <= 1; near += 1) (offset === 0 ? start : end).push(from + offset + near);
+    for (let i = 0; i < after.length; i += 1) (length < 2 ? start : end).push(from + length + i);
     return [...this.#adjacent(start), ...this.#adjacent(end)];
   }
 
   #adjacent(covered: readonly number[]): readonly Stretch[] {
     const stretches: { next: number; atEnd: boolean; lines: string[] }[] = [];
-    for (const at of covered) {
+    for (const at of [...new Set(covered)].sort((a, b) => a - b)) {
       let last = stretches.at(-1);
       if (last?.next !== at) stretches.push((last = { next: at, atEnd: false, lines: [] }));
       last.next = at + 1;
@@ -203,12 +203,3 @@ export class ClaimFinder {
     return stretches;
   }
 }
-
-/** Keeps `places` rising, each once. They come nearly in order, and there are few. */
-const cover = (places: number[], at: number): void => {
-  let i = places.length;
-  while (i > 0 && (places[i - 1] ?? 0) > at) i -= 1;
-  if (i > 0 && places[i - 1] === at) return;
-  if (i === places.length) places.push(at);
-  else places.splice(i, 0, at);
-};

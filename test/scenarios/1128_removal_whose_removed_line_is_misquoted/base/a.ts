@@ -1,0 +1,3 @@
+keep();
+remove();
+run();
