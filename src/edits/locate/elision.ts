@@ -5,9 +5,10 @@
  * one tail below it. What stands between them goes.
  */
 import { eachNewLine, viewOf } from '../guards/view.js';
+import { checkAt } from '../listing.js';
 import type { Change } from '../text/changes.js';
 import { MARKDOWN_LIKE } from '../text/fence.js';
-import { indexOf, NO_LINES, type Text } from '../text/lines.js';
+import { indexOf, type LineIndex, NO_LINES, type Text } from '../text/lines.js';
 import type { Reason } from '../types.js';
 
 /** What comments begin and end with, in the languages that models write. */
@@ -87,18 +88,26 @@ const isItem = (path: string, line: string): boolean =>
   MARKDOWN_LIKE.test(path) && /^\s*[#*]+\s/.test(line) && !/\.{3}|…/.test(line);
 
 /** `12:k3f| text`, as a prompt lists a line. */
-const LISTED = /^\s*\d+:[0-9a-z]{3}\|( |$)|^\s*$/;
+const LISTED = /^\s*(\d+):([0-9a-z]{3})\|(?: |$)/;
+
+/** A new line with number and check: where all lines have them, or they are those of the file's own listing. */
+const listedLine = ({ lines }: Change, base: LineIndex): string | undefined => {
+  const listed = lines.filter((line) => LISTED.test(line));
+  if (lines.every((line) => LISTED.test(line) || line.trim() === '')) return listed[0];
+  return listed.find((line) => checkAt(base, Number(LISTED.exec(line)?.[1])) === LISTED.exec(line)?.[2]);
+};
 
 /** New lines that stand for text, or are those of a listing, unless the file has such lines. */
 export const elisionReasons = (path: string, text: Text | null, changes: readonly Change[]): Reason[] => {
   // Few results have such a line at all.
-  const listed = changes.find(({ lines }) => lines.every((line) => LISTED.test(line)) && lines.join('').trim() !== '');
+  const base = text === null ? NO_LINES : indexOf(text);
+  const listed = changes.map((change) => listedLine(change, base)).find((line) => line !== undefined);
   if (listed === undefined && !changes.some(({ lines }) => lines.some((line) => isElision(path, line, 1)))) return [];
-  const view = viewOf(path, text === null ? NO_LINES : indexOf(text), null, changes);
-  const known = new Set(view.base.all.map((old) => old.trim()));
+  const view = viewOf(path, base, null, changes);
+  const known = new Set(base.all.map((old) => old.trim()));
   const reasons: Reason[] = [];
-  if (listed !== undefined && !view.base.all.some((line) => line.trim() !== '' && LISTED.test(line))) {
-    const message = `The new text of ${path} has the listing's numbers and checks: ${JSON.stringify(listed.lines[0]?.slice(0, 100))}. Send only the text behind "| ".`;
+  if (listed !== undefined && !base.all.some((line) => LISTED.test(line))) {
+    const message = `The new text of ${path} has the listing's numbers and checks: ${JSON.stringify(listed.slice(0, 100))}. Send only the text behind "| ".`;
     reasons.push({ code: 'listing', path, message });
   }
   eachNewLine(view, (line, at, change) => {
