@@ -154,7 +154,6 @@ type StringFault = Fault & { readonly absent?: string };
 const SAME = '`old_string` and `new_string` are the same';
 const SAME_AND_ABSENT = `${SAME}, and do not occur in the file, so the answer may be for another version of it. Omit this edit if nothing should change here, else send \`old_string\` exactly as in the file.`;
 const NOT_EMPTY = '`old_string` is empty, which creates a file, but the file exists. Quote text of the file.';
-const NO_FILE = 'The file does not exist. Leave `old_string` empty to create it.';
 const ON_EARLIER =
   '`old_string` needs text that an earlier edit wrote. Quote the file as it was shown, and join the two edits.';
 
@@ -185,7 +184,8 @@ class Draft {
       this.made = [[0, now.length]];
       return null;
     }
-    if (text === null) return { code: 'target_absent', message: NO_FILE };
+    if (text === null)
+      return { code: 'target_absent', message: 'The file does not exist. Leave `old_string` empty to create it.' };
     if (old === now) {
       const known = this.#known || this.#quotes(old, text);
       return { code: 'no_change', message: `${SAME}.`, ...(known ? {} : { absent: SAME_AND_ABSENT }) };

@@ -61,16 +61,15 @@ export const viewOf = (
   const found =
     changes === null
       ? changesFrom(base.length, result ?? NO_LINES, lineOrigins(base, result ?? NO_LINES))
-      : changes.flatMap((change) => (isPlain(change) ? change : refined(base, change)));
+      : changes.flatMap((change) => refined(base, change));
   const all = placed(found);
   return { path, base, changes: all, result: new ResultLines(base, all) };
 };
 
-/** Lines only come, or only go. */
-const isPlain = ({ from, to, lines }: Change): boolean => from === to || lines.length === 0;
-
 const refined = (base: LineIndex, change: Change): readonly Change[] => {
   const { from, to, lines } = change;
+  // Lines only come, or only go.
+  if (from === to || lines.length === 0) return [change];
   const old = base.range(from, to);
   if (haveNothingInCommon(old, lines)) return [change];
   const parts = changesFrom(to - from, lines, lineOrigins(old, lines));

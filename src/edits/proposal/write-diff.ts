@@ -109,7 +109,7 @@ const fileDiff = (file: DiffFile): string => {
   };
   const header = bothThere && !modeChanges && !isRename && hunks.length === 0 ? '' : formatPatch(patch);
   // Half of a change is worse than none: where a text cannot say the new bytes, the header goes with them.
-  return isText || sameBytes(base, result) ? header : commentFor(file);
+  return isText || (bothThere && Buffer.compare(base, result) === 0) ? header : commentFor(file);
 };
 
 /** The text exactly as its UTF-8 bytes have it, BOM included; null for other encodings and binary. */
@@ -125,9 +125,6 @@ const shownText = (bytes: Uint8Array | null, encoding: string | undefined): stri
   const decoded = decodeFile(bytes, encoding);
   return decoded.ok ? textOf(decoded.text) : null;
 };
-
-const sameBytes = (base: Uint8Array | null, result: Uint8Array | null): boolean =>
-  base !== null && result !== null && Buffer.compare(base, result) === 0;
 
 /** A name must not end its comment line. */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for

@@ -201,17 +201,15 @@ export const scanLines = (
   for (let at = bytes.indexOf(stop, from); at >= 0; at = bytes.indexOf(stop, line)) {
     if (stop === LF && at > line && bytes[at - 1] === CR) returned += 1;
     line = at + 1;
-    if (count + 1 >= starts.length) starts = grown(starts);
+    if (count + 1 >= starts.length) {
+      const fewer = starts;
+      starts = new Uint32Array(fewer.length * 2);
+      starts.set(fewer);
+    }
     starts[count] = line;
     count += 1;
   }
   if (line === length) return { starts: starts.subarray(0, count), returned };
   starts[count] = length;
   return { starts: starts.subarray(0, count + 1), returned };
-};
-
-const grown = (starts: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> => {
-  const more = new Uint32Array(starts.length * 2);
-  more.set(starts);
-  return more;
 };

@@ -8,7 +8,7 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import { type Problem, problem } from '../../shared/problems.js';
 import { type ByteEncoding, ByteText, isWellFormed, MAX_INDEXED_BYTES } from './byte-text.js';
-import { indexOf, type LineIndex, linesWithEnds, type EolKind, splitLines, type Text } from './lines.js';
+import { indexOf, type LineIndex, type EolKind, splitLines, type Text } from './lines.js';
 
 /** A character that the file's encoding cannot hold, or that must not be added. */
 export interface Unholdable {
@@ -98,8 +98,7 @@ const singleByte = (name: string): { codec: Codec; decode: (bytes: Uint8Array) =
 const startsWith = (bytes: Uint8Array, ...prefix: number[]): boolean => prefix.every((b, i) => bytes[i] === b);
 
 /** Splits a piece of an answer: LF and CRLF both end a line; the last line's end is optional. `''` is no line, `'\n'` one empty line. */
-export const answerLines = (text: string): readonly string[] =>
-  linesWithEnds(text).map((line) => line.replace(/\r?\n$/, ''));
+export const answerLines = (text: string): readonly string[] => splitLines(text, '\n').lines;
 
 /** The same, without a string for each line where bytes can stand for the text. */
 export const answerIndex = (text: string): LineIndex =>

@@ -16,12 +16,9 @@ export type EolKind = 'lf' | 'crlf' | 'cr' | 'mixed' | 'none';
 
 /** Of the ends of a text's lines; a last line without end does not count. */
 const kindOfEnds = (ends: readonly string[]): EolKind => {
-  const kinds = new Set(ends);
-  kinds.delete('');
-  if (kinds.size > 1) return 'mixed';
-  const [only] = kinds;
+  const [only, other] = new Set(ends.filter((end) => end !== ''));
   if (only === undefined) return 'none';
-  return only === '\n' ? 'lf' : only === '\r\n' ? 'crlf' : 'cr';
+  return other !== undefined ? 'mixed' : only === '\n' ? 'lf' : only === '\r\n' ? 'crlf' : 'cr';
 };
 
 /** What lines end at: LF or CRLF, and CR only where the text has no LF. */

@@ -38,8 +38,8 @@ export const invertSplices = (base: Uint8Array, splices: readonly Splice[]): Spl
   });
 };
 
-/** A stretch of a side that is kept (`from` the offset it has before), or new bytes. */
-type Piece = { readonly from: number; readonly size: number } | { readonly bytes: Uint8Array; readonly size: number };
+/** New bytes, or a stretch that is kept (`from` the offset it has before). */
+type Piece = Readonly<{ from: number; size: number; bytes?: Uint8Array }>;
 
 /** One list with the effect of `first`, then `second` (whose offsets mean the bytes that `first` leaves). */
 export const composeSplices = (first: readonly Splice[], second: readonly Splice[]): Splice[] => {
@@ -62,16 +62,16 @@ export const composeSplices = (first: readonly Splice[], second: readonly Splice
   for (const { start, end, bytes } of second) {
     pass(start, true);
     pass(end, false);
-    joined.push({ bytes, size: bytes.length });
+    joined.push({ from: 0, bytes, size: bytes.length });
   }
   joined.push(...middle.slice(next));
   return toSplices(joined);
 };
 
-const cut = (piece: Piece, from: number, to: number): Piece =>
-  'bytes' in piece
-    ? { bytes: piece.bytes.subarray(from, to), size: to - from }
-    : { from: piece.from + from, size: to - from };
+const cut = ({ from, bytes }: Piece, first: number, end: number): Piece => {
+  const size = end - first;
+  return bytes === undefined ? { from: from + first, size } : { from, bytes: bytes.subarray(first, end), size };
+};
 
 /** The whole result as pieces; the last one is open-ended. */
 const piecesOf = (splices: readonly Splice[]): Piece[] => {
@@ -79,7 +79,7 @@ const piecesOf = (splices: readonly Splice[]): Piece[] => {
   let at = 0;
   for (const { start, end, bytes } of splices) {
     if (start > at) pieces.push({ from: at, size: start - at });
-    if (bytes.length > 0) pieces.push({ bytes, size: bytes.length });
+    if (bytes.length > 0) pieces.push({ from: 0, bytes, size: bytes.length });
     at = end;
   }
   return [...pieces, { from: at, size: Infinity }];
@@ -95,7 +95,7 @@ const toSplices = (pieces: readonly Piece[]): Splice[] => {
     fresh = [];
   };
   for (const piece of pieces) {
-    if ('bytes' in piece) fresh.push(piece.bytes);
+    if (piece.bytes !== undefined) fresh.push(piece.bytes);
     else {
       flush(piece.from);
       at = piece.from + piece.size;

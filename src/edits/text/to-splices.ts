@@ -205,8 +205,10 @@ export const spliced = (base: SpliceBase | null, plan: LinesPlan, options: Splic
   const index = indexOf(from.text);
   const changes = changesOf(plan, from, index);
   const ended: readonly ChangeBytes[] = withEnds(changes, index, {
-    final: options.finalNewline ?? plan.finalNewline ?? endsWithNewline(index),
-    fallback: (index.length > 0 ? firstEnd(index) : plan.exact === undefined ? options.newFileEol : undefined) ?? '\n',
+    final: options.finalNewline ?? plan.finalNewline ?? (index.length === 0 || index.end(index.length - 1) !== ''),
+    fallback:
+      (index.length > 0 ? index.end(0) || undefined : plan.exact === undefined ? options.newFileEol : undefined) ??
+      '\n',
   });
   const reasons = refusals(plan, base, from, ended);
   if (reasons.length > 0) return { ok: false, reasons };
@@ -214,10 +216,6 @@ export const spliced = (base: SpliceBase | null, plan: LinesPlan, options: Splic
   const likely = 'result' in plan && plan.result instanceof ByteText ? plan.result.bytes : undefined;
   return { ok: true, bytes: applySplices(from.bytes, splices, likely), splices, changes };
 };
-
-const endsWithNewline = (index: LineIndex): boolean => index.length === 0 || index.end(index.length - 1) !== '';
-/** Only the last line may have none. */
-const firstEnd = (index: LineIndex): string | undefined => index.end(0) || undefined;
 
 const BOM = '\ufeff';
 

@@ -27,15 +27,13 @@ export const beginPatch: FormatModule = {
     const reader = new PatchReader(body, context);
     const fault = reader.parse();
     if (fault !== null) return { reading: fault, files: 0, edits: 0 };
-    return { reading: readFiles(reader, context), files: reader.files.length, edits: reader.edits };
+    const { files, notes, edits } = reader;
+    const planner = new Planner(context);
+    const reasons = files.flatMap((file) => planner.add(file));
+    const { plans, tolerances } = planner;
+    const planned: Reading = { kind: 'plans', plans, tolerances, notes };
+    return { reading: reasons.length > 0 ? { kind: 'refused', reasons } : planned, files: files.length, edits };
   },
-};
-
-const readFiles = ({ files, notes }: PatchReader, context: FormatContext): Reading => {
-  const planner = new Planner(context);
-  const reasons = files.flatMap((file) => planner.add(file));
-  const { plans, tolerances } = planner;
-  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes };
 };
 
 class Planner {

@@ -167,13 +167,11 @@ export class ClaimFinder {
   }
 
   get #byCheck(): ReadonlyMap<string, readonly number[]> {
-    return (this.#placesByCheck ??= this.#indexChecks());
-  }
-  #indexChecks(): ReadonlyMap<string, readonly number[]> {
+    if (this.#placesByCheck !== null) return this.#placesByCheck;
     const index = new Map<string, number[]>();
     for (const { checks } of this.#claims) for (const { quoted } of checks) index.set(quoted.check ?? '', []);
     for (let at = 0; at < this.#lines.length; at += 1) index.get(checkAt(this.#lines, at + 1) ?? '')?.push(at);
-    return index;
+    return (this.#placesByCheck = index);
   }
 
   /**
