@@ -99,9 +99,14 @@ export type Work<I extends ActivityBase, O> = (ports: ActivityPorts, input: I, s
 /** What does the work of an activity of the table. */
 export type Activity<N extends ActivityName> = Work<InputOf<N>, ResultOf<N>>;
 
+// bound: Attempts in which a host's own git may fail: another git's lock or load passes in seconds, a broken filter does not. A remote may be away longer.
+const GIT_ATTEMPTS = 3;
 /** A full or read-only disk may be mended meanwhile, a home mounted again; everything else that a problem says stays as it is. */
 const MAY_PASS: readonly ProblemCode[] = ['disk', 'git_failed', 'home_unusable', 'store_unusable'];
-const retried = ({ code }: Problem): boolean => PROBLEMS[code].retryable || MAY_PASS.includes(code);
+const retried = ({ code }: Problem, { repository }: ActivityBase): boolean =>
+  code === 'git_failed' && repository === undefined
+    ? Context.current().info.attempt < GIT_ATTEMPTS
+    : PROBLEMS[code].retryable || MAY_PASS.includes(code);
 
 /** A failure is told also where its activity was cancelled. */
 const UNTIL_DONE = new AbortController().signal;
@@ -114,12 +119,12 @@ const messageOf = (error: unknown): string =>
       : String(error);
 
 /** `message`: what it says, as history may hold it. */
-function asFailure(error: unknown, message: string): unknown {
+function asFailure(error: unknown, message: string, input: ActivityBase): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
   const told = cut(message, BOUNDS.reason_chars);
   if (error instanceof ModelError || error instanceof ProblemError) {
     const { retryable, retryAfter_ms } =
-      error instanceof ModelError ? error : { retryable: retried(error.problem), retryAfter_ms: undefined };
+      error instanceof ModelError ? error : { retryable: retried(error.problem, input), retryAfter_ms: undefined };
     return ApplicationFailure.create({
       ...{ type: error.problem.code, message: told, nonRetryable: !retryable },
       category: ApplicationFailureCategory.BENIGN,
@@ -218,7 +223,7 @@ export function activity<I extends ActivityBase, O extends object>(
       );
       const err = message === said ? error : message;
       ports.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err }, 'activity failed');
-      throw asFailure(error, message);
+      throw asFailure(error, message, input);
     } finally {
       clearInterval(timer);
     }
