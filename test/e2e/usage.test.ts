@@ -72,6 +72,18 @@ test('budget_usd with a model whose price is not known is refused before the fir
   expect(s.rehearsal.requests()).toEqual([]);
 });
 
+test('a model without a price that a decision sets is refused before it is asked', async () => {
+  const run = await s.start('switched.md', job('target_files: [told.js]', 'model: rehearsal', 'budget_usd: 0.01'));
+  expect((await s.settle(run)).status.decision?.reason).toBe('estimate');
+  await s.answer(run, 'retry', { set: { model: 'unheard-of' } });
+  const { decision, usage } = (await s.settle(run)).status;
+  expect(decision?.files[0]?.message).toMatch(/unheard-of: budget_usd is 0.01, .* not known. .*set.model=/);
+  expect([usage.calls, s.rehearsal.requests()]).toEqual([0, []]);
+  await s.answer(run, 'retry', { set: { model: 'rehearsal', budget_usd: 1000 } });
+  expect((await s.settle(run)).status.decision?.reason).toBe('approval');
+  await s.answer(run, 'abort');
+});
+
 test('what it is expected to take is in the status and the events before the first call', async () => {
   const run = await s.start('told.md', job('target_files: [told.js]', 'model: rehearsal'));
   await s.settle(run);

@@ -78,14 +78,13 @@ export function estimateEdits(
 }
 
 /** A person who sets a limit in money is told beforehand where it could not count. Throws ProblemError `config_invalid`. */
-export function refuseUnpriced({ budget_usd }: Limits, { usd }: Pick<StepEstimate, 'usd'>, what: string): void {
+export function refuseUnpriced(
+  ...[{ budget_usd }, { usd }, what, next = SET_PRICE]: [Limits, Pick<StepEstimate, 'usd'>, string, string?]
+): void {
   if (budget_usd !== null && usd === null)
-    fail(
-      'config_invalid',
-      `${what}: budget_usd is ${budget_usd}, and the price of its model is not known.`,
-      'Set input_usd and output_usd of the model under `models:` in emend.yaml, or omit budget_usd.',
-    );
+    fail('config_invalid', `${what}: budget_usd is ${budget_usd}, and the price of its model is not known.`, next);
 }
+const SET_PRICE = 'Set input_usd and output_usd of the model under `models:` in emend.yaml, or omit budget_usd.';
 
 // What a step has used so far, by its journal: every call that may have been paid for, whatever became of the activity that made it.
 
