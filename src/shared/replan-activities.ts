@@ -33,6 +33,8 @@ export interface ScorePhaseResult extends ComplexityRecord {
   /** Why there is no second score; null: there is one. */
   readonly message: string | null;
   readonly usage: StepUsage;
+  /** No answer: what was paid only the journal knows. */
+  readonly down?: Pick<ModelDown, 'mayBePaid'>;
 }
 
 /** A failed verification as these calls see it. */

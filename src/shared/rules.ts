@@ -24,8 +24,8 @@ export interface Rules {
   readonly wholeAnswers: readonly Answer[];
   /** The search attributes are cleared when a pause is over: one more action a pause. */
   readonly marksGoingOn?: true;
-  /** What the run of a phase used that left no result is counted: one more activity. */
-  readonly countsCutOff?: true;
+  /** What the run of a phase used that left no result is counted (`all`: and a plan's own calls): one more activity. */
+  readonly countsCutOff?: true | 'all';
   /** Activities that run inside a workflow task where all roles share its queue; docs/measures.md has the reasons. */
   readonly local?: readonly string[];
 }
@@ -44,7 +44,7 @@ export const currentRules = (): Rules => ({
   answers: ANSWERS_BY_REASON,
   wholeAnswers: WHOLE_ANSWERS,
   marksGoingOn: true,
-  countsCutOff: true,
+  countsCutOff: 'all',
   local: ['buildProposal', 'saveCheckpoint', 'evaluateTriggers'],
 });
 

@@ -25,17 +25,19 @@ export const NO_USAGE: StepUsage = {
   seconds: 0,
 };
 
-/** One unknown price makes the sum unknown. */
-export const addUsage = (a: StepUsage, b: StepUsage): StepUsage => ({
-  calls: a.calls + b.calls,
-  unknownCalls: a.unknownCalls + b.unknownCalls,
-  input_tokens: a.input_tokens + b.input_tokens,
-  output_tokens: a.output_tokens + b.output_tokens,
-  cacheRead_tokens: a.cacheRead_tokens + b.cacheRead_tokens,
-  cacheWrite_tokens: a.cacheWrite_tokens + b.cacheWrite_tokens,
-  usd: a.usd === null || b.usd === null ? null : a.usd + b.usd,
-  seconds: a.seconds + b.seconds,
+/** Field by field; an unknown price makes what comes of it unknown. */
+const combine = (a: StepUsage, b: StepUsage, of: (a: number, b: number) => number): StepUsage => ({
+  calls: of(a.calls, b.calls),
+  unknownCalls: of(a.unknownCalls, b.unknownCalls),
+  input_tokens: of(a.input_tokens, b.input_tokens),
+  output_tokens: of(a.output_tokens, b.output_tokens),
+  cacheRead_tokens: of(a.cacheRead_tokens, b.cacheRead_tokens),
+  cacheWrite_tokens: of(a.cacheWrite_tokens, b.cacheWrite_tokens),
+  usd: a.usd === null || b.usd === null ? null : of(a.usd, b.usd),
+  seconds: of(a.seconds, b.seconds),
 });
+export const addUsage = (a: StepUsage, b: StepUsage): StepUsage => combine(a, b, (x, y) => x + y);
+export const subtractUsage = (a: StepUsage, b: StepUsage): StepUsage => combine(a, b, (x, y) => x - y);
 
 export const sumUsage = (all: readonly StepUsage[]): StepUsage => all.reduce(addUsage, NO_USAGE);
 

@@ -61,6 +61,20 @@ const withScene = (rules: Rules, use: (scene: Scene) => Promise<void>, secondSco
   );
 const GOOD = { score: 7.5, risk: 3, reasoning: 'Coupled.', recommendation: 'expand' };
 
+test('an answer of no use was paid for, and then the model is down: the journal is to be asked what was used', () =>
+  withScene(
+    [
+      rule('no JSON', { match: { contains: 'You judge how complex', times: 1 } }),
+      rule('no JSON', { match: { contains: 'find out why', times: 1 } }),
+      rule('', { fault: { kind: 'overload' } }),
+    ],
+    async ({ dependencies, base, scope }) => {
+      const score = await scorePhase(dependencies, base, scope);
+      const report = await debugPhase(dependencies, { ...base, failures: [] }, scope);
+      for (const { usage, down } of [score, report]) expect([usage.calls, down?.mayBePaid]).toEqual([1, true]);
+    },
+  ));
+
 describe('the second score', () => {
   test('is asked for with the phase alone, and kept: asking again costs nothing', () =>
     withScene([rule(marked(GOOD), { match: { contains: 'You judge how complex', times: 1 } })], async (scene) => {

@@ -70,9 +70,9 @@ function unavailable(error: unknown, { modelOutage_s }: Limits, timings: Timings
   return { outcome: 'model_unavailable', message, down, usage: NO_USAGE };
 }
 
-/** What of a call that was not answered the workflow goes by. */
-export const downOf = (call: Call): { readonly down?: ModelDown } =>
-  call.outcome === 'model_unavailable' ? { down: call.down } : {};
+/** What of a call that was not answered the workflow goes by; `usage`: of answers before it, which the journal tells as well. */
+export const downOf = (call: Call, { calls } = call.usage): { readonly down?: ModelDown } =>
+  call.outcome !== 'model_unavailable' ? {} : { down: { ...call.down, mayBePaid: call.down.mayBePaid || calls > 0 } };
 
 /** Formats whose answers are JSON. */
 const IN_JSON: ReadonlySet<string> = new Set(['structured-edit', 'json']);
@@ -220,7 +220,7 @@ export async function askForJson<T>(
     );
     usage = addUsage(usage, call.usage);
     if (call.outcome !== 'answered')
-      return { ok: false, reason: call.outcome, told: { message: call.message, usage, ...downOf(call) } };
+      return { ok: false, reason: call.outcome, told: { message: call.message, usage, ...downOf(call, usage) } };
     // What is told goes into reports, documents and commits: secrets stay hidden in it.
     const { answer, written, nonce } = call;
     const reading = readJsonAnswer({ text: written, stopReason: answer.stopReason, nonce, requireMarker });

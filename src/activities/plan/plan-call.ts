@@ -99,10 +99,10 @@ export const scorePhase: Activity<'scorePhase'> = async (ports, input, scope) =>
   const { timings } = ports;
   const { phase } = await phaseAsked(ports, input);
   const late = AbortSignal.timeout(timings.secondScore_ms);
-  const without = (message: string, usage: StepUsage): ScorePhaseResult => {
-    const { score, method, reasoning, discrepancy } = reconcile(input.first, null);
-    return { score, method, reasoning, discrepancy, message, usage };
-  };
+  const without = (message: string, usage: StepUsage, down: ScorePhaseResult['down']): ScorePhaseResult => ({
+    ...reconcile(input.first, null),
+    ...{ message, usage, ...(down === undefined ? {} : { down }) },
+  });
   try {
     const advised = await askForPlan(
       ports,
@@ -115,13 +115,13 @@ export const scorePhase: Activity<'scorePhase'> = async (ports, input, scope) =>
       },
       { signal: AbortSignal.any([scope.signal, late]) },
     );
-    if (!advised.ok) return without(advised.told.message, advised.told.usage);
+    if (!advised.ok) return without(advised.told.message, advised.told.usage, advised.told.down);
     return { ...reconcile(input.first, advised.value), message: null, usage: advised.usage };
   } catch (error) {
     // A score is no reason to wait for a model; being stopped is told on, for the next attempt to go on.
     if (scope.signal.aborted || (!late.aborted && !(error instanceof ModelError))) throw error;
     const why = late.aborted ? `no answer in ${timings.secondScore_ms} ms` : (error as ModelError).problem.message;
-    return without(why, late.aborted ? { ...NO_USAGE, unknownCalls: 1 } : NO_USAGE);
+    return without(why, late.aborted ? { ...NO_USAGE, unknownCalls: 1 } : NO_USAGE, { mayBePaid: true });
   }
 };
 

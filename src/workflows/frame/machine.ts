@@ -73,6 +73,8 @@ export interface FrameFacts {
   decided: { request: DecisionRequest };
   ignored: { what: string; why: string };
   waited: object;
+  /** What its own calls used by the journal; null: it could not be counted. */
+  usage_counted: { usage: StepUsage | null };
   /** So many moves in a row waited for nothing. */
   no_progress: { effects: number };
   abort: { by: string };
@@ -125,8 +127,8 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
   }[];
   /** The state that the next run takes over. */
   carried?(state: S): S;
-  /** Where its usage is counted anew from the journal when a result is missing; null: it could not be counted. */
-  readonly usageFromJournal?: (usage: StepUsage | null) => F;
+  /** Its usage is counted anew from the journal when a result is missing. */
+  countsUsage(state: S): boolean;
 }
 
 /** What a machine performs its moves with. */

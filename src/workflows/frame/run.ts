@@ -19,7 +19,6 @@ import { hostOfQueue, SEARCH_ATTRIBUTES } from '../../shared/names.js';
 import type { ModelDown } from '../../shared/outage.js';
 import { isKnown, unknownVersion, VERSION } from '../../shared/problems.js';
 import type { StepResult } from '../../shared/run.js';
-import type { StepUsage } from '../../shared/usage.js';
 import { callsOf, isLocal, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { listen } from './decisions.js';
@@ -103,7 +102,6 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
 
   private async run(): Promise<void> {
     const { machine, long } = this;
-    const { usageFromJournal } = machine;
     for (;;) {
       if (this.idle.exceeded()) this.dispatch({ type: 'no_progress', effects: this.idle.most });
       if (await long.ready()) await this.goOn();
@@ -112,7 +110,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       const move = machine.next(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
       if (this.markedWaiting && this.state.decision === null && move.kind !== 'pause') this.showWaiting(null);
       // Before a pause too: what it says of tokens and money is then all that is known.
-      if (usageFromJournal !== undefined && (await this.countUsage(usageFromJournal, move.kind === 'finish'))) continue;
+      if (machine.countsUsage(this.state) && (await this.countUsage(move.kind === 'finish'))) continue;
       if (move.kind === 'finish') break;
       await this.perform(move);
     }
@@ -141,13 +139,13 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   }
 
   /** True where the usage was counted anew from the journal: a limit may be reached by it. */
-  private async countUsage(usageFromJournal: (usage: StepUsage | null) => F, atEnd: boolean): Promise<boolean> {
+  private async countUsage(atEnd: boolean): Promise<boolean> {
     const usage = await this.usage.settle(atEnd, async () => {
       const count = this.calls('countUsage', 'count what was used');
       return (await this.shield.run(() => count({ stepKey: this.state.input.stepKey, log: [] }))).usage;
     });
     if (usage === null) return false;
-    this.dispatch(usageFromJournal(usage === 'failed' ? null : usage));
+    this.dispatch({ type: 'usage_counted', usage: usage === 'failed' ? null : usage });
     return true;
   }
 

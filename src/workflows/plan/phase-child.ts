@@ -155,7 +155,7 @@ async function runOne(run: PlanRun, id: PhaseId): Promise<void> {
 
 /** With what a run used that left no result; without it where nobody can say. */
 async function counted({ state, calls }: PlanRun, ended: EndedPhase): Promise<EndedPhase> {
-  if (ended.result !== null || state.input.rules.countsCutOff !== true) return ended;
+  if (ended.result !== null || state.input.rules.countsCutOff === undefined) return ended;
   const stepKey = phaseKey(state.input.stepKey, ended.phase, phaseOf(state, ended.phase).runs);
   const count = () => calls('countUsage', 'count what was used')({ stepKey, log: [] });
   const found = await CancellationScope.nonCancellable(count).catch(() => null);

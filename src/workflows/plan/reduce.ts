@@ -19,6 +19,7 @@ import {
   onProposed,
   onReplanned,
   onScored,
+  onUsageCounted,
   tellComplexity,
   type ReviseTrigger,
 } from './revising.js';
@@ -199,6 +200,7 @@ const FOLDS: Folds<PlanState, PlanFacts> = {
   proposed: (state, { revising, result }, now) => onProposed(state, revising, result, now),
   replanned: (state, { revising, result }, now) => onReplanned(state, revising, result, now),
   reported: (state, { report }, now) => onReported(state, report, now),
+  usage_counted: (state, { usage }, now) => onUsageCounted(state, usage, now),
   waited: (state, _, now) => ({ ...within(state, 'busy', { waiting: false }), ...waited(state, now) }),
   checkpointed: (state, { result }, now) => onCheckpointed(state, result.path, now),
   paused: (state, { pause }, now) => onPaused(state, pause, now),

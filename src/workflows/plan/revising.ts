@@ -6,10 +6,10 @@ import type { PhaseId, ReplanRecord } from '../../shared/plan.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { answeredAgain } from '../../shared/outage.js';
 import { expandText } from '../../shared/event-text.js';
-import { emit, onModelDown } from '../frame/log.js';
+import { emit, notCounted, onModelDown } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { cut, knows } from '../../shared/rules.js';
-import { addUsage } from '../../shared/usage.js';
+import { addUsage, NO_USAGE, subtractUsage, type StepUsage } from '../../shared/usage.js';
 import type {
   ApplyReplanResult,
   DebugPhaseResult,
@@ -83,7 +83,16 @@ export function dueBefore(
 const used = (state: PlanState, { usage }: { readonly usage: PlanState['usage'] }): PlanState => ({
   ...state,
   usage: addUsage(state.usage, usage),
+  ownUsage: addUsage(state.ownUsage ?? NO_USAGE, usage),
 });
+
+/** In place of what results told; a journal that knows fewer calls (another home's) does not take any back. */
+export function onUsageCounted(state: PlanState, usage: StepUsage | null, now: number): PlanState {
+  if (usage === null) return notCounted(state, now);
+  const { ownUsage = NO_USAGE } = state;
+  const others = subtractUsage(state.usage, ownUsage);
+  return usage.calls < ownUsage.calls ? state : { ...state, usage: addUsage(others, usage), ownUsage: usage };
+}
 
 export function onScored(before: PlanState, id: PhaseId, result: ScorePhaseResult, now: number): PlanState {
   const { score, method, reasoning, discrepancy, message } = result;

@@ -22,6 +22,7 @@ import type { Limits } from '../../shared/limits.js';
 import { cut } from '../../shared/rules.js';
 import type { Problem } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
+import type { StepUsage } from '../../shared/usage.js';
 
 export const initialPlan = (input: PlanInput, now: number): PlanState => ({
   ...begin(input, now),
@@ -260,6 +261,8 @@ export interface PlanState extends RunState<PlanInput> {
   readonly marks?: readonly BlobRef[];
   /** The estimate, in words, as long as a person is to be asked about it. */
   readonly estimateAsked: string | null;
+  /** What of `usage` its own calls used; absent: none was made. */
+  readonly ownUsage?: StepUsage;
   /** Counts against the budgets beside `usage`; null: nothing does. */
   readonly spentBefore: PlanSpent | null;
   /** Another run holds the workspace: how often it was asked for, and whether the next move is to wait. */

@@ -42,6 +42,7 @@ const machine: Machine<PlanState, PlanFact, PlanMove, PhaseId | null> = {
     result: resultOfPlan,
   },
   abortsBetweenEffects: true,
+  countsUsage: ({ input: { rules } }) => rules.countsCutOff === 'all',
   signals: [
     ...PLAN_REPORTS.map(([trigger, signal, description]) => ({
       ...{ signal, description },

@@ -15,7 +15,7 @@ import {
   type StepState,
 } from './state.js';
 import { addUsage, type StepUsage } from '../../shared/usage.js';
-import { emit, onModelDown } from '../frame/log.js';
+import { emit, notCounted, onModelDown } from '../frame/log.js';
 import { withFiles, withMade } from './transitions.js';
 import { cut, knows } from '../../shared/rules.js';
 
@@ -40,9 +40,8 @@ export const spend = (state: StepState, usage: StepUsage): StepState => ({
 
 /** The journal knows calls of which no activity told; a journal that knows fewer (another home's) does not take any back. */
 export const onUsageCounted = (state: StepState, usage: StepUsage | null, now: number): StepState => {
-  if (usage !== null) return usage.calls < state.usage.calls ? state : { ...state, usage, usageFromJournal: true };
-  const message = 'usage: interrupted calls could not be counted';
-  return emit(state, now, { type: 'warning', message });
+  if (usage === null) return notCounted(state, now);
+  return usage.calls < state.usage.calls ? state : { ...state, usage, usageFromJournal: true };
 };
 
 /** Of a file that goes nobody is asked: there is no call to tell of. */

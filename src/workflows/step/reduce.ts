@@ -4,7 +4,6 @@
  */
 import type { ActivityName, ResultOf } from '../../shared/activities.js';
 import type { PickedFile } from '../../shared/pick.js';
-import type { StepUsage } from '../../shared/usage.js';
 import { abortStep, applyDecision } from './decide.js';
 import type { Answer, Pause } from '../../shared/decisions.js';
 import { pathsToApply, type Chunk } from './effects.js';
@@ -30,8 +29,6 @@ interface Facts extends FrameFacts {
   briefed: { result: ResultOf<'writeBrief'> };
   chunk_started: { chunk: Chunk };
   proposed: Proposed;
-  /** Usage of the whole step by the journal; null: it could not be counted. */
-  usage_counted: { usage: StepUsage | null };
   proposal_built: { result: ResultOf<'buildProposal'> };
   approved_by_policy: object;
   applied: { result: ResultOf<'applyProposal'> };

@@ -42,7 +42,7 @@ const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
     result: resultOf,
   },
   abortsBetweenEffects: false,
-  usageFromJournal: (usage) => ({ type: 'usage_counted', usage }),
+  countsUsage: () => true,
 };
 
 function perform(move: OwnEffect, run: StepRun): Promise<void> | void {

@@ -1,7 +1,7 @@
 /** The frame on a real server, with the workflows as they are bundled; of activities only what each test needs. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Context } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { WorkflowHandle, WorkflowStartOptions } from '@temporalio/client';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from '../../../src/shared/names.js';
@@ -143,6 +143,38 @@ test('what the run of a phase used counts where somebody terminated it', async (
       return status.decision !== null && status;
     });
     expect(usage).toMatchObject({ calls: 4, usd: 4 });
+  });
+});
+
+test('what a call of the plan itself was paid for counts where the call left no result, and once', async () => {
+  const queue = randomUUID();
+  const { phases } = (carriedPlan(queue) as unknown as { carried: { state: PlanState } }).carried.state;
+  const usage = { ...NO_USAGE, calls: 3, usd: 3 };
+  const unscored = phases.map((phase) => ({ ...phase, second: true, secondAsked: false }));
+  const input = carriedPlan(queue, { phases: unscored, stage: { at: 'choosing' }, usage });
+  const handle = await start('plan', queue, input);
+  const told = { ...NO_USAGE, calls: 1, usd: 0.5 };
+  let calls = 0;
+  const scorePhase: Work[string] = async () => {
+    calls += 1;
+    if (calls === 1) throw ApplicationFailure.nonRetryable('the activity died', 'internal');
+    return { ...phases[0]?.complexity, discrepancy: null, message: null, usage: told };
+  };
+  // What of the first try was paid, and what the second tells.
+  const countUsage: Work[string] = async ({ stepKey }) => ({
+    ...{ open: 0, usage: { ...NO_USAGE, calls: stepKey === input.stepKey ? 1 + calls : 0, usd: calls } },
+  });
+  await working(queue, { preflight: never, scorePhase, countUsage }, async () => {
+    const { decision, usage: paid } = await seen(async () => {
+      const status = await statusOf(handle);
+      return status.decision !== null && status;
+    });
+    expect(paid).toMatchObject({ calls: 5, usd: 4 });
+    await handle.signal('retry', { decision: decision?.id });
+    await seen(async () =>
+      (await eventsOf(handle)).some((event) => event.startChildWorkflowExecutionInitiatedEventAttributes),
+    );
+    expect((await statusOf(handle)).usage).toMatchObject({ calls: 6, usd: 5 });
   });
 });
 
