@@ -218,20 +218,12 @@ const wordsOf = (names: readonly string[]): RegExp => {
 };
 const bare = (match: string): string => match.replace(/^(?:\.|->|::)\s*/, '');
 
+interface ToRepair extends Pick<GuardedChanges, 'changes'> {
+  readonly dangling: readonly Dangling[];
+  readonly input: BuildProposalInput;
+}
 /** Files that still use what is gone, and may be asked for once more. */
-async function repairs(
-  ports: ActivityPorts,
-  {
-    dangling,
-    changes,
-    input,
-  }: {
-    readonly dangling: readonly Dangling[];
-    readonly changes: readonly FileChange[];
-    readonly input: BuildProposalInput;
-  },
-  signal: AbortSignal,
-) {
+async function repairs(ports: ActivityPorts, { dangling, changes, input }: ToRepair, signal: AbortSignal) {
   const asking = dangling.filter(({ finding }) => finding.severity === 'ask');
   const paths = (input.repairable ?? []).filter((path) => asking.some(({ uses }) => uses.has(path)));
   const own = changes.filter(({ path }) => paths.includes(path));

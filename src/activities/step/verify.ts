@@ -92,11 +92,7 @@ export const verify: Activity<'verify'> = async (ports, input, scope) => {
     const alsoChanged = [...kept, ...more];
     return alsoChanged.length === 0 ? ran : { ...ran, alsoChanged };
   };
-  const turn = {
-    wait_ms: ports.timings.commandTurn_ms,
-    work_ms: input.timeout_s * 1000,
-    signal: scope.signal,
-  };
+  const turn = { wait_ms: ports.timings.commandTurn_ms, work_ms: input.timeout_s * 1000, signal: scope.signal };
   const about = canonicalJson({ applications: input.applications ?? [], commands: input.commands });
   const key = `steps/${input.stepKey}/tests-${input.run ?? 0}-${sha256(about).slice(0, KEY_DIGITS)}`;
   return commandTurn(turn, async () => {

@@ -119,7 +119,7 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
     // A run that goes on in a new one has not ended.
     const now = await refreshRun(emend, run);
     if (now.live?.open === true && now.live.runId !== ref.runId) return send(emend, now, request);
-    return fail('answer_not_accepted', `Run ${shown} has ended in the meantime.`, `See \`emend show ${shown}\`.`);
+    return notAccepted(`Run ${shown} has ended in the meantime.`, shown);
   };
   const sent = await runs.update(ref, request, emend.timings.acceptWait_ms);
   switch (sent.kind) {
@@ -160,15 +160,14 @@ const howToSign = (run: string, { decision, answer, files = [], note, select }: 
   return `In a terminal whose git is configured with an approver's key (gpg.format ssh, user.signingkey): ${type}`;
 };
 
+/** `shown`: the run that says more. */
+const notAccepted = (message: string, shown?: string): never =>
+  fail('answer_not_accepted', message, shown && `See \`emend show ${shown}\`.`);
+
 const needOpen = (emend: Emend, run: ResolvedRun): void => {
   needRuns(emend);
   const shown = shownKey(run.stepKey);
-  if (run.live?.open !== true)
-    fail(
-      'answer_not_accepted',
-      `Run ${shown} is no longer open, so it accepts no answers.`,
-      `See \`emend show ${shown}\`.`,
-    );
+  if (run.live?.open !== true) notAccepted(`Run ${shown} is no longer open, so it accepts no answers.`, shown);
 };
 
 /**
@@ -197,11 +196,7 @@ export const openDecision = async (
 };
 
 export const noDecision = ({ status }: Pick<RunView, 'status'>, shown: string): never =>
-  fail(
-    'answer_not_accepted',
-    `Run ${shown} has no open decision: it is ${status.doing}.`,
-    `See \`emend show ${shown}\`.`,
-  );
+  notAccepted(`Run ${shown} has no open decision: it is ${status.doing}.`, shown);
 
 /** What the run would refuse is said here in words that name this decision's answers and files. */
 const checkAnswer = (
@@ -211,15 +206,13 @@ const checkAnswer = (
   shown: string,
 ): DecisionPoint => {
   if (!decision.accepts.includes(answer))
-    return fail(
-      'answer_not_accepted',
+    return notAccepted(
       `Run ${shown} is waiting for ${decision.reason} (${decision.id}), which accepts ${decision.accepts.join(', ')}; received ${answer}.`,
     );
   const known = decision.files.map((file) => file.path);
   const strange = files.find((file) => !known.includes(file));
   if (strange !== undefined)
-    return fail(
-      'answer_not_accepted',
+    return notAccepted(
       `Decision ${decision.id} is not about ${strange}; it is about ${known.join(', ') || 'the whole step'}.`,
     );
   return decision;

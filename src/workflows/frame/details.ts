@@ -15,16 +15,8 @@ export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temp
 export const refusedResult = (stepKey: unknown, problem: Problem): StepResult => ({
   v: VERSION,
   stepKey: typeof stepKey === 'string' ? stepKey : '',
-  outcome: 'refused',
-  files: [],
-  skipped: [],
-  wasSplit: false,
-  usage: NO_USAGE,
-  commit: null,
-  proposalId: null,
-  verification: null,
-  problem,
-  pausedFor_ms: 0,
+  ...{ outcome: 'refused', problem, usage: NO_USAGE, pausedFor_ms: 0 },
+  ...{ files: [], skipped: [], wasSplit: false, commit: null, proposalId: null, verification: null },
 });
 
 /** What every result says; of a run that has not ended: failed. */

@@ -3,51 +3,40 @@ import type { PhaseId, PlanProgress, PhaseStatus } from '../../shared/plan.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { phaseKey } from '../../shared/ids.js';
 import { estimateOfPlan } from './budget.js';
-import { addUsage, NO_USAGE, tokensOf, type StepUsage } from '../../shared/usage.js';
+import { addUsage, NO_USAGE, tokensOf } from '../../shared/usage.js';
 import { reportsOf } from './reports.js';
 import { inWaves, type PlanState, groupOf, phaseOf, unmarkedOf, type PhaseEntry } from './state.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import type { FileStatus, StepResult, StepStatus } from '../../shared/run.js';
 import { bounded, decisionDetails, plain, resultBase, statusBase } from '../frame/details.js';
 
-const usedBy = (usage: StepUsage) => ({
-  used_tokens: tokensOf(usage),
-  used_calls: usage.calls,
-  used_usd: usage.usd,
-});
-
 export const progressOfPlan = (state: PlanState): PlanProgress => {
+  const { startedAt, pausedFor_ms, spentBefore } = state;
+  const used = addUsage(spentBefore?.usage ?? NO_USAGE, state.usage);
   const numberOf = new Map(state.phases.map(({ id, number }) => [id, number]));
   const numbersOf = (ids: readonly PhaseId[]): readonly number[] => ids.flatMap((id) => numberOf.get(id) ?? []);
   /** Of the phase that a worktree is for. */
   const phaseIn = (worktree: string): number => numberOf.get(worktree.slice(0, worktree.lastIndexOf('-'))) ?? 0;
   return {
-    phases: state.phases.map((phase) => ({
-      ...{ id: phase.id, number: phase.number, name: phase.name, status: phase.status },
-      tasks: phase.tasks.total,
-      tasksDone: phase.tasks.done,
-      marker: phase.marker,
-      dependsOn: numbersOf(phase.dependsOn),
-      score: phase.complexity.score,
-      scored: { ...phase.score, method: phase.complexity.method, reasoning: phase.complexity.reasoning },
-      run: phase.runs === 0 ? null : phaseKey(state.input.stepKey, phase.id, phase.runs),
-      commit: phase.commits.at(-1) ?? null,
-      verification: phase.result?.verification ?? phase.tests,
-      failures: phase.failures.length,
-      replans: phase.replans,
-      why: phase.why,
-    })),
+    phases: state.phases.map(
+      ({ id, number, name, status, tasks, marker, complexity, failures, replans, ...phase }) => ({
+        ...{ id, number, name, status, tasks: tasks.total, tasksDone: tasks.done, marker },
+        dependsOn: numbersOf(phase.dependsOn),
+        score: complexity.score,
+        scored: { ...phase.score, method: complexity.method, reasoning: complexity.reasoning },
+        run: phase.runs === 0 ? null : phaseKey(state.input.stepKey, id, phase.runs),
+        commit: phase.commits.at(-1) ?? null,
+        verification: phase.result?.verification ?? phase.tests,
+        ...{ failures: failures.length, replans, why: phase.why },
+      }),
+    ),
     kept: state.worktrees.kept.map((kept) => ({ phase: phaseIn(kept.name), ...kept })),
     mode: inWaves(state) ? 'waves' : 'sequential',
     waves: (state.reading.plan?.waves ?? []).map((wave) => numbersOf(wave.flat())),
     thresholds: state.reading.plan?.thresholds ?? null,
     budget: {
-      ...{
-        startedAt: state.startedAt,
-        pausedFor_ms: state.pausedFor_ms,
-        usedBefore_ms: state.spentBefore?.time_ms ?? 0,
-      },
-      ...usedBy(addUsage(state.spentBefore?.usage ?? NO_USAGE, state.usage)),
+      ...{ startedAt, pausedFor_ms, usedBefore_ms: spentBefore?.time_ms ?? 0 },
+      ...{ used_tokens: tokensOf(used), used_calls: used.calls, used_usd: used.usd },
       budget_tokens: state.limits?.budget_tokens ?? null,
       budget_usd: state.limits?.budget_usd ?? null,
       budget_calls: state.limits?.budget_calls ?? null,

@@ -118,12 +118,12 @@ const ANSWER_STANDS: ReadonlySet<PauseReason> = new Set([
 
 /** What an answer does to the files it names, at once: the first verdict on a file stands. */
 function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest, files: readonly string[]): StepState {
-  const model = typeof request.set?.model === 'string' ? { model: request.set.model } : {};
-  const budget =
-    typeof request.set?.outputBudget_tokens === 'number'
-      ? { outputBudget_tokens: request.set.outputBudget_tokens }
-      : {};
-  const note = request.note === undefined ? {} : { note: request.note };
+  const { set: { model, outputBudget_tokens } = {}, note } = request;
+  const said = {
+    ...(typeof model === 'string' ? { model } : {}),
+    ...(typeof outputBudget_tokens === 'number' ? { outputBudget_tokens } : {}),
+    ...(note === undefined ? {} : { note }),
+  };
   // Where the machinery failed and not the answer, a recorded answer is still the wanted one: it must not be paid for again.
   // A smaller prompt is another request: the stored one would be sent again and be refused again.
   const anew = ({ failure, regeneration }: CallProgress): Partial<CallProgress> => {
@@ -156,13 +156,11 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
     take_theirs: (file) => ({ ...file, status: 'skipped' }),
     select: (file) =>
       chosen(file, state.proposal, new Map(Object.entries(request.select ?? {})).get(file.path) ?? null),
-    revise: (file) => askAgain(file, { ...model, ...budget, ...note, refusal: rejected }),
+    revise: (file) => askAgain(file, { ...said, refusal: rejected }),
     // At a limit the files were not asked yet: their next answer is the first one, not a new one.
     retry: (file) => ({
       ...(file.status === 'failed' ? askAgain(file, { ...anew(file), ...ownFormat(file, file.path) }) : file),
-      ...model,
-      ...budget,
-      ...note,
+      ...said,
     }),
     manual: asManual,
     // The host is back: the same answer is wanted, not a new one.
@@ -177,7 +175,7 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
   // A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for.
   const { combined: asked } = state.edits;
   const again = asked?.status === 'failed' ? { ...anew(asked), ...ownFormat(asked, null) } : {};
-  const combined = asked === null ? null : { ...asked, ...again, ...model, ...budget, ...note };
+  const combined = asked === null ? null : { ...asked, ...again, ...said };
   const reached = open.files.length === 0 ? unfinishedPaths(state) : files;
   return withFiles(within(state, 'edits', { combined }), reached, effect);
 }
