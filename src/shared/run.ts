@@ -152,6 +152,12 @@ export interface StepResult {
   /** Where it was before it was moved, oldest first; what it had applied there is put back there. Absent: it was not moved. */
   readonly left?: readonly OpenOnHost[];
 }
+/** What a person should know of a result beside its outcome, a line each. */
+export const resultNotes = ({ notRestored = [], note, unchanged = [] }: StepResult): readonly string[] => [
+  ...notRestored.map((path) => `not restored, as it changed in the meantime: ${path}`),
+  ...(note === undefined ? [] : [`note: ${note}`]),
+  ...unchanged.map(({ path, reason }) => `unchanged: ${path}: ${reason}`),
+];
 export interface OpenOnHost {
   /** The id of the host's home. */
   readonly host: string;

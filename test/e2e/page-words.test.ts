@@ -5,12 +5,16 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { decisionHead } from '../../src/cli/render/decision.js';
+import type { StepStatus } from '../../src/shared/run.js';
+import { problem } from '../../src/shared/problems.js';
+import { resultLines } from '../../src/cli/render/run.js';
 import { plain } from '../../src/cli/render/text.js';
 import type { Emend } from '../../src/client/index.js';
 import { ANSWERS_BY_REASON, type DecisionPoint, type PauseReason } from '../../src/shared/decisions.js';
 import { QUERIES } from '../../src/shared/names.js';
 import type { ProposalSummary } from '../../src/shared/proposal-activities.js';
-import { FakeServer, fakeEmend } from '../client/fake.js';
+import { refusedResult } from '../../src/workflows/frame/details.js';
+import { FakeServer, fakeEmend, type FakeRun } from '../client/fake.js';
 import { inBrowser, launch, openPage, picture, servePage, violations, type ServedPage } from './page-support.js';
 
 jest.setTimeout(120_000);
@@ -69,19 +73,31 @@ const proposalOf = (diff: ProposalSummary['diff']): ProposalSummary => ({
   mustAsk: ['protected path a.ts: by default'],
 });
 
-/** One waiting run a reason. */
+const ENDED = 'e'.repeat(32);
+const RESULT = {
+  ...refusedResult(ENDED, problem('aborted', 'its problem')),
+  notRestored: ['a.ts'],
+  note: 'your index lags \u202e behind',
+  unchanged: [{ path: 'b.ts', reason: 'it has it' }],
+};
+
+/** One waiting run a reason, and one that has ended. */
 const waitingRuns = async (): Promise<{ emend: Emend; proposal: ProposalSummary }> => {
   const server = new FakeServer();
   const emend = await fakeEmend(server);
   const proposal = proposalOf(await emend.blobs.put(new TextEncoder().encode(DIFF)));
-  for (const reason of reasons) {
-    const stepKey = keyOf(reason);
+  const add = async (stepKey: string, title: string, status: Partial<StepStatus>): Promise<FakeRun> => {
     const workflowId = `emend-${stepKey.slice(-16)}`;
-    server.add(stepKey, workflowId, {}, { state: 'waiting', decision: decisionOf(reason, proposal.id) });
+    const run = server.add(stepKey, workflowId, {}, status);
     const started = { workflowId, runId: null, namespace: 'default', address: '', queues: emend.queues };
-    const data = { ...started, workspace: '/w', jobPath: 'job.md', title: reason };
+    const data = { ...started, workspace: '/w', jobPath: 'job.md', title };
     await emend.archive.append(stepKey, [{ id: 'started', at: new Date(0).toISOString(), kind: 'started', data }]);
-  }
+    return run;
+  };
+  for (const reason of reasons)
+    await add(keyOf(reason), reason, { state: 'waiting', decision: decisionOf(reason, proposal.id) });
+  const ended = await add(ENDED, 'ended', { state: 'aborted', stage: 'closed', result: RESULT });
+  server.close(ended, { status: 'COMPLETED', result: RESULT, message: null });
   const { query } = server;
   server.query = async <T>(ref: Parameters<typeof query>[0], name: string): Promise<T> =>
     name === QUERIES.proposal ? (proposal as T) : query<T>(ref, name);
@@ -120,6 +136,16 @@ inBrowser()('a decision on the review page', () => {
     if (reason === 'approval') await page.getByRole('navigation', { name: 'Changed files' }).waitFor();
     return flat(await page.locator('body').innerText());
   };
+
+  test('of a result it says all that the terminal says', async () => {
+    const { page } = await openPage(await browser.newContext(), served);
+    await page.goto(`http://127.0.0.1:${served.port}/#/run/${ENDED}`);
+    const shown = flat(await page.getByRole('region', { name: 'Result' }).innerText());
+    const said = resultLines(RESULT, 'eeee').map(flat);
+    const notes = said.filter((text) => /^(?:not restored|note|unchanged|its problem)/.test(text));
+    expect([notes.length, notes.filter((text) => !shown.includes(text))]).toEqual([4, []]);
+    await page.context().close();
+  });
 
   test.each([
     ['light', 1920, reasons],

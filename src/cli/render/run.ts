@@ -11,7 +11,7 @@ import type { RecoveredTransaction } from '../../workspace/ports.js';
 import { attemptsText, formatText, sizeText, soFarText, testsText } from '../../shared/event-text.js';
 import { clockTime, type Outage } from '../../shared/outage.js';
 import { PROBLEMS } from '../../shared/problems.js';
-import type { LedgerRow, StepResult, StepStatus } from '../../shared/run.js';
+import { resultNotes, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
 import { decisionLines } from './decision.js';
 import { shellWord } from '../../system/environment.js';
 import { usageText } from '../../shared/usage.js';
@@ -146,12 +146,10 @@ const phasesText = ({ plan }: StepResult): string => {
 
 export const resultLines = (result: StepResult, shown: string): readonly string[] => [
   `${shown}  ${result.notRestored === undefined ? SENTENCE[result.outcome](result) : result.outcome.replace('_', ' ')}`,
-  ...(result.notRestored ?? []).map((path) => `  not restored, as it changed in the meantime: ${plain(path)}`),
+  ...resultNotes(result).map((text) => `  ${plain(text)}`),
   ...(result.problem === null
     ? []
     : [`  ${plain(result.problem.message)}`, `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`]),
-  ...(result.note === undefined ? [] : [`  note: ${plain(result.note)}`]),
-  ...(result.unchanged ?? []).map(({ path, reason }) => `  unchanged: ${plain(path)}: ${plain(reason)}`),
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
   ...(result.failure === undefined ? [] : [`  emend show ${shown} --tests`]),
   ...(result.audit === undefined ? [] : [`  audit: ${plain(auditText(result.audit))}`]),

@@ -5,7 +5,7 @@ import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
 import { attemptsText, formatText, sizeText, soFarText } from '../../../shared/event-text.js';
 import { auditText } from '../../../shared/audit.js';
-import type { LedgerRow, StepResult } from '../../../shared/run.js';
+import { resultNotes, type LedgerRow, type StepResult } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
 import { callOutcome, usageText } from '../../../shared/usage.js';
 import { AbortButton, DecisionForm } from './decision-form.js';
@@ -173,6 +173,9 @@ const Result = ({ result }: { readonly result: StepResult }) => (
       {result.verification !== null && <>; tests: {result.verification}</>}
       {result.audit !== undefined && <>; audit: {visible(auditText(result.audit))}</>}
     </p>
+    {resultNotes(result).map((text) => (
+      <p key={text}>{visible(text)}</p>
+    ))}
     {result.problem !== null && (
       <p>
         {result.problem.message} {result.problem.next ?? ''}
