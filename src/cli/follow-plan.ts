@@ -12,6 +12,7 @@ import {
   followRun,
   ProgressLog,
   watchOptions,
+  yesTo,
   type Followed,
 } from './follow-run.js';
 import { asides, type JsonFlag, type QuietFlag } from './io.js';
@@ -58,7 +59,8 @@ export const followPlan = async (
         }
         const child = status.plan?.phases.find((phase) => phase.status === 'running' && !seen.has(phase.run ?? ''));
         if (status.decision !== null && !handled.has(status.decision.id)) {
-          if (options.wait && !options.interactive) {
+          const isLeft = options.wait && !options.interactive;
+          if (isLeft && (await yesTo(session, run, status.decision, options)) === null) {
             progress.sayWaiting(decisionLines(shownKey(run.stepKey), status.decision, { width: io.columns }));
             handled.add(status.decision.id);
             return undefined;

@@ -132,20 +132,30 @@ const follow = async (
   }
 };
 
+/** What `--yes` answers: a proposal, and the estimate of a plan's run that began without it, within its budgets. Null: nothing. */
+export const yesTo = async (
+  ...[{ emend }, run, { reason, mustSign }, { yes }]: Parameters<typeof answerHere>
+): Promise<'approve' | 'continue' | null> => {
+  // Not looked at by anybody, so nobody signs it.
+  if (!yes || mustSign === true) return null;
+  if (reason !== 'estimate') return reason === 'approval' ? 'approve' : null;
+  const told = (await runEvents(emend, run)).findLast((event) => event.type === 'plan_estimated');
+  return told?.over.length === 0 ? 'continue' : null;
+};
+
 export const answerHere = async (
   session: Session,
   run: ResolvedRun,
   decision: DecisionPoint,
   options: FollowOptions,
 ) => {
-  // Not looked at by anybody, so nobody signs it.
-  if (options.yes && decision.reason === 'approval' && decision.mustSign !== true) {
-    const by = { name: loginName(), from: '--yes' };
-    const result = await decide(session.emend, run, { answer: 'approve', decision: decision.id, by, sign: false });
-    if (options.shows === 'progress') session.io.out(`approved (--yes): ${plain(result.message)}`);
-    return 'answered';
-  }
-  return options.interactive ? askDecision(session, run, decision, options.signal) : 'left';
+  const answer = await yesTo(session, run, decision, options);
+  if (answer === null) return options.interactive ? askDecision(session, run, decision, options.signal) : 'left';
+  const by = { name: loginName(), from: '--yes' };
+  const result = await decide(session.emend, run, { answer, decision: decision.id, by, sign: false });
+  const what = answer === 'approve' ? 'approved' : 'estimate approved';
+  if (options.shows === 'progress') session.io.out(`${what} (--yes): ${plain(result.message)}`);
+  return 'answered';
 };
 
 /** Events as lines that stay; below them, in a terminal, what each file is doing. */

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
+import { planOfPath, resolveRun, startPlan } from '../../src/client/index.js';
 import { statsOf } from '../../src/documents/plan/index.js';
 import { fakeIo } from '../cli/io.js';
 import { longOnly } from '../support/skipped.js';
@@ -107,6 +108,29 @@ test('expansion, tests, changed files and estimate are one question, each part a
   const again = await startDemo(s);
   expect(await s.end(again, 60)).toMatchObject({ outcome: 'incomplete' });
 }, 240_000);
+
+test.each([
+  ['within its budgets', {}, 0, 'completed'],
+  ['over a budget', { budget_calls: 1 }, 3, undefined],
+])(
+  '--yes on a run that waits for its estimate, %s',
+  async (...[, overrides, exit, outcome]) => {
+    const two = PHASES.slice(1);
+    const s = (open = await scene(
+      { 'plans/010_demo.md': planText(two), 'emend.yaml': 'test: false\n' },
+      two.map((phase) => answerFor(phase)),
+    ));
+    await s.worker();
+    const plan = await planOfPath(s.repo, 'plans/010_demo.md');
+    const run = await resolveRun(s.emend, (await startPlan(s.emend, { plan, overrides })).stepKey);
+    expect((await s.settle(run, 60)).status.decision?.reason).toBe('estimate');
+    const io = fakeIo({ env: s.env, cwd: s.repo });
+    expect([await main(['plan', 'run', 'plans/010_demo.md', '--yes'], io), io.printed.err]).toEqual([exit, '']);
+    expect(io.printed.out).toMatch(exit === 0 ? /estimate approved \(--yes\)/ : /emend decide \w+ continue/);
+    expect((await s.show(run)).status.result?.outcome).toBe(outcome);
+  },
+  120_000,
+);
 
 long(
   'without tests the plan asks once for a command; a phase ends as no_tests, which is counted, and its task stays open',

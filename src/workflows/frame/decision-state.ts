@@ -23,16 +23,8 @@ export interface DecisionState extends OutageState, Pick<DecisionContext, 'decis
 }
 
 export const NO_DECISIONS: DecisionState = {
-  ask: null,
-  decision: null,
-  pendingRecords: [],
-  nextDecision: 1,
-  resolved: [],
-  seenRequests: [],
-  ignored: [],
-  ignoredCount: 0,
-  pausedFor_ms: 0,
-  outage: null,
+  ...{ ask: null, decision: null, pendingRecords: [], nextDecision: 1, resolved: [], seenRequests: [] },
+  ...{ ignored: [], ignoredCount: 0, pausedFor_ms: 0, outage: null },
 };
 
 /** Those of the first look stay, whatever is committed meanwhile. */
