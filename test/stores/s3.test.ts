@@ -8,6 +8,8 @@ import { ProblemError } from '../../src/shared/problems.js';
 import { homePaths, hostId, resolveHome } from '../../src/stores/home.js';
 import { guardHome, openStores, resolveStore } from '../../src/stores/location.js';
 import { objectsAt, type Objects } from '../../src/stores/s3/index.js';
+import { asidePath } from '../../src/stores/directory/blobs.js';
+import { createS3Files } from '../../src/stores/s3/files.js';
 import { ObjectLog, readLog } from '../../src/stores/s3/log.js';
 import { TIMES } from '../../src/stores/s3/objects.js';
 import { tryStore } from '../../src/stores/trial.js';
@@ -305,6 +307,19 @@ describeS3('a store in a bucket', () => {
   });
 
   // -------------------------------------------------------------------------------------------------------------------------- gc
+
+  test('a blob is read while another gc puts it back', async () => {
+    const all = objects();
+    const files = createS3Files(all);
+    const path = `${all.place.url}/blobs/ab/${'ab'.repeat(32)}`;
+    await all.put(asidePath(path).slice(all.place.url.length + 1), bytesOf('it names others'));
+    const get: Objects['get'] = async (key) => {
+      const bytes = await all.get(key);
+      if (bytes === null) await files.restoreBlob(asidePath(path));
+      return bytes;
+    };
+    expect(await createS3Files({ ...all, get }).readText(path)).toBe('it names others');
+  });
 
   long('gc takes what nothing names in two rounds: what is named in between comes back', async () => {
     const { home, store } = await storeAt('collected', 'collected');

@@ -18,6 +18,9 @@ const ASIDE = '.GC';
 /** Where a blob lies while it is decided on. */
 export const asidePath = (path: string): string => `${path}${ASIDE}`;
 export const isAside = (path: string): boolean => path.endsWith(ASIDE);
+/** What a reader finds: another process may move a blob aside, and back, between two looks. */
+export const besideGc = async <T>(path: string, look: (place: string) => Promise<T | null>): Promise<T | null> =>
+  (await look(path)) ?? (await look(asidePath(path))) ?? (await look(path));
 /** Where it belongs. */
 export const unAside = (aside: string): string => aside.slice(0, -ASIDE.length);
 
@@ -73,14 +76,8 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
     },
     get: async (ref) => {
       const path = pathOf(ref);
-      const bytes = await onDisk(`Reading the blob at ${path}`, async () => {
-        // `emend gc` moves a blob aside while it decides, and back where somebody wants it.
-        for (const place of [path, asidePath(path), path]) {
-          const found = await orNull(sys.readFile(place));
-          if (found !== null) return found;
-        }
-        return null;
-      });
+      const read = () => besideGc(path, (place) => orNull(sys.readFile(place)));
+      const bytes = await onDisk(`Reading the blob at ${path}`, read);
       if (bytes === null) return fail('blob_lost', `The blob ${ref} is not at ${path}.`);
       return refOf(bytes) === ref
         ? bytes

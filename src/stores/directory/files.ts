@@ -8,7 +8,7 @@ import { orNull } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 import { together } from '../../system/turns.js';
 import type { StoredFile, StoreFiles } from '../ports.js';
-import { asidePath, removeBlob, restoreBlob } from './blobs.js';
+import { besideGc, removeBlob, restoreBlob } from './blobs.js';
 
 const at = async (path: string): Promise<StoredFile | null> => {
   const found = await orNull(stat(path), ABSENT);
@@ -30,14 +30,7 @@ export const diskFiles: StoreFiles = {
     return [...files, ...linked.flat()].filter((file) => file !== null);
   },
   at,
-  readText: async (path) => {
-    // Another removal may move a blob aside, and back.
-    for (const each of [path, asidePath(path), path]) {
-      const text = await orNull(readFile(each, 'latin1'), ABSENT);
-      if (text !== null) return text;
-    }
-    return '';
-  },
+  readText: async (path) => (await besideGc(path, (each) => orNull(readFile(each, 'latin1'), ABSENT))) ?? '',
   remove: (path) => rm(path, { recursive: true, force: true }),
   removeBlob: ({ path, written_ms }) => removeBlob(path, written_ms),
   restoreBlob: (aside) => restoreBlob(aside).catch(() => undefined),

@@ -2,7 +2,7 @@
 import { fail } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { refOf } from '../../system/hash.js';
-import { asidePath, blobName } from '../directory/blobs.js';
+import { besideGc, blobName } from '../directory/blobs.js';
 import type { BlobStore } from '../ports.js';
 import type { Objects } from './objects.js';
 
@@ -17,7 +17,7 @@ export const createS3Blobs = (objects: Objects): BlobStore => {
     },
     get: async (ref) => {
       const key = keyOf(ref);
-      const bytes = (await objects.get(key)) ?? (await objects.get(asidePath(key))) ?? (await objects.get(key));
+      const bytes = await besideGc(key, (each) => objects.get(each));
       if (bytes === null) return fail('blob_lost', `The blob ${ref} is not at ${objects.place.url}/${key}.`);
       if (refOf(bytes) === ref) return bytes;
       return fail('blob_lost', `The object at ${objects.place.url}/${key} no longer contains the blob ${ref}.`);

@@ -1,6 +1,6 @@
 /** The objects of a store as files, and how they are removed beside processes that write. Paths are `s3://bucket/prefix/key`. */
 import { together } from '../../system/turns.js';
-import { asidePath, isAside, unAside } from '../directory/blobs.js';
+import { asidePath, besideGc, isAside, unAside } from '../directory/blobs.js';
 import type { StoredFile, StoreFiles } from '../ports.js';
 import type { Found, Objects } from './objects.js';
 
@@ -20,7 +20,7 @@ export const createS3Files = (objects: Objects): StoreFiles => {
     list,
     at,
     readText: async (path) => {
-      const bytes = (await objects.get(keyOf(path))) ?? (await objects.get(keyOf(asidePath(path))));
+      const bytes = await besideGc(path, (each) => objects.get(keyOf(each)));
       return Buffer.from(bytes ?? []).toString('latin1');
     },
     remove: async (path) => {
