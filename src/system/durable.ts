@@ -112,7 +112,7 @@ export const jsonOf = (line: string): object | null => {
 };
 
 /** Ours among all writers of a directory; upper case, so that no key (lower case) can be taken for one. */
-export const tempName = (path: string): string => `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
+const tempName = (path: string): string => `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
 
 export interface PutModes {
   readonly mode?: number | undefined;

@@ -6,10 +6,10 @@
  * log has was reported to nobody, and goes.
  */
 import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { checkVersion, versioned } from '../shared/problems.js';
-import { appendAll, jsonOf, onDisk, orNull, tempName, unlinkIfThere, writeTemp } from './durable.js';
+import { appendAll, jsonOf, makingDir, onDisk, orNull, unlinkIfThere } from './durable.js';
 import { refOf } from './hash.js';
 import { isAlive, ownProcess, pidNamespace, type ProcessIdentity } from './process.js';
 import type { Redo, Sys } from './sys.js';
@@ -18,6 +18,8 @@ import { together } from './turns.js';
 const CUT_MS = 30_000; // bound: A log is cut so long after its first line: a start after a power cut has no more to replay.
 const CUT_BYTES = 8 * 1024 * 1024; // bound: And before that where it is larger.
 const CLOCK_SET_MS = 3_600_000; // bound: Half-written files are looked for from so long before a log on, as a clock may be set back.
+
+const LATE_MOVES = 9; // bound: A directory of a replay that is late is emptied so often at most until it can be removed.
 
 /** Where small files lie that are written once or line by line. */
 const PLACES = ['blobs', 'records', 'calls', 'archive', 'transactions', 'locks'];
@@ -42,12 +44,13 @@ const syncAll = async (sys: Sys, home: string, paths: ReadonlySet<string>): Prom
  */
 export const openRedo = async (sys: Sys, home: string) => {
   const owner = { ...(await ownProcess(sys)), namespace: await pidNamespace(sys) };
+  const pathFor = (who: object): string =>
+    join(redoDir(home), `${Buffer.from(JSON.stringify(who)).toString('base64url')}.${randomBytes(6).toString('hex')}`);
   let at = 0;
   const begin = async () => {
     // The logs of one process are replayed in their order, also those of one instant.
     at = Math.max(Date.now(), at + 1);
-    const name = `${Buffer.from(JSON.stringify(owner)).toString('base64url')}.${randomBytes(6).toString('hex')}`;
-    const path = join(redoDir(home), name);
+    const path = pathFor(owner);
     await orNull(sys.mkdir(redoDir(home), 0o700), ['EEXIST']);
     await appendAll(sys, path, Buffer.from(`${JSON.stringify(versioned({ at }))}\n`));
     for (const dir of [redoDir(home), home]) await sys.fsyncDir(dir);
@@ -66,12 +69,13 @@ export const openRedo = async (sys: Sys, home: string) => {
     writing = mine.catch(() => undefined);
     return mine;
   };
-  /** One whose files cannot be synced stays, and is replayed at the next start. */
+  /** One whose files cannot be synced is left to the next boot, which sees what is on the disk: another sync might say falsely that all is. */
   const retire = ({ path, named }: typeof log): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
     const synced = syncAll(sys, home, named).then(() => unlinkIfThere(sys, path));
-    return (retiring = synced.catch(() => undefined));
+    const keep = () => sys.rename(path, pathFor({ ...owner, namespace: 'unsynced' }));
+    return (retiring = synced.catch(keep).catch(() => undefined));
   };
   const renew = async (): Promise<void> => {
     const old = log;
@@ -99,7 +103,10 @@ export const openRedo = async (sys: Sys, home: string) => {
       throw error;
     }
     for (const [path] of now) log.named.add(path);
-    timer ??= setTimeout(() => void cut(), CUT_MS).unref();
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void cut();
+    }, CUT_MS).unref();
     if (log.bytes > CUT_BYTES) void cut();
   };
   const flush = (): Promise<void> => (next ??= inTurn(write));
@@ -118,23 +125,42 @@ export const openRedo = async (sys: Sys, home: string) => {
   return { covers, add, flush, cut, close };
 };
 
-interface Entry {
-  readonly bytes: Buffer;
+/** A write, as a log says it. */
+interface Line {
+  /** Below the home. */
+  readonly path: string;
+  /** Base64. */
+  readonly bytes: string;
   readonly mode?: number;
 }
 
+/** `at`: when it was begun (milliseconds; Infinity: nobody was told of what is in it). */
+const readLog = async (sys: Sys, path: string) => {
+  const text = Buffer.from((await orNull(sys.readFile(path))) ?? []).toString();
+  const all = text.split('\n').slice(0, -1).map(jsonOf);
+  // Nobody was told of what comes after a line that is not whole.
+  const [head, ...lines] = all.slice(0, all.includes(null) ? all.indexOf(null) : undefined);
+  if (head != null) checkVersion(head, path);
+  return { path, at: Infinity, ...(head as { at: number } | undefined), lines: lines as readonly Line[] };
+};
+type Log = Awaited<ReturnType<typeof readLog>>;
+
+const pathsIn = (home: string, logs: readonly Log[]): ReadonlySet<string> =>
+  new Set(logs.flatMap(({ lines }) => lines.map(({ path }) => join(home, path))));
+
 /**
  * Brings back what a power cut took of a file, all of it at once; where nothing is missing it touches nothing. What follows the lost part and is
- * in no log was reported to nobody: a stream with a gap would be taken for whole.
+ * in no log was reported to nobody: a stream with a gap would be taken for whole. `temp`: a free name.
  */
-const restore = async (sys: Sys, path: string, entries: readonly Entry[], log: string): Promise<void> => {
+const restore = async (sys: Sys, path: string, lines: readonly Line[], temp: string): Promise<void> => {
   const now = Buffer.from((await orNull(sys.readFile(path))) ?? []);
+  const entries = lines.map((line) => ({ ...line, bytes: Buffer.from(line.bytes, 'base64') }));
   // What is lost reads as zeros, which no line holds, or as the end of the file.
   const lost = now.indexOf(0);
   let whole = now.subarray(0, now.subarray(0, lost < 0 ? now.length : lost).lastIndexOf('\n') + 1);
   let mode: number | undefined;
   for (const { bytes, ...entry } of entries) {
-    if ((mode = entry.mode) !== undefined) whole = Buffer.from(bytes);
+    if ((mode = entry.mode) !== undefined) whole = bytes;
     if (whole.includes(bytes)) continue;
     // The first lines of these may be there.
     let there = bytes.length;
@@ -143,25 +169,22 @@ const restore = async (sys: Sys, path: string, entries: readonly Entry[], log: s
     whole = Buffer.concat([whole, bytes.subarray(there)]);
   }
   if (mode === undefined ? entries.every(({ bytes }) => now.includes(bytes)) : now.equals(whole)) return;
-  const temp = await writeTemp(sys, path, whole, { mode });
-  // Another opener removes the logs once all is back, and may have added to the file since.
-  if ((await orNull(sys.lstat(log))) === null) return unlinkIfThere(sys, temp);
-  await sys.rename(temp, path);
+  await sys.writeExclusive(temp, whole, { mode: mode ?? 0o600 });
+  await makingDir(sys, path, () => sys.rename(temp, path));
 };
 
-const dropTorn = async (sys: Sys, dir: string, since_ns: bigint): Promise<void> => {
+const tornIn = async (sys: Sys, dir: string, since_ns: bigint): Promise<readonly string[]> => {
   const found = (await orNull(readdir(dir, { withFileTypes: true }))) ?? [];
   const changed = found.length > 0 && (await sys.stat(dir)).changed_ns >= since_ns;
-  await together(found, async (entry) => {
+  const torn = await together(found, async (entry) => {
     const path = join(dir, entry.name);
-    if (entry.isDirectory()) return dropTorn(sys, path, since_ns);
-    if (!changed || (await sys.lstat(path)).changed_ns < since_ns || !isTorn(path, await sys.readFile(path))) return;
-    // Another opener may have made it anew meanwhile: what is taken away is looked at again.
-    const aside = tempName(path);
-    await sys.rename(path, aside);
-    if (!isTorn(path, await sys.readFile(aside))) await orNull(sys.link(aside, path), ['EEXIST']);
-    await unlinkIfThere(sys, aside);
+    if (entry.isDirectory()) return (await orNull(tornIn(sys, path, since_ns))) ?? [];
+    // Gone by now: another opener was here.
+    const isNew = changed && ((await orNull(sys.lstat(path)))?.changed_ns ?? 0n) >= since_ns;
+    const bytes = isNew ? await orNull(sys.readFile(path)) : null;
+    return bytes !== null && isTorn(path, bytes) ? [path] : [];
   });
+  return torn.flat();
 };
 
 const isTorn = (path: string, bytes: Uint8Array): boolean =>
@@ -170,40 +193,66 @@ const isTorn = (path: string, bytes: Uint8Array): boolean =>
     : /\.jsonl?$/.test(path) && !Buffer.from(bytes).toString().split('\n').some(jsonOf);
 
 /**
+ * What a replay moves goes through a directory of its own in each place. Whoever has brought all back removes those of others: one that is late
+ * moves nothing any more, as files may be added to by then.
+ */
+const LANE = /^REPLAY-[0-9a-f]{12}$/;
+/** Of a log that is only to be removed: what it names is there. */
+const DONE = '.done';
+
+/** After a power cut: removes what is half written and in no log, and brings back what the logs say, in their order. */
+const bringBack = async (sys: Sys, home: string, logs: readonly Log[]): Promise<void> => {
+  const lane = `REPLAY-${randomBytes(6).toString('hex')}`;
+  for (const dir of PLACES.map((place) => join(home, place, lane)))
+    await makingDir(sys, dir, () => sys.mkdir(dir, 0o700));
+  const inLane = (path: string): string =>
+    join(home, relative(home, path).split('/')[0] ?? '', lane, randomBytes(6).toString('hex'));
+  // Whoever marked it may have looked for the directories of others before ours were there.
+  const [first] = logs;
+  if (first === undefined || (await orNull(sys.lstat(first.path))) === null) return;
+  const files = new Map([...pathsIn(home, logs)].map((path) => [path, [] as Line[]]));
+  for (const line of logs.flatMap(({ lines }) => lines)) files.get(join(home, line.path))?.push(line);
+  const drop = async (path: string): Promise<void> => {
+    const aside = inLane(path);
+    await sys.rename(path, aside);
+    // Without a boot id others may write already.
+    if (!isTorn(path, await sys.readFile(aside))) await orNull(sys.link(aside, path), ['EEXIST']);
+  };
+  if (first.at !== Infinity)
+    for (const place of PLACES)
+      for (const path of await tornIn(sys, join(home, place), BigInt(first.at - CLOCK_SET_MS) * 1_000_000n))
+        if (!files.has(path)) await orNull(drop(path));
+  for (const [path, lines] of files) await orNull(restore(sys, path, lines, inLane(path)));
+};
+
+/**
  * To be called before anything below the home is read; by several at once: each restores the same. Pids of another namespace say nothing,
- * those of another boot are gone. Throws ProblemError `disk`, `version_unknown`.
+ * those of another boot are gone, and only that lost anything. Throws ProblemError `disk`, `version_unknown`.
  */
 export const replayRedo = (sys: Sys, home: string): Promise<void> =>
   onDisk(`Replaying the redo logs of ${home}`, async () => {
     const names = (await orNull(sys.readdir(redoDir(home)))) ?? [];
     if (names.length === 0) return;
     const own = { ...(await ownProcess(sys)), namespace: await pidNamespace(sys) };
-    const logs: { path: string; at: number; rest: readonly { path: string; bytes: string; mode?: number }[] }[] = [];
-    let since_ms = Infinity;
+    const whole: Log[] = [];
+    const lost: Log[] = [];
     for (const name of names) {
       const owner = ownerOf(name);
-      const path = join(redoDir(home), name);
-      if (owner === null) continue;
-      if (owner.boot === own.boot && (owner.namespace !== own.namespace || (await isAlive(sys, owner)))) continue;
-      const text = Buffer.from((await orNull(sys.readFile(path))) ?? []).toString();
-      const lines = text.split('\n').slice(0, -1).map(jsonOf);
-      // Nobody was told of what comes after a line that is not whole.
-      const [head, ...rest] = lines.slice(0, lines.includes(null) ? lines.indexOf(null) : undefined);
-      if (head != null) checkVersion(head, path);
-      const { at } = (head ?? { at: Infinity }) as { at: number };
-      if (owner.boot !== own.boot || own.boot === '-') since_ms = Math.min(since_ms, at);
-      logs.push({ path, at, rest: rest as (typeof logs)[number]['rest'] });
+      const isSameBoot = owner?.boot === own.boot && own.boot !== '-';
+      if (owner === null || (isSameBoot && owner.namespace !== own.namespace) || (await isAlive(sys, owner))) continue;
+      (isSameBoot || name.endsWith(DONE) ? whole : lost).push(await readLog(sys, join(redoDir(home), name)));
     }
-    logs.sort((a, b) => a.at - b.at);
-    const since_ns = since_ms === Infinity ? null : BigInt(since_ms - CLOCK_SET_MS) * 1_000_000n;
-    if (since_ns !== null) for (const place of PLACES) await dropTorn(sys, join(home, place), since_ns);
-    const files = new Map<string, Entry[]>();
-    for (const { path: below, bytes, ...how } of logs.flatMap(({ rest }) => rest)) {
-      const path = join(home, below);
-      files.set(path, files.get(path) ?? []);
-      files.get(path)?.push({ ...how, bytes: Buffer.from(bytes, 'base64') });
-    }
-    for (const [path, entries] of files) await restore(sys, path, entries, logs[0]?.path ?? '');
-    await syncAll(sys, home, new Set(files.keys()));
-    for (const { path } of logs) await unlinkIfThere(sys, path);
+    if (lost.length > 0)
+      await bringBack(
+        sys,
+        home,
+        lost.sort((a, b) => a.at - b.at),
+      );
+    await syncAll(sys, home, pathsIn(home, [...whole, ...lost]));
+    for (const { path } of lost) await orNull(sys.rename(path, `${path}${DONE}`));
+    for (const place of PLACES.map((each) => join(home, each)))
+      for (const lane of ((await orNull(sys.readdir(place))) ?? []).filter((name) => LANE.test(name)))
+        await rm(join(place, lane), { recursive: true, force: true, maxRetries: LATE_MOVES });
+    for (const { path } of whole) await unlinkIfThere(sys, path);
+    for (const { path } of lost) await unlinkIfThere(sys, `${path}${DONE}`);
   });

@@ -1,8 +1,8 @@
 /** What is durable before what (docs/architecture.md): names and bytes that a power cut could still take back, at the moments that count. */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { withPlanLog } from '../../src/activities/plan/plan-log.js';
 import { createCallJournal } from '../../src/model/journal/index.js';
 import { createCallLog } from '../../src/stores/directory/calls.js';
@@ -16,7 +16,7 @@ import { openRecord, recordsOf, type TransactionPlan } from '../../src/workspace
 import type { BlobRef } from '../../src/shared/ids.js';
 import { makeScene } from '../workspace/apply-scene.js';
 import { drawn, randomFrom } from '../support/seeded.js';
-import { shimSys } from '../support/sys-shim.js';
+import { errnoError, shimSys } from '../support/sys-shim.js';
 
 const journalOf = (dir: string, options: Omit<Parameters<typeof createCallJournal>[0], 'calls'>) =>
   createCallJournal({
@@ -30,6 +30,9 @@ const journalOf = (dir: string, options: Omit<Parameters<typeof createCallJourna
  */
 const watched = (dir: string, seen: (call: keyof Sys, path: string) => void | Promise<void> = () => undefined) => {
   const names = new Set<string>();
+  let isOff = false;
+  /** The durable name that a rename took. */
+  const before = new Map<string, string>();
   /** How much of a file is durable. */
   const bytes = new Map<string, number>();
   const lengthOf = (path: string): Promise<number> =>
@@ -69,10 +72,11 @@ const watched = (dir: string, seen: (call: keyof Sys, path: string) => void | Pr
     rename: async (from, to) => {
       await seen('rename', from);
       await moved(from, to, realSys.rename(from, to));
-      names.delete(from);
+      if (!names.delete(from)) before.set(to, from);
       bytes.delete(from);
     },
     unlink: async (path) => {
+      if (isOff) await new Promise(() => undefined);
       await realSys.unlink(path);
       names.delete(path);
       bytes.delete(path);
@@ -91,6 +95,7 @@ const watched = (dir: string, seen: (call: keyof Sys, path: string) => void | Pr
   const open = (): string[] =>
     [...names, ...bytes.keys()].filter((path) => path.startsWith(`${dir}/`)).map((path) => path.slice(dir.length + 1));
   const cut = (random: () => number, copy = dir): void => {
+    isOff = copy === dir;
     const at = (path: string): string => join(copy, relative(dir, path));
     for (const [path, durable] of bytes) {
       if (!path.startsWith(`${dir}/`) || random() < 0.3) continue;
@@ -101,7 +106,11 @@ const watched = (dir: string, seen: (call: keyof Sys, path: string) => void | Pr
       writeFileSync(at(path), lost, { mode: 0o600 });
     }
     for (const path of names)
-      if (path.startsWith(`${dir}/`) && random() < 0.7) rmSync(at(path), { recursive: true, force: true });
+      if (path.startsWith(`${dir}/`) && random() < 0.7) {
+        const old = before.get(path);
+        if (old === undefined) rmSync(at(path), { recursive: true, force: true });
+        else renameSync(at(path), at(old));
+      }
   };
   return { sys, open, cut };
 };
@@ -323,29 +332,118 @@ describe('a power cut takes back what was not synced; the next start brings back
       });
   });
 
-  test('once, where several open the home at once, and one of them is slow', async () => {
-    await withDir(async (home) => {
+  test('once, where another opens the home, and writes, before any call of one that is slow', async () => {
+    await withDir(async (dir) => {
+      const home = join(dir, 'home');
+      mkdirSync(home);
       const { sys, cut } = watched(home);
-      const lines = Array.from({ length: 20 }, (_, n) => `{"n":${n}}\n`);
-      const log = await beginStream(home, { ...sys, redo: await openRedo(sys, home) }, lines[0] ?? '');
-      for (const line of lines.slice(1)) await log.append(text(line));
+      const log = await beginStream(home, { ...sys, redo: await openRedo(sys, home) }, '{"n":0}\n');
+      await log.append(text('{"n":1}\n'));
       cut(ALL_LOST);
-      let isFirst = true;
-      const afterOthers = async (path: string): Promise<void> => {
-        if (!isFirst || !path.startsWith(streamAt(home))) return;
-        isFirst = false;
-        await Promise.all([replayRedo(realSys, home), replayRedo(realSys, home)]);
-        await realSys.append(streamAt(home), text('later\n'));
+      for (const name of ['records/torn.json', 'calls/a/torn.jsonl']) {
+        mkdirSync(dirname(join(home, name)), { recursive: true });
+        writeFileSync(join(home, name), '{"v":2,');
+      }
+      for (let at = 1; ; at++) {
+        const copy = join(dir, String(at));
+        cpSync(home, copy, { recursive: true, preserveTimestamps: true });
+        const fault = async () => {
+          await Promise.all([replayRedo(realSys, copy), replayRedo(realSys, copy)]);
+          await realSys.append(streamAt(copy), text('{"n":2}\n'));
+          await realSys.append(join(copy, 'calls/a/torn.jsonl'), text('{"n":3}\n'));
+          await storesOf(copy).records.putIfAbsent('torn', { value: 1 });
+        };
+        const { sys: slow, fired } = shimSys(realSys, { at, when: 'before', fault });
+        await replayRedo(slow, copy);
+        if (!fired()) break;
+        const found = [streamAt(copy), join(copy, 'calls/a/torn.jsonl')].map((path) => readFileSync(path, 'utf8'));
+        expect([at, ...found]).toEqual([at, '{"n":0}\n{"n":1}\n{"n":2}\n', '{"n":3}\n']);
+        expect(await storesOf(copy).records.get('torn')).toEqual({ value: 1 });
+        const left = readdirSync(copy, { recursive: true, encoding: 'utf8' });
+        expect(left.filter((name) => /REPLAY|TMP|redo./.test(name))).toEqual([]);
+        rmSync(copy, { recursive: true });
+      }
+    });
+  });
+
+  test('what was reported, though any call of the writer fails, and its next write', async () => {
+    const fails = (when: 'before' | 'after', at: number): Promise<boolean> =>
+      withDir(async (home) => {
+        const { sys: plain, cut } = watched(home);
+        const only = ['append', 'fsyncFile', 'unlink'] as const;
+        const { sys, fired } = shimSys(plain, { at, when, only, fault: { errno: 'EIO' } });
+        const redo = await openRedo(sys, home).catch(() => openRedo(sys, home));
+        const { records, archive } = storesOf(home, { ...sys, redo });
+        const write = async (key: string) => {
+          await records.putIfAbsent(key, { key });
+          await archive.append(stepKey, [entry(key)]);
+        };
+        await write('a').catch(() => write('a'));
+        await redo.cut();
+        await write('b').catch(() => write('b'));
+        const happened = fired();
+        cut(ALL_LOST);
+        await replayRedo(realSys, home);
+        const after = storesOf(home);
+        const ids = (await after.archive.read(stepKey)).map(({ id }) => id);
+        expect([when, at, ids]).toEqual([when, at, expect.arrayContaining(['a', 'b'])]);
+        for (const key of ['a', 'b']) expect(await after.records.get(key)).toEqual({ key });
+        return happened;
+      });
+    for (const when of ['before', 'after'] as const) for (let at = 1; await fails(when, at); at++);
+  });
+
+  test('what a disk failed to sync once, and says that it has afterwards', async () => {
+    await withDir(async (home) => {
+      const { sys: plain, cut } = watched(home);
+      const path = join(home, 'records', 'a.json');
+      let failed = false;
+      const fsyncFile: Sys['fsyncFile'] = async (of) => {
+        if (of !== path) return plain.fsyncFile(of);
+        if (failed) return;
+        failed = true;
+        throw errnoError('EIO', 'fsync', of);
       };
-      await replayRedo(
-        {
-          ...realSys,
-          append: (...args) => afterOthers(args[0]).then(() => realSys.append(...args)),
-          writeExclusive: (...args) => afterOthers(args[0]).then(() => realSys.writeExclusive(...args)),
-        },
-        home,
-      );
-      expect(readFileSync(streamAt(home), 'utf8')).toBe(`${lines.join('')}later\n`);
+      const redo = await openRedo({ ...plain, fsyncFile }, home);
+      await storesOf(home, { ...plain, fsyncFile, redo }).records.putIfAbsent('a', { value: 1 });
+      await redo.cut();
+      await redo.close();
+      // A start of the same boot, after the worker's end.
+      const isOwn = `/proc/${process.pid}/stat`;
+      const readFile: Sys['readFile'] = (of) =>
+        of === isOwn ? Promise.reject(errnoError('ENOENT', 'open', of)) : plain.readFile(of);
+      await replayRedo({ ...plain, fsyncFile, readFile }, home);
+      expect(failed).toBe(true);
+      cut(ALL_LOST);
+      await replayRedo(realSys, home);
+      expect(await storesOf(home).records.get('a')).toEqual({ value: 1 });
+    });
+  });
+
+  test('a log is cut in its time, also after a cut that failed', async () => {
+    await withDir(async (home) => {
+      let full = false;
+      const append: Sys['append'] = (path, ...rest) =>
+        full ? Promise.reject(errnoError('ENOSPC', 'write', path)) : realSys.append(path, ...rest);
+      const sys = { ...realSys, append };
+      const redo = await openRedo(sys, home);
+      const { records } = storesOf(home, { ...sys, redo });
+      jest.useFakeTimers({ doNotFake: ['Date', 'setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
+      try {
+        const names = () => realSys.readdir(join(home, 'redo'));
+        const before = await names();
+        await records.putIfAbsent('a', {});
+        full = true;
+        await jest.advanceTimersByTimeAsync(60_000);
+        await redo.flush();
+        full = false;
+        await records.putIfAbsent('b', {});
+        await jest.advanceTimersByTimeAsync(60_000);
+        await redo.flush();
+        expect((await names()).filter((name) => !before.includes(name))).toHaveLength(1);
+      } finally {
+        jest.useRealTimers();
+      }
     });
   });
 
