@@ -149,6 +149,19 @@ const pathsIn = (home: string, logs: readonly Log[]): ReadonlySet<string> =>
   new Set(logs.flatMap(({ lines }) => lines.map(({ path }) => join(home, path))));
 
 /**
+ * The home's files that a log names: whoever removes one finds it again after a power cut. To be called after `replayRedo`. Throws
+ * ProblemError `disk`, `version_unknown`.
+ */
+export const loggedFiles = (sys: Sys, home: string): Promise<ReadonlySet<string>> =>
+  onDisk(`Reading the redo logs of ${home}`, async () => {
+    const names = (await orNull(sys.readdir(redoDir(home)))) ?? [];
+    const logs = await together(names, (name) => readLog(sys, join(redoDir(home), name)));
+    // Nor may a log come back that was removed.
+    await orNull(sys.fsyncDir(redoDir(home)));
+    return pathsIn(home, logs);
+  });
+
+/**
  * Brings back what a power cut took of a file, all of it at once; where nothing is missing it touches nothing. What follows the lost part and is
  * in no log was reported to nobody: a stream with a gap would be taken for whole. `temp`: a free name.
  */
