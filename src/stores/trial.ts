@@ -1,7 +1,5 @@
 /** Whether a store does what everything relies on: of those who write one key at once, one wins, and all are told the same. */
 import { randomBytes } from 'node:crypto';
-import { unlink } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import { openStores, storePaths, type Store } from './location.js';
 
@@ -14,7 +12,7 @@ export const tryStore = async (
   home: string,
   store: Store,
 ): Promise<{ readonly ms: number; readonly slow: boolean }> => {
-  const { records } = await openStores(home, store);
+  const { records, files } = await openStores(home, store);
   const keys = Array.from({ length: KEYS + 1 }, () => `doctor/${randomBytes(8).toString('hex')}`);
   const [alone = '', ...raced] = keys;
   try {
@@ -38,12 +36,6 @@ export const tryStore = async (
     );
     return { ms, slow: ms > SLOW_MS };
   } finally {
-    const { objects, dir } = store;
-    const gone = keys.map((key) =>
-      objects === undefined
-        ? unlink(join(storePaths(dir).records, `${key}.json`))
-        : objects.remove(`records/${key}.json`),
-    );
-    await Promise.allSettled(gone);
+    await Promise.allSettled(keys.map((key) => files.remove(`${storePaths(store.dir).records}/${key}.json`)));
   }
 };

@@ -47,7 +47,10 @@ export const openRedo = async (sys: Sys, home: string) => {
   const pathFor = (who: object): string =>
     join(redoDir(home), `${Buffer.from(JSON.stringify(who)).toString('base64url')}.${randomBytes(6).toString('hex')}`);
   let at = 0;
+  let timer: NodeJS.Timeout | undefined;
   const begin = async () => {
+    clearTimeout(timer);
+    timer = undefined;
     // The logs of one process are replayed in their order, also those of one instant.
     at = Math.max(Date.now(), at + 1);
     const path = pathFor(owner);
@@ -62,7 +65,6 @@ export const openRedo = async (sys: Sys, home: string) => {
   let writing: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | null = null;
   let retiring: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
 
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const mine = writing.then(() => onDisk(`Writing the redo log of ${home}`, work));
@@ -71,8 +73,6 @@ export const openRedo = async (sys: Sys, home: string) => {
   };
   /** One whose files cannot be synced is left to the next boot, which sees what is on the disk: another sync might say falsely that all is. */
   const retire = ({ path, named }: typeof log): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
     const synced = syncAll(sys, home, named).then(() => unlinkIfThere(sys, path));
     const keep = () => sys.rename(path, pathFor({ ...owner, namespace: 'unsynced' }));
     return (retiring = synced.catch(keep).catch(() => undefined));
@@ -83,7 +83,7 @@ export const openRedo = async (sys: Sys, home: string) => {
     void retire(old);
   };
   const cut = (): Promise<void> =>
-    inTurn(renew)
+    inTurn(() => (log.isOver ? Promise.resolve() : renew()))
       .then(() => retiring)
       .catch(() => undefined);
   const write = async (): Promise<void> => {
@@ -103,10 +103,7 @@ export const openRedo = async (sys: Sys, home: string) => {
       throw error;
     }
     for (const [path] of now) log.named.add(path);
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void cut();
-    }, CUT_MS).unref();
+    timer ??= setTimeout(() => void cut(), CUT_MS).unref();
     if (log.bytes > CUT_BYTES) void cut();
   };
   const flush = (): Promise<void> => (next ??= inTurn(write));

@@ -1,4 +1,4 @@
-import { findUnused, removeUnused, type Unused } from '../../client/gc/index.js';
+import { bytesOf, findUnused, removeUnused, type Unused } from '../../client/gc/index.js';
 import { fail } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
@@ -47,9 +47,6 @@ export const gc = (io: Io, flags: GcFlags): Promise<void> => {
     }
   });
 };
-
-const bytesOf = (files: readonly { readonly bytes: number }[]): number =>
-  files.reduce((sum, { bytes }) => sum + bytes, 0);
 
 const linesOf = ({ steps, blobs, temps, caches, hosts }: Unused): string[] => {
   const ended = steps.filter((step) => !step.archive);

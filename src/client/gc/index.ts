@@ -106,15 +106,12 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
 };
 
 const notesOf = async (steps: readonly oldSteps.OldStep[]): Promise<readonly RevertedNotes[]> => {
-  const of = new Map<string, Set<string>>();
-  for (const { stepKey, workspaces } of steps)
-    for (const workspace of workspaces) of.set(workspace, (of.get(workspace) ?? new Set()).add(stepKey));
-  const found: RevertedNotes[] = [];
-  for (const [workspace, keys] of of) {
-    const notes = await revertedNotes(workspace, keys);
-    if (notes !== null) found.push(notes);
-  }
-  return found;
+  const notes = (workspace: string) => {
+    const there = steps.filter((step) => step.workspaces.includes(workspace));
+    return revertedNotes(workspace, new Set(there.map(({ stepKey }) => stepKey)));
+  };
+  const found = await together([...new Set(steps.flatMap((step) => step.workspaces))], notes, 1);
+  return found.filter((each) => each !== null);
 };
 
 export interface Removed {
@@ -123,6 +120,8 @@ export interface Removed {
   readonly files: number;
   readonly bytes: number;
 }
+export const bytesOf = (files: readonly StoredFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
+
 /** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
 export const removeUnused = async (emend: Pick<Emend, 'files'>, unused: Unused): Promise<Removed> => {
   const { steps, blobs, named, temps, caches, hosts, notes } = unused;
@@ -143,7 +142,7 @@ export const removeUnused = async (emend: Pick<Emend, 'files'>, unused: Unused):
   await clearScratch();
   for (const { path } of named) await emend.files.restoreBlob(path);
   for (const file of blobs) if (await emend.files.removeBlob(file)) removed.push(file);
-  return { notesRemoved: dropped, files: removed.length, bytes: removed.reduce((sum, file) => sum + file.bytes, 0) };
+  return { notesRemoved: dropped, files: removed.length, bytes: bytesOf(removed) };
 };
 
 /** What only the history of another namespace's run names would look like garbage from here. */

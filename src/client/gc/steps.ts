@@ -11,6 +11,7 @@ import { diskFiles } from '../../stores/index.js';
 import { isBucket, storePaths } from '../../stores/location.js';
 import type { StoredFile, StoreFiles } from '../../stores/ports.js';
 import { orNull } from '../../system/durable.js';
+import { ABSENT } from '../../system/given-file.js';
 import { realSys } from '../../system/sys.js';
 import { archivedRun } from '../archive/run.js';
 import { needRuns, OUR_WORKFLOWS, type DescribedRun, type Emend } from '../types.js';
@@ -62,7 +63,8 @@ export const oldSteps = async (
     const files = [...own, ...(shown.get(stepKey) ?? [])];
     if (files.some((file) => file.changed_ms >= before)) continue;
     if (!(await hasEnded(emend, holds, stepKey, assumeClosed))) continue;
-    if (await hasOpenTransaction(transactions, stepKey)) continue;
+    const states = await statesOf(transactions, stepKey);
+    if (states.some(isOpen)) continue;
     const archiveGoes =
       archivesBefore !== null && files.every((file) => !under(file, archive) || file.changed_ms < archivesBefore);
     const goes = files.filter((file) => archiveGoes || !under(file, archive));
@@ -74,16 +76,19 @@ export const oldSteps = async (
       archive: archiveGoes,
       places: [...single, ...dirs.map((dir) => `${dir}/${stepKey}`)],
       files: goes,
-      workspaces: goes.length < files.length ? [] : await workspacesOf(emend, transactions, stepKey),
+      workspaces: goes.length < files.length ? [] : await workspacesOf(emend, states, stepKey),
     });
   }
   return found;
 };
 
-const workspacesOf = async (emend: Emend, transactions: string, stepKey: StepKey): Promise<readonly string[]> => {
+const statesOf = async (transactions: string, stepKey: StepKey) => {
+  const records = await recordsOf(realSys, transactions, stepKey, ABSENT);
+  return Promise.all(records.map((record) => record.load()));
+};
+
+const workspacesOf = async (emend: Emend, states: Awaited<ReturnType<typeof statesOf>>, stepKey: StepKey) => {
   const { started } = archivedRun(stepKey, await emend.archive.read(stepKey));
-  const records = await recordsOf(realSys, transactions, stepKey, ['ENOENT', 'ENOTDIR']);
-  const states = await Promise.all(records.map((record) => record.load()));
   const all = [started?.workspace, ...states.map(({ plan }) => plan?.workspace)];
   return [...new Set(all.filter((each) => typeof each === 'string'))];
 };
@@ -148,12 +153,6 @@ const holdersOf = (emend: Emend): HolderOf => {
     known.set(workspace, holder);
     return holder;
   };
-};
-
-const hasOpenTransaction = async (transactions: string, stepKey: StepKey): Promise<boolean> => {
-  for (const record of await recordsOf(realSys, transactions, stepKey, ['ENOENT', 'ENOTDIR']))
-    if (isOpen(await record.load())) return true;
-  return false;
 };
 
 /** The files of the place: in the store's bucket, or on this machine's disk. */
