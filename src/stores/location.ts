@@ -89,18 +89,19 @@ const unusable = (path: string, why: string, next: string): never =>
  */
 export const resolveStore = async (env: Environment, home: string, sys: Sys = realSys): Promise<Store> => {
   await replayRedo(sys, home);
-  const note = await readNote(home, sys);
+  const read = () => readJson<StoreNote>(sys, homePaths(home).storeNote);
+  const note = await onDisk(`Reading which store ${home} works with`, read);
   const set = env.EMEND_STORE ?? '';
   const wanted = set === '' ? (note?.path ?? home) : isBucket(set) ? set : resolve(set);
   const place = isBucket(wanted)
     ? await bucketAt(wanted, env)
     : directoryAt(await ownDirectory(sys, wanted, 'Set EMEND_STORE to a writable directory.', unusable), sys);
   const { dir, objects } = place;
-  if (note === null && (wanted === home || dir === home)) return { dir, id: await storeId(place), apart: false };
+  if (note === undefined && (wanted === home || dir === home)) return { dir, id: await storeId(place), apart: false };
   // Its workers write what a power cut takes back until they start again, which other homes would not know of.
   if (objects === undefined && (await orNull(sys.stat(homePaths(dir).hostId))) !== null)
     return unusable(dir, 'it is another home', 'Set EMEND_STORE of both homes to a directory that is none.');
-  if (note === null) await refuseOwnStore(home, dir, sys);
+  if (note === undefined) await refuseOwnStore(home, dir, sys);
   else await refuseOther(home, note, place);
   const id = await storeId(place);
   const { value } = await onDisk(`Noting the store in ${home}`, () =>
@@ -123,10 +124,6 @@ export const openStores = async (home: string, { dir, apart, objects }: Store, s
     files: diskFiles,
   };
 };
-
-const readNote = async (home: string, sys: Sys): Promise<StoreNote | null> =>
-  (await onDisk(`Reading which store ${home} works with`, () => readJson<StoreNote>(sys, homePaths(home).storeNote))) ??
-  null;
 
 const STORE_ID = 'store-id';
 const storeIdPath = (dir: string): string => `${dir}/${STORE_ID}`;

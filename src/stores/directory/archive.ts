@@ -130,8 +130,6 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
     return wanted.map((name) => join(place, name));
   };
   const logsOf = (stepKey: StepKey) => filesOf(stepKey, (name) => LOG.test(name));
-  const keptFiles = (stepKey: StepKey, prefix: string) =>
-    filesOf(stepKey, (name) => name.startsWith(prefix) && name.endsWith('.json'));
 
   /** Null: there is no log. Where this host is the only writer its own is looked at first, without reading the directory. */
   const changedOf = async (stepKey: StepKey): Promise<bigint | null> => {
@@ -166,7 +164,8 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
     },
     lastFile: (stepKey, prefix) =>
       onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () => {
-        const last = (await keptFiles(stepKey, prefix)).at(-1);
+        const isKept = (name: string): boolean => name.startsWith(prefix) && name.endsWith('.json');
+        const last = (await filesOf(stepKey, isKept)).at(-1);
         return last === undefined ? null : ((await readJson(sys, last).catch(nullOfOther)) ?? null);
       }),
     read: async (stepKey) => {

@@ -16,10 +16,6 @@ const PARTS = /^archive\/([^/]+)\/(log-[^/]+)\/\d+$/;
 export const createS3Archive = (objects: Objects, writer: string): Archive => {
   const logs = new Map<StepKey, ObjectLog>();
   const placeOf = (stepKey: StepKey): string => `archive/${placeName(stepKey)}`;
-  const keptKeys = async (stepKey: StepKey, prefix: string): Promise<readonly string[]> => {
-    const found = await objects.list(`${placeOf(stepKey)}/${prefix}`);
-    return found.map(({ key }) => key).filter((key) => key.endsWith('.json'));
-  };
   const find = async (prefix: string): Promise<readonly StepKey[]> => {
     const changed = new Map<StepKey, number>();
     for (const { key, changed_ms } of await objects.list(`archive/${prefix}`)) {
@@ -61,8 +57,8 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       return { path: `${objects.place.url}/${key}`, ...(await putObject(objects, key, value)) };
     },
     lastFile: async (stepKey, prefix) => {
-      const last = (await keptKeys(stepKey, prefix)).at(-1);
-      return last === undefined ? null : getObject(objects, last).catch(nullOfOther);
+      const last = (await objects.list(`${placeOf(stepKey)}/${prefix}`)).findLast(({ key }) => key.endsWith('.json'));
+      return last === undefined ? null : getObject(objects, last.key).catch(nullOfOther);
     },
   };
 };
