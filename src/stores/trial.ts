@@ -8,10 +8,7 @@ const KEYS = 8; // bound: for each of so many keys.
 const SLOW_MS = 250; // bound: A store in which one small write takes longer than this is reported as slow.
 
 /** How long one write took, with nobody else; `slow`: it will be felt. Throws ProblemError `store_unusable`. */
-export const tryStore = async (
-  home: string,
-  store: Store,
-): Promise<{ readonly ms: number; readonly slow: boolean }> => {
+export const tryStore = async (home: string, store: Store) => {
   const { records, files } = await openStores(home, store);
   const keys = Array.from({ length: KEYS + 1 }, () => `doctor/${randomBytes(8).toString('hex')}`);
   const [alone = '', ...raced] = keys;

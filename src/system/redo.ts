@@ -18,7 +18,6 @@ import { together } from './turns.js';
 const CUT_MS = 30_000; // bound: A log is cut so long after its first line: a start after a power cut has no more to replay.
 const CUT_BYTES = 8 * 1024 * 1024; // bound: And before that where it is larger.
 const CLOCK_SET_MS = 3_600_000; // bound: Half-written files are looked for from so long before a log on, as a clock may be set back.
-
 const LATE_MOVES = 9; // bound: A directory of a replay that is late is emptied so often at most until it can be removed.
 
 /** Where small files lie that are written once or line by line. */
@@ -122,11 +121,9 @@ export const openRedo = async (sys: Sys, home: string) => {
   return { covers, add, flush, cut, close };
 };
 
-/** A write, as a log says it. */
+/** A write, as the head of this file says. */
 interface Line {
-  /** Below the home. */
   readonly path: string;
-  /** Base64. */
   readonly bytes: string;
   readonly mode?: number;
 }
@@ -145,10 +142,7 @@ type Log = Awaited<ReturnType<typeof readLog>>;
 const pathsIn = (home: string, logs: readonly Log[]): ReadonlySet<string> =>
   new Set(logs.flatMap(({ lines }) => lines.map(({ path }) => join(home, path))));
 
-/**
- * The home's files that a log names: whoever removes one finds it again after a power cut. To be called after `replayRedo`. Throws
- * ProblemError `disk`, `version_unknown`.
- */
+/** The home's files that a log names: whoever removes one finds it again after a power cut. Throws ProblemError `disk`, `version_unknown`. */
 export const loggedFiles = (sys: Sys, home: string): Promise<ReadonlySet<string>> =>
   onDisk(`Reading the redo logs of ${home}`, async () => {
     const names = (await orNull(sys.readdir(redoDir(home)))) ?? [];

@@ -13,6 +13,7 @@ import type { StoredFile, StoreFiles } from '../../stores/ports.js';
 import { orNull } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 import { realSys } from '../../system/sys.js';
+import { together } from '../../system/turns.js';
 import { archivedRun } from '../archive/run.js';
 import { needRuns, OUR_WORKFLOWS, type DescribedRun, type Emend } from '../types.js';
 
@@ -162,9 +163,8 @@ export const storedFiles = async (
   emend: Pick<Emend, 'files'>,
   places: readonly string[],
 ): Promise<readonly StoredFile[]> => {
-  const found: StoredFile[] = [];
-  for (const place of places) for (const file of await filesAt(emend, place).list(place)) found.push(file);
-  return found;
+  const found = await together(places, (place) => filesAt(emend, place).list(place), 1);
+  return found.flat();
 };
 
 /** Removes the place where none of its files was written since they were found, and none is new. False: it was left alone. */

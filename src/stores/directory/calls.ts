@@ -32,11 +32,10 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
       }),
     size: (key) => onLog('Reading', key, async (path) => (await orNull(sys.sizeNow(path))) ?? -1),
     read: (key, from = 0) =>
-      onLog(
-        'Reading',
-        key,
-        async (path) => (await orNull(from === 0 ? sys.readFile(path) : readFrom(path, from))) ?? new Uint8Array(),
-      ),
+      onLog('Reading', key, async (path) => {
+        const found = from === 0 ? sys.readFile(path) : readFrom(path, from);
+        return (await orNull(found)) ?? new Uint8Array();
+      }),
   };
 };
 
