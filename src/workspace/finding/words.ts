@@ -48,8 +48,8 @@ export function stemOf(word: string): string {
   return bare.replace(/(.{4})e$/, '$1').replace(/(.{3}([^ls\d]))\2$/, '$1');
 }
 
-/** Lines that name people and numbers, addresses, mail. */
-const NO_WORDS = /^\s*[a-z-]+-by\s*:.*$|https?:\/\/\S+|\S+@\S+\.\S+|\b[0-9a-f]{7,40}\b/gim;
+/** Lines that name people and numbers, addresses, mail. No part can begin at each character of a long word, or it would take quadratic time. */
+const NO_WORDS = /^[ \t]*[a-z-]+-by\s*:.*$|https?:\/\/\S+|(?<!\S)\S[^\s@]*@[^\s.]+\.\S+|\b[0-9a-f]{7,40}\b/gim;
 const NAME = /[A-Za-z_$][\w$]*(?:-[A-Za-z_$][\w$]*)*/g;
 
 /** In order of first mention; identifiers, paths, quoted strings and messages by their words, identifiers of several words as a whole too. */

@@ -99,3 +99,13 @@ test('words: identifiers as a whole and in parts, endings off, no names of peopl
   ).toHaveLength(40);
   expect(matcherOf(termsOf('unused variables'))('noUnusedVariable')).toEqual([0, 1]);
 });
+
+test.each([
+  ['a word without an end', 'a'.repeat(100_000)],
+  ['a word of many @', 'a@'.repeat(50_000)],
+  ['empty lines', `a${'\n'.repeat(100_000)}b`],
+])('the words of a long text are found in linear time: %s', (_, task) => {
+  const from = performance.now();
+  termsOf(task);
+  expect(performance.now() - from).toBeLessThan(5_000);
+});
