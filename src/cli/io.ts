@@ -62,16 +62,28 @@ export const readUpTo = async (most_bytes: number, stream: AsyncIterable<Buffer>
 
 const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';
+const CTRL_Z = '\u001a';
 
-/** `interrupt`: in raw mode Ctrl-C is a key like others. */
+/** `interrupt`: in raw mode Ctrl-C is a key like others, and so is Ctrl-Z. */
 const readKey = async (question: string, signal: AbortSignal, interrupt: () => void): Promise<string | null> => {
   const { stdin, stdout } = process;
   const typed = new EventEmitter();
   const onData = (bytes: Buffer): void => {
+    if (bytes.includes(CTRL_Z)) {
+      stdin.setRawMode(false);
+      process.kill(0, 'SIGTSTP'); // As the terminal itself would: all processes of the job.
+      return;
+    }
     if (bytes.includes(CTRL_C)) interrupt();
     typed.emit('keys', bytes.includes(CTRL_C) || bytes.includes(CTRL_D) ? null : bytes.toString());
   };
   const onEnd = (): void => void typed.emit('keys', null);
+  // A shell left the terminal in a mode of its own, and the question out of sight.
+  const onContinued = (): void => {
+    stdin.setRawMode(false).setRawMode(true);
+    stdout.write(question);
+  };
+  process.on('SIGCONT', onContinued);
   stdin.setRawMode(true).on('data', onData).once('end', onEnd).resume();
   try {
     // All that the terminal holds by now arrives in the first of these turns; nobody listens.
@@ -84,6 +96,7 @@ const readKey = async (question: string, signal: AbortSignal, interrupt: () => v
   } catch {
     return null;
   } finally {
+    process.off('SIGCONT', onContinued);
     stdin.setRawMode(false).off('data', onData).off('end', onEnd).pause();
   }
 };

@@ -60,7 +60,7 @@ test(
 );
 longOnly('the same at 200 columns', atColumns(200));
 
-longOnly('a key that means nothing asks again; Ctrl-C and the end of input leave the run waiting', async () => {
+longOnly('a key that means nothing asks again; Ctrl-Z, Ctrl-C and the end of input leave the run waiting', async () => {
   const s = await greeting('export const greet = () => "good day"; // as before\n');
   const steps = (key: string) =>
     [
@@ -71,6 +71,18 @@ longOnly('a key that means nothing asks again; Ctrl-C and the end of input leave
       ['nowhere.js is not one of', ''],
       ['\n> ', key],
     ] as const;
+  const stopped = await onTerminal(
+    s,
+    ['run', 'job.md'],
+    [
+      ['\n> ', '\u001a'],
+      ['Stopped', ''],
+      [' icanon', ''],
+      ['\n> ', 'q'],
+    ],
+    { shell: '"$@"; stty -a; fg' },
+  );
+  expect(stopped).toMatchObject({ exit: 3, missing: null });
   const interrupted = await onTerminal(s, ['run', 'job.md'], steps('\u0003'));
   expect(interrupted).toMatchObject({ exit: 130, missing: null });
   const ended = await onTerminal(s, ['run', 'job.md'], steps('\u0004'));

@@ -11,15 +11,28 @@ export interface Shown {
   readonly missing: string | null;
 }
 
-/** `steps`: what is awaited, then what is typed. */
+/** `steps`: what is awaited, then what is typed. `shell`: a script of an interactive bash, whose `"$@"` is the command. */
 export const onTerminal = async (
   s: Scene,
   args: readonly string[],
   steps: readonly (readonly [wait: string, typed: string])[],
-  { columns = 80, env = {} }: { readonly columns?: number; readonly env?: Record<string, string> } = {},
+  {
+    columns = 80,
+    env = {},
+    shell,
+  }: { readonly columns?: number; readonly env?: Record<string, string>; readonly shell?: string } = {},
 ): Promise<Shown> => {
   const [driver, client] = ['test/support/terminal.py', 'dist/client.js'].map((path) => resolve(path));
-  const words = [driver ?? '', String(columns), JSON.stringify(steps), process.execPath, client ?? '', ...args];
+  const around = shell === undefined ? [] : ['bash', '--norc', '-ic', shell, 'bash'];
+  const words = [
+    driver ?? '',
+    String(columns),
+    JSON.stringify(steps),
+    ...around,
+    process.execPath,
+    client ?? '',
+    ...args,
+  ];
   const child = spawn('python3', words, {
     cwd: s.repo,
     env: { ...s.env, NODE_OPTIONS: '', TERM: 'xterm-256color', ...env },
