@@ -3,15 +3,19 @@ import { VERSION } from '../../shared/problems.js';
 import { ANSWERS_BY_REASON, type DecisionPoint } from '../../shared/decisions.js';
 import type { StepEvent } from '../../shared/events.js';
 import type { FileStatus, LedgerRow, RunState, StepStatus } from '../../shared/run.js';
+import type { StepEstimate } from '../../shared/usage.js';
 import { outcomeOf, type ArchivedRun } from './run.js';
 import { shownKey } from '../../shared/ids.js';
 import type { ClosedRun } from '../types.js';
 
 /** Where a run stood when its last event was archived: events reach the archive with the next activity, so it may lag behind a pause. */
-export const archivedStatus = (run: ArchivedRun): StepStatus => {
+export const archivedStatus = (
+  run: ArchivedRun,
+  ledger: readonly LedgerRow[] = ledgerOfEvents(run.events),
+): StepStatus => {
   const result = run.closed?.result ?? null;
   const decision = run.closed === null ? openDecision(run) : null;
-  const ledger = ledgerOfEvents(run.events);
+  const estimated = run.events.find((event) => event.type === 'estimated');
   const count = (status: FileStatus): number => ledger.filter((row) => row.status === status).length;
   return {
     v: VERSION,
@@ -32,6 +36,7 @@ export const archivedStatus = (run: ArchivedRun): StepStatus => {
     decision,
     proposalId: result?.proposalId ?? run.proposal?.id ?? null,
     usage: result?.usage ?? run.usage,
+    ...(estimated === undefined ? {} : { estimate: estimateOf(estimated) }),
     wasSplit: result?.wasSplit ?? run.events.some((event) => event.type === 'edit_split_triggered'),
     ignored: run.events
       .filter((event) => event.type === 'decision_ignored')
@@ -41,6 +46,9 @@ export const archivedStatus = (run: ArchivedRun): StepStatus => {
     ...(result?.plan === undefined ? {} : { plan: result.plan }),
   };
 };
+
+const estimateOf = ({ seq: _seq, at: _at, type: _type, ...estimate }: StepEvent & StepEstimate): StepEstimate =>
+  estimate;
 
 const lastKnown = ({ activities }: ArchivedRun): string => {
   const last = activities.at(-1);

@@ -45,7 +45,7 @@ export interface RunView {
 }
 
 export interface ShowOptions {
-  /** False: status only, one action instead of three. */
+  /** False: status only, one action instead of three. Of a run that has ended, none instead of one. */
   readonly full?: boolean;
   /** How long a worker that polls may take to answer; until then a call that fails is made again. */
   readonly patience_ms?: number;
@@ -57,13 +57,17 @@ export const showRun = async (
   run: ResolvedRun,
   { full = true, patience_ms }: ShowOptions = {},
 ): Promise<RunView> => {
-  const look = async (ask: Ask) => ({
-    status: known(await ask<StepStatus>(QUERIES.status)),
-    ledger: full ? await ask<readonly LedgerRow[]>(QUERIES.ledger) : [],
-    proposal: full ? await ask<ProposalSummary | null>(QUERIES.proposal) : null,
-  });
   // Whoever looks first at a run that has ended keeps how it ended: the server will forget it.
   const archived = run.live?.open === false ? await noteClosed(emend, run) : stillOpen(run);
+  const statusBy = (rows: readonly LedgerRow[]) => ({ ...archivedStatus(archived, rows), ...memoOver(run) });
+  // All but the exact ledger; of a very large proposal it has the references only.
+  const hasRest = isWhole(run) && archived.proposal?.files.length !== 0;
+  const look = async (ask: Ask) => {
+    const ledger = full ? await ask<readonly LedgerRow[]>(QUERIES.ledger) : [];
+    if (hasRest) return { ledger, status: statusBy(ledger), proposal: archived.proposal };
+    const status = known(await ask<StepStatus>(QUERIES.status));
+    return { ledger, status, proposal: full ? await ask<ProposalSummary | null>(QUERIES.proposal) : null };
+  };
   const asked = !full && isWhole(run) ? { ok: false as const, why: '' } : await askRun(emend, run, look, patience_ms);
   const host = await runHost(emend, run.live);
   const place = {
@@ -83,13 +87,11 @@ export const showRun = async (
     const versions = versionsTo(run, asked.value.proposal);
     return { ...place, source: 'run', note: asked.note, ...asked.value, status, versions };
   }
-  const status = { ...archivedStatus(archived), ...memoOver(run) };
+  const ledger = ledgerOfEvents(archived.events);
+  const status = statusBy(ledger);
   return {
-    ...place,
-    source: 'archive',
-    note: noteOf(archived, asked.why),
+    ...{ ...place, source: 'archive', note: noteOf(archived, asked.why), ledger },
     status: archived.closed === null ? status : await withRecordedUsage(emend, status),
-    ledger: ledgerOfEvents(archived.events),
     proposal: archived.proposal,
     versions: archived.versions,
   };

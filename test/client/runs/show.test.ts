@@ -3,7 +3,8 @@ import { listRuns } from '../../../src/client/runs/list.js';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
 import { runDiff, runEvents, showRun } from '../../../src/client/runs/show.js';
 import type { Emend } from '../../../src/client/types.js';
-import { problem, ProblemError } from '../../../src/shared/problems.js';
+import { problem, ProblemError, VERSION } from '../../../src/shared/problems.js';
+import type { StepResult } from '../../../src/shared/run.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { fakeEmend, FakeServer } from '../fake.js';
 
@@ -166,6 +167,43 @@ describe('with a server', () => {
       note: null,
       status: { state: 'aborted', doing: 'terminated, nothing applied (by an operator)', decision: null },
     });
+  });
+
+  test('a run that has ended is asked for its ledger alone: its archive has the rest, the estimate too', async () => {
+    const server = new FakeServer();
+    const run = server.add(KEY, 'emend-1');
+    const result: StepResult = {
+      ...{
+        v: VERSION,
+        stepKey: KEY,
+        outcome: 'skipped',
+        files: [],
+        skipped: ['a.ts'],
+        wasSplit: false,
+        usage: NO_USAGE,
+      },
+      ...{ commit: null, proposalId: null, verification: null, problem: null, pausedFor_ms: 0 },
+    };
+    server.close(run, { status: 'COMPLETED', result, message: null });
+    const emend = await fakeEmend(server);
+    await archive(emend);
+    const ref = await emend.blobs.put(new TextEncoder().encode('a proposal'));
+    const files = [{ path: 'a.ts', change: 'edit', added: 1, removed: 0 }];
+    const proposal = { id: '8'.repeat(64), ref, diff: ref, files, findings: [], tolerances: [], mustAsk: [] };
+    const entry = (kind: 'event' | 'activity', id: string, data: object) => ({
+      ...{ id, at: '2026-01-01T00:00:00.000Z', kind, data },
+    });
+    const estimate = { calls: 3, input_tokens: 9, output_tokens: 9 };
+    await emend.archive.append(KEY, [
+      entry('activity', 'a3', { name: 'buildProposal', attempt: 1, result: { outcome: 'built', proposal } }),
+      entry('event', 'e5', { type: 'estimated', ...estimate, seq: 5, at: 0 }),
+      entry('event', 'e6', { type: 'step_finished', outcome: 'skipped', seq: 6, at: 0 }),
+    ]);
+    const view = await showRun(emend, await resolveRun(emend, KEY));
+    expect(server.queries).toEqual(['ledger']);
+    expect(view).toMatchObject({ source: 'run', note: null, status: { state: 'done', stage: 'closed', result } });
+    expect(view.status.estimate).toEqual(estimate);
+    expect(view.proposal).toEqual(proposal);
   });
 
   test('a list asks open runs for their state and the server how the others ended', async () => {
