@@ -19,8 +19,8 @@ export interface Io {
   /** Of the terminal; Infinity where stdout is none, so that nothing is cut or broken in a pipe. */
   readonly columns: number;
   readonly colors: ReturnType<typeof pc.createColors>;
-  /** Raw text to stdout. */
-  write(text: string): void;
+  /** Raw text or bytes to stdout. */
+  write(text: string | Uint8Array): void;
   /** Lines to stdout and stderr; a line end is added. */
   out(text: string): void;
   err(text: string): void;

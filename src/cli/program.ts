@@ -82,6 +82,13 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
     .option('--tests', 'show the failed tests and the last 200 lines of test output')
     .option('--context', 'show which files the model was shown beside those to edit, and why')
     .addOption(new Option('--whole', 'with --tests: all test output').implies({ tests: true }))
+    .addOption(
+      new Option('--blob <hash>', 'print the bytes that a warning says are kept as this sha256:…').conflicts([
+        'tests',
+        'context',
+        'json',
+      ]),
+    )
     .action(runs(async () => (await import('./commands/show.js')).show));
 
   prints(program.command('diff'), json())

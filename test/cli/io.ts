@@ -49,7 +49,7 @@ export const fakeIo = (
     columns: more.columns ?? (isTty ? 100 : Infinity),
     colors: pc.createColors(false),
     write: (text) => {
-      printed.out += text;
+      printed.out += typeof text === 'string' ? text : Buffer.from(text).toString('latin1');
     },
     out: (text) => {
       printed.out += `${text}\n`;

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { RunFilter } from '../../shared/run.js';
-import { shownKey } from '../../shared/ids.js';
+import { isBlobRef, shownKey } from '../../shared/ids.js';
 import { reading } from '../../client/open.js';
 import type { ProposalVersion } from '../../client/archive/run.js';
 import { proposalSince } from '../../client/runs/proposal.js';
@@ -25,10 +25,19 @@ export interface ShowFlags extends JsonFlag {
   readonly tests?: true;
   readonly whole?: true;
   readonly context?: true;
+  readonly blob?: string;
 }
 
 export const show = (io: Io, run: string, flags: ShowFlags): Promise<void> =>
   withEmend(io, async (opened) => {
+    const { blob } = flags;
+    if (blob !== undefined) {
+      if (!isBlobRef(blob))
+        return fail('usage', `--blob ${blob}: expected sha256: and 64 hex digits, as a warning has them.`);
+      const bytes = await opened.blobs.get(blob);
+      io.write(io.outIsTty ? plain(new TextDecoder().decode(bytes)) : bytes);
+      return;
+    }
     const to = { io, flags };
     const { resolved, view } = await reading(opened, async (emend) => {
       const it = await resolveRun(emend, run);
