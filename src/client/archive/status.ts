@@ -9,10 +9,7 @@ import { shownKey } from '../../shared/ids.js';
 import type { ClosedRun } from '../types.js';
 
 /** Where a run stood when its last event was archived: events reach the archive with the next activity, so it may lag behind a pause. */
-export const archivedStatus = (
-  run: ArchivedRun,
-  ledger: readonly LedgerRow[] = ledgerOfEvents(run.events),
-): StepStatus => {
+export const archivedStatus = (run: ArchivedRun, ledger = ledgerOfEvents(run.events)): StepStatus => {
   const result = run.closed?.result ?? null;
   const decision = run.closed === null ? openDecision(run) : null;
   const estimated = run.events.find((event) => event.type === 'estimated');
@@ -47,8 +44,7 @@ export const archivedStatus = (
   };
 };
 
-const estimateOf = ({ seq: _seq, at: _at, type: _type, ...estimate }: StepEvent & StepEstimate): StepEstimate =>
-  estimate;
+const estimateOf = ({ seq: _s, at: _at, type: _type, ...estimate }: StepEvent & StepEstimate): StepEstimate => estimate;
 
 const lastKnown = ({ activities }: ArchivedRun): string => {
   const last = activities.at(-1);

@@ -59,12 +59,16 @@ export const showRun = async (
 ): Promise<RunView> => {
   // Whoever looks first at a run that has ended keeps how it ended: the server will forget it.
   const archived = run.live?.open === false ? await noteClosed(emend, run) : stillOpen(run);
-  const statusBy = (rows: readonly LedgerRow[]) => ({ ...archivedStatus(archived, rows), ...memoOver(run) });
-  // All but the exact ledger; of a very large proposal it has the references only.
-  const hasRest = isWhole(run) && archived.proposal?.files.length !== 0;
+  // The memo is there even when the archive is not (a run started from another machine).
+  const { memo } = run.live ?? {};
+  const named = memo && { workspace: memo.workspace, jobPath: memo.jobPath, title: memo.title };
+  const statusBy = (rows: readonly LedgerRow[]) => ({ ...archivedStatus(archived, rows), ...named });
+  const { closed, proposal } = archived;
+  // All but the exact ledger; of a very large proposal it has the references only, and the last one may have been given up.
+  const isLast = closed?.result?.proposalId === (proposal?.id ?? null) && proposal?.files.length !== 0;
   const look = async (ask: Ask) => {
     const ledger = full ? await ask<readonly LedgerRow[]>(QUERIES.ledger) : [];
-    if (hasRest) return { ledger, status: statusBy(ledger), proposal: archived.proposal };
+    if (isLast && isWhole(run)) return { ledger, status: statusBy(ledger), proposal };
     const status = known(await ask<StepStatus>(QUERIES.status));
     return { ledger, status, proposal: full ? await ask<ProposalSummary | null>(QUERIES.proposal) : null };
   };
@@ -92,8 +96,7 @@ export const showRun = async (
   return {
     ...{ ...place, source: 'archive', note: noteOf(archived, asked.why), ledger },
     status: archived.closed === null ? status : await withRecordedUsage(emend, status),
-    proposal: archived.proposal,
-    versions: archived.versions,
+    ...{ proposal, versions: archived.versions },
   };
 };
 
@@ -244,10 +247,6 @@ const whyUnanswered = async (emend: Emend, live: DescribedRun): Promise<string |
   const silent = await unserved(runs, live, true);
   return silent.includes(live.queue) ? unservedNote(emend, live, silent) : null;
 };
-
-/** The memo is there even when the archive is not (a run started from another machine). */
-const memoOver = ({ live }: ResolvedRun): Partial<StepStatus> =>
-  live?.memo ? { workspace: live.memo.workspace, jobPath: live.memo.jobPath, title: live.memo.title } : {};
 
 export const linkOf = ({ uiUrl, namespace }: Emend, { live }: ResolvedRun): string | null =>
   uiUrl === null || live === null

@@ -182,7 +182,7 @@ describe('with a server', () => {
         wasSplit: false,
         usage: NO_USAGE,
       },
-      ...{ commit: null, proposalId: null, verification: null, problem: null, pausedFor_ms: 0 },
+      ...{ commit: null, proposalId: '8'.repeat(64), verification: null, problem: null, pausedFor_ms: 0 },
     };
     server.close(run, { status: 'COMPLETED', result, message: null });
     const emend = await fakeEmend(server);
