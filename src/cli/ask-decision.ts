@@ -198,13 +198,10 @@ const detailsFor = async (
     }
     return { set };
   }
-  if (wanted === 'revise') {
-    const note = await io.ask('What should change? ', signal);
-    return note === null || note.trim() === '' ? null : { note };
-  }
-  if (wanted === 'other') {
-    const command = await io.ask('Which command? ', signal);
-    return command === null || command.trim() === '' ? null : { set: { command: command.trim() } };
+  if (wanted === 'revise' || wanted === 'other') {
+    const typed = await io.ask(wanted === 'revise' ? 'What should change? ' : 'Which command? ', signal);
+    if (typed === null || typed.trim() === '') return null;
+    return wanted === 'revise' ? { note: typed } : { set: { command: typed.trim() } };
   }
   if (wanted === 'retry') {
     const typed = await io.ask('LIMIT=VALUE, or a hint for the model (Enter: neither): ', signal);

@@ -76,14 +76,13 @@ export const followPlan = async (
     return closed ?? found.stop;
   };
   for (let run = started; ; run = await refreshRun(emend, run)) {
-    const watched = await watch(run);
+    const stop = await watch(run);
     progress.clear();
-    if (watched === null) return { kind: 'interrupted' };
-    if (!('kind' in watched)) {
+    if (stop === null) return { kind: 'interrupted' };
+    if (!('kind' in stop)) {
       await progress.end(run);
-      return { kind: 'closed', closed: watched };
+      return { kind: 'closed', closed: stop };
     }
-    const stop = watched;
     if (stop.kind === 'no_worker' || stop.kind === 'paused') return stop;
     if (stop.kind === 'child') {
       const child = await childOf(emend, stop.stepKey, options.signal);

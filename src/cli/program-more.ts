@@ -84,37 +84,25 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
     )
     .option('--hint <text>', 'a hint for the prompts of this run (repeatable)', collect, [])
     .action(runs(async () => (await import('./commands/plan-run.js')).runPlan));
-  const control = (name: 'pause' | 'resume', description: string): void => {
-    prints(plan.command(name), quiet(), json(), onRepository())
+  type Control = 'pause' | 'resume' | 'status' | 'drift' | 'revise' | 'stop';
+  const control = (name: Control, description: string, ...options: readonly Option[]): Command =>
+    prints(plan.command(name), ...options, json(), onRepository())
       .argument('<plan>', PLAN)
       .description(description)
       .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
-  };
-  control('pause', 'wait before the next phase');
-  control('resume', 'continue after a pause, or start the plan where it left off');
-  prints(plan.command('status'), json(), onRepository())
-    .argument('<plan>', PLAN)
-    .description('show the progress of a plan run, phase by phase')
-    .action(runs(async () => (await import('./commands/plan-run.js')).status));
-  const report = (name: 'drift' | 'revise', text: string, description: string): void => {
-    prints(plan.command(name), json(), onRepository())
-      .argument('<plan>', PLAN)
-      .argument('<text>', text)
-      .description(`${description}; handled before the next phase`)
-      .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
-  };
-  report('drift', 'the missing work', 'report work that is out of scope of the plan');
-  report('revise', 'what to change', 'request a revision of the plan');
+  control('pause', 'wait before the next phase', quiet());
+  control('resume', 'continue after a pause, or start the plan where it left off', quiet());
+  control('status', 'show the progress of a plan run, phase by phase');
+  const soon = '; handled before the next phase';
+  control('drift', `report work that is out of scope of the plan${soon}`).argument('<text>', 'the missing work');
+  control('revise', `request a revision of the plan${soon}`).argument('<text>', 'what to change');
   prints(plan.command('rollback'), json())
     .argument('<plan>', PLAN)
     .argument('<n>', 'the phase')
     .description('revert the commits of a phase in one new commit and reopen the phase')
     .action(runs(async () => (await import('./commands/plan-rollback.js')).rollback));
-  prints(plan.command('stop'), quiet(), json(), onRepository())
-    .argument('<plan>', PLAN)
-    .description('end the plan run when the current phase is done')
-    .requiredOption('--after-phase', 'required; to end it now, use `emend abort RUN`')
-    .action(runs(async () => (await import('./commands/plan-run.js')).stop));
+  const end = new Option('--after-phase', 'required; to end it now, use `emend abort RUN`').makeOptionMandatory();
+  control('stop', 'end the plan run when the current phase is done', quiet(), end);
 };
 
 // Commands beside a run: following it, reporting on it, and files to begin with. Names, flags and help texts.

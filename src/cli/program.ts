@@ -3,7 +3,7 @@
  * Temporal); docs/cli.md describes them all, and a test holds it to this file.
  */
 import { Command, Option } from 'commander';
-import { EXIT, EXIT_MEANS, type ExitCode } from '../shared/problems.js';
+import { EXIT, EXIT_MEANS, fail, type ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
 import { LISTED_STATES } from '../shared/run.js';
 import { nearestWord } from '../shared/text.js';
@@ -31,6 +31,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
     .version(build())
     .exitOverride()
     .showSuggestionAfterError()
+    .showHelpAfterError('(See `emend help`.)')
     .configureOutput({
       writeOut: (text) => io.write(text),
       writeErr: (text) => io.err(text.trimEnd()),
@@ -120,6 +121,8 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
   addMachinery(program, runs);
   for (const command of program.commands) {
     const lines = EXAMPLES[command.name()]?.map((text) => `  ${text}`) ?? [];
+    for (const each of [command, ...command.commands])
+      each.showHelpAfterError(`(See \`emend help ${command.name()}\`.)`);
     if (lines.length > 0) command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
   }
   return program;
@@ -131,11 +134,10 @@ const refuseUnknown = ({ command }: { readonly command: Command }): string => {
   const asked = command.args.find((arg, at) => !arg.startsWith('-') && (at > 0 || arg !== 'help'));
   if (names.length === 0 || asked === undefined || names.includes(asked)) return '';
   const nearest = nearestWord(asked, names);
-  const help = command.name() === 'emend' ? 'emend help' : `emend ${command.name()} --help`;
-  return command.error(
-    `error: unknown command '${asked}'\n(${nearest === null ? `See \`${help}\`.` : `Did you mean ${nearest}?`})`,
-    { code: 'commander.unknownCommand', exitCode: EXIT.usage },
-  );
+  return command.error(`error: unknown command '${asked}'${nearest === null ? '' : `\n(Did you mean ${nearest}?)`}`, {
+    code: 'commander.unknownCommand',
+    exitCode: EXIT.usage,
+  });
 };
 
 const addDecisions = (program: Command, runs: Runs): void => {
@@ -226,6 +228,10 @@ const addPatching = (program: Command, runs: Runs): void => {
 };
 
 const PORT = 'port of the review page (default: 8260, or a free port if it is in use)';
+const portOf = (text: string): number => {
+  if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
+  return fail('usage', `--port must be a number from 0 to 65535, received ${text}.`);
+};
 
 const addMachinery = (program: Command, runs: Runs): void => {
   prints(program.command('recover'), json())
@@ -244,14 +250,14 @@ const addMachinery = (program: Command, runs: Runs): void => {
 
   prints(program.command('dev'), quiet())
     .description('run a Temporal dev server, a worker and the review page on this machine')
-    .option('--port <n>', PORT)
+    .option('--port <n>', PORT, portOf)
     .option('--no-web', 'do not serve the review page')
     .option('--ui', 'serve the Temporal UI even where it cannot be protected from web pages (macOS)')
     .action(runs(async () => (await import('./commands/serve.js')).dev));
 
   prints(program.command('web'), quiet())
     .description('serve the review page for a worker that runs elsewhere')
-    .option('--port <n>', PORT)
+    .option('--port <n>', PORT, portOf)
     .option('--host <address>', 'listen on this address instead of loopback; requires EMEND_WEB_SECRET')
     .option('--public-url <url>', 'public address of the page, if it is behind a proxy')
     .action(runs(async () => (await import('./commands/serve.js')).web));
@@ -288,7 +294,7 @@ const addMachinery = (program: Command, runs: Runs): void => {
   prints(program.command('rehearse'), quiet())
     .argument('<script>', 'a rehearsal script (YAML)')
     .description('simulate a language model from a script, for demos and tests')
-    .option('--port <n>', 'port on the loopback address (default: a free port)')
+    .option('--port <n>', 'port on the loopback address (default: a free port)', portOf)
     .option('--record <file>', 'append each request to this file, one JSON object per line')
     .action(runs(async () => (await import('./commands/serve.js')).rehearse));
 };

@@ -177,13 +177,15 @@ describe('examples of the help', () => {
     ])
       expect(await run(asked, dir, 2)).toMatchObject({
         out: '',
-        err: "error: unknown command 'revew'\n(Did you mean review?)\n",
+        err: "error: unknown command 'revew'\n(Did you mean review?)\n(See `emend help`.)\n",
       });
     for (const asked of [
       ['plan', 'statsu', '--help'],
       ['plan', 'help', 'statsu'],
     ])
-      expect((await run(asked, dir, 2)).err).toBe("error: unknown command 'statsu'\n(Did you mean status?)\n");
+      expect((await run(asked, dir, 2)).err).toBe(
+        "error: unknown command 'statsu'\n(Did you mean status?)\n(See `emend help plan`.)\n",
+      );
     expect((await run(['no-such-command', '--help'], dir, 2)).err).toContain('See `emend help`.');
     for (const asked of [
       ['--help'],

@@ -30,7 +30,8 @@ const MINIMUM_NODE = '20.3';
 export const examine = async (env: Environment): Promise<readonly Check[]> => {
   const absent = await absentHome(env).catch(() => null);
   const home = await resolveHome(env).catch((error: unknown) => error);
-  const server = typeof home === 'string' ? await connect(env, home).catch((error: unknown) => error) : home;
+  const connect = async (at: string) => connectClient({ env, home: at, connect_ms: resolveTimings(env).connect_ms });
+  const server = typeof home === 'string' ? await connect(home).catch((error: unknown) => error) : home;
   const connection = isConnection(server) ? server : null;
   try {
     const unseen = { ...explained(server), found: 'not checked: no server' };
@@ -103,9 +104,6 @@ const sandbox = async (env: Environment): Promise<Finding> => {
     process.getuid?.() === 0 ? ", as root: commands keep root's file permissions; use a separate account" : '';
   return good(`bubblewrap ${found.version} at ${found.path} (${found.from})${asRoot}`);
 };
-
-const connect = (env: Environment, home: string): Promise<ClientConnection> =>
-  connectClient({ env, home, connect_ms: resolveTimings(env).connect_ms });
 
 const isConnection = (value: unknown): value is ClientConnection =>
   typeof value === 'object' && value !== null && 'connection' in value;

@@ -17,9 +17,8 @@ const DAY_MS = 86_400_000;
 
 const daysOf = (flag: string, text: string): number => {
   const days = Number(text);
-  return text.trim() !== '' && days >= 0
-    ? days
-    : fail('usage', `${flag} expected a number of days, received "${text}".`);
+  if (text.trim() !== '' && days >= 0) return days;
+  return fail('usage', `${flag} expected a number of days, received "${text}".`);
 };
 
 export const gc = (io: Io, flags: GcFlags): Promise<void> => {

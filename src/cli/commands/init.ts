@@ -80,17 +80,16 @@ const make = async (path: string, text: string): Promise<boolean> => {
 export const init = async (io: Io, flags: QuietFlag): Promise<void> => {
   const top = await topOf(io.cwd);
   const first = join('jobs', 'first.md');
+  const shown = (path: string): string => plain(relative(io.cwd, join(top, path)));
   const files = [
     ['emend.yaml', CONFIG],
     [first, job('Say what should change', [], await npmTest(top))],
   ] as const;
   for (const [path, text] of files) {
     const made = await make(join(top, path), text);
-    io.out(`${made ? 'wrote' : 'already exists, unchanged:'} ${plain(relative(io.cwd, join(top, path)))}`);
+    io.out(`${made ? 'wrote' : 'already exists, unchanged:'} ${shown(path)}`);
   }
-  asides(io, flags).out(
-    `Next: describe the change in ${plain(relative(io.cwd, join(top, first)))}, then: emend run ${plain(relative(io.cwd, join(top, first)))} --dev`,
-  );
+  asides(io, flags).out(`Next: describe the change in ${shown(first)}, then: emend run ${shown(first)} --dev`);
 };
 
 /** The project's own test command, where its manifest names one. */

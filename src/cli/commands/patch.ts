@@ -19,6 +19,7 @@ import {
   writePatch,
   buildPatch,
 } from '../local/patch.js';
+import { orNull } from '../../system/durable.js';
 import { printDiff, count, plain, table } from '../render/text.js';
 
 // The answer of `emend patch`, from a file or stdin: bounded, and decoded.
@@ -36,15 +37,10 @@ const readAnswer = async (io: Io, source: string, most_bytes: number): Promise<s
 
 /** Null: it holds more. A size that the file system tells is not trusted: pipes and files that grow have none. */
 const readBounded = async (path: string, most_bytes: number): Promise<Uint8Array | null> => {
-  const file = await open(path, 'r').catch((error: unknown) => {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR')
-      return fail('usage', `File ${path} not found.`, 'Name the file with the answer, or `-` for stdin.');
-    throw error;
-  });
+  const next = 'Name the file with the answer, or `-` for stdin.';
+  const file = (await orNull(open(path, 'r'), ['ENOENT', 'ENOTDIR'])) ?? fail('usage', `File ${path} not found.`, next);
   try {
-    if ((await file.stat()).isDirectory())
-      return fail('usage', `${path} is a directory.`, 'Name the file with the answer, or `-` for stdin.');
+    if ((await file.stat()).isDirectory()) return fail('usage', `${path} is a directory.`, next);
     return await readUpTo(most_bytes, file.createReadStream({ autoClose: false }));
   } finally {
     await file.close();

@@ -88,12 +88,10 @@ const nameOf = ({ phase, stage }: Target): string =>
 /** `2` for a phase; `2.1` for a stage, or `1` where the phase's own file was given. */
 const targetOf = (kind: Kind, written: string, phaseFile: number | null): Target => {
   const [, first, second] = /^(\d{1,4})(?:\.(\d{1,4}))?$/.exec(written) ?? [];
-  if (kind === 'phase' && first !== undefined && second === undefined)
-    return { phase: Number(first), stage: null, why: null };
-  if (kind === 'stage' && first !== undefined && second !== undefined)
-    return { phase: Number(first), stage: Number(second), why: null };
-  if (kind === 'stage' && first !== undefined && phaseFile !== null)
-    return { phase: phaseFile, stage: Number(first), why: null };
+  const part = (phase: number, stage: number | null): Target => ({ phase, stage, why: null });
+  if (kind === 'phase' && first !== undefined && second === undefined) return part(Number(first), null);
+  if (kind === 'stage' && first !== undefined && second !== undefined) return part(Number(first), Number(second));
+  if (kind === 'stage' && first !== undefined && phaseFile !== null) return part(phaseFile, Number(first));
   const expected =
     kind === 'phase'
       ? 'the number of a phase'

@@ -19,7 +19,7 @@ import { type Io, type JsonFlag, type QuietFlag, asides } from '../io.js';
 import { eventPrinter, printFound, printJson } from '../json.js';
 import { viewLines } from '../render/run.js';
 import { tellEstimate } from './run.js';
-import { runOverrides, withEmend } from '../session.js';
+import { runOverrides, type Session, withEmend } from '../session.js';
 import { withRunning } from '../services.js';
 import { shellWord } from '../../system/environment.js';
 import { loginName } from '../../client/runs/decide.js';
@@ -67,12 +67,8 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
         restart: flags.restart === true,
       },
     });
-    const { resolved, shown, link, options } = await begin(
-      session,
-      step,
-      plan.title,
-      'This plan is already running; showing it.',
-    );
+    const already = 'This plan is already running; showing it.';
+    const { resolved, shown, link, options } = await begin(session, step, plan.title, already);
     const onEvent = eventPrinter(io, flags);
     const followed = await followPlan(session, resolved, { ...options, live: false, signal, onEvent });
     const exit = exitOfFollowed(followed);
@@ -127,13 +123,9 @@ const noneOpen = ({ planPath }: PlanFile, text: string | undefined, more = ''): 
   return fail('run_unknown', `No run of ${planPath} is open${more}.`, `Start one with: ${next}`);
 };
 
-const tell = (
-  { io, flags }: { readonly io: Io; readonly flags: Flags },
-  { planPath, workflowId }: PlanFile,
-  control: Control,
-  said: string,
-): ExitCode => {
-  printFound({ io, flags }, 'plan pause', { v: 1, workflowId, control }, [`${planPath}: ${said}`]);
+const tell = (to: Pick<Session<Flags>, 'io' | 'flags'>, plan: PlanFile, control: Control, said: string): ExitCode => {
+  const { planPath, workflowId } = plan;
+  printFound(to, 'plan pause', { v: 1, workflowId, control }, [`${planPath}: ${said}`]);
   return EXIT.done;
 };
 

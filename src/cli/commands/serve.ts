@@ -21,7 +21,7 @@ const USUAL_PORT = 8260;
 
 export interface PageFlags {
   readonly host?: string;
-  readonly port?: string;
+  readonly port?: number;
   readonly publicUrl?: string;
 }
 
@@ -54,8 +54,7 @@ export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServe
       onAddress: (address) => io.out(`review page  ${address}`),
       onError: (error) => io.err(error instanceof Error ? (error.stack ?? error.message) : String(error)),
     });
-  const wanted = flags.port === undefined ? null : portOf(flags.port);
-  const starting = wanted === null ? start(USUAL_PORT).catch(() => start(0)) : start(wanted);
+  const starting = flags.port === undefined ? start(USUAL_PORT).catch(() => start(0)) : start(flags.port);
   const server = await starting.catch(async (error: unknown) => {
     await emend.close();
     throw error;
@@ -81,14 +80,8 @@ const notePage = async (home: string, { url, uiUrl }: WebServer, isThere: boolea
   await replaceRecord(home, { ...dev, uiUrl: now(dev.uiUrl, uiUrl), pageUrl: now(dev.pageUrl ?? null, url) });
 };
 
-const portOf = (text: string): number => {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) fail('usage', `--port must be a number from 0 to 65535, received ${text}.`);
-  return port;
-};
-
 export interface DevFlags extends QuietFlag {
-  readonly port?: string;
+  readonly port?: number;
   readonly web: boolean;
   readonly ui?: true;
 }
@@ -158,14 +151,14 @@ export const web = (io: Io, flags: PageFlags & QuietFlag): Promise<void> =>
   });
 
 interface RehearseFlags extends QuietFlag {
-  readonly port?: string;
+  readonly port?: number;
   readonly record?: string;
 }
 
 export const rehearse = (io: Io, script: string, flags: RehearseFlags): Promise<void> =>
   serveUntilInterrupted(io, async () => {
     const rehearsal = await startRehearsal(resolve(io.cwd, script), {
-      ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
+      ...(flags.port === undefined ? {} : { port: flags.port }),
       ...(flags.record === undefined ? {} : { record: resolve(io.cwd, flags.record) }),
     });
     io.out(`Rehearsal of ${script} at ${rehearsal.url}`);
