@@ -89,7 +89,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('anywhere', 'plan collapse phase plan.md 9', end(usage, 'reports the error', 'Phase 9')),
   same('anywhere', 'plan rollback plan.md x', end(usage, 'reports the error', 'the number of a phase')),
   same('anywhere', 'show', end(usage, 'names what is missing and its help', '(See `emend help show`.)')),
-  same('anywhere', 'plan chek', end(usage, 'names the command that is meant', '(See `emend help plan`.)')),
+  same('anywhere', 'plan show', end(usage, 'names what is missing and its help', '(See `emend help plan`.)')),
   same('anywhere', 'dev --port x', end(usage, 'reports the error before anything is started', 'from 0 to 65535')),
   same('anywhere', 'rehearse none.yaml', end(usage, 'reports the error', 'none.yaml')),
 
