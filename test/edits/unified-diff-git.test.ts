@@ -110,6 +110,17 @@ const cases: Case[] = [
     after: { 'a/a/f': 'y\n', 'b/f': 'y\n' },
   },
   { name: 'no prefixes', before: { 'src/f': 'x\n' }, after: { 'src/f': 'y\n' }, args: ['--no-prefix'] },
+  ...[
+    ['i/', 'w/'],
+    ['b/', 'a/'],
+    ['', ''],
+  ].map(([from = '', to = '']) => ({
+    name: `the prefixes "${from}" and "${to}" of new, deleted, moved and other files`,
+    before: { 'a/f': lines(9), 'b/f': 'x\n', 'w/g': lines(30), h: 'h\n' },
+    after: { 'a/f': lines(8), 'b/g': 'x\n', 'i/new': 'n\n', 'a/g': lines(30), h: 'h\n' },
+    executable: ['h'],
+    args: from === '' ? ['--no-prefix'] : [`--src-prefix=${from}`, `--dst-prefix=${to}`],
+  })),
   {
     name: 'lines that look like a diff',
     before: { f: '-- a/f\n++ b/f\n@@ -1 +1 @@\ndiff --git a/f b/f\n' },

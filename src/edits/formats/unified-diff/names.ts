@@ -72,9 +72,12 @@ export const withoutPrefixes = (names: Names, known: (path: string) => boolean):
     const arePaired = from[1] === '/' && to[1] === '/' && PAIRS.includes(from.charAt(0) + to.charAt(0));
     return arePaired ? { from: from.slice(2), to: to.slice(2) } : names;
   }
-  const lone = (name: string | null, prefix: string): string | null => {
-    if (!name?.startsWith(prefix)) return name;
-    return known(name) && !known(name.slice(2)) ? name : name.slice(2);
+  const lone = (name: string | null, side: string): string | null => {
+    if (name === null || !/^[abciow]\//.test(name)) return name;
+    const [is, isRest] = [known(name), known(name.slice(2))];
+    // A file that goes away is there, with whichever prefix; a new one may be made in a folder of that name.
+    const isPrefixed = name.startsWith(side) ? isRest || !is : isRest && !is && from !== null;
+    return isPrefixed ? name.slice(2) : name;
   };
   return { from: lone(from, 'a/'), to: lone(to, 'b/') };
 };

@@ -11,16 +11,11 @@ export interface FileDiff extends FileHeader {
 }
 
 const SIGNS = { '+': '-', '-': '+', ' ': ' ' } as const;
-/** A side without file has no prefix that the other could be paired with. */
-const prefixed = (name: string | null, other: string | null, [from, to]: readonly [string, string]): string | null =>
-  other === null && name?.startsWith(from) === true ? to + name.slice(from.length) : name;
 
 /** The diff of one file that undoes this one. */
 export const reversed = (file: FileDiff): FileDiff => ({
   answerLine: file.answerLine,
-  ...(file.from === undefined || file.to === undefined
-    ? {}
-    : { from: prefixed(file.to, file.from, ['b/', 'a/']), to: prefixed(file.from, file.to, ['a/', 'b/']) }),
+  ...(file.from === undefined || file.to === undefined ? {} : { from: file.to, to: file.from }),
   ...(file.git === undefined ? {} : { git: { from: file.git.to, to: file.git.from } }),
   ...(file.rename === undefined ? {} : { rename: { from: file.rename.to ?? '', to: file.rename.from ?? '' } }),
   created: file.deleted === true,

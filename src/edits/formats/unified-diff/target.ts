@@ -134,7 +134,11 @@ const namesOfPair = (
   file: FileHeader,
   known: (path: string) => boolean,
 ): Names => {
-  const names = withoutPrefixes({ from, to }, known);
+  // A name written as on the git line, which has two to pair, means what it means there.
+  const { git = { from, to } } = file;
+  const isGits = (from ?? git.from) === git.from && (to ?? git.to) === git.to;
+  const both = withoutPrefixes(isGits ? git : { from, to }, known);
+  const names = { from: from === null ? null : both.from, to: to === null ? null : both.to };
   const isGit = file.git !== undefined || file.rename !== undefined;
   const same = isGit || names.from === null || names.to === null ? null : sameFile(names.from, names.to, known);
   return same === null ? names : { from: same, to: same };
