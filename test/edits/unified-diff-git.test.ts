@@ -116,8 +116,8 @@ const cases: Case[] = [
     ['', ''],
   ].map(([from = '', to = '']) => ({
     name: `the prefixes "${from}" and "${to}" of new, deleted, moved and other files`,
-    before: { 'a/f': lines(9), 'b/f': 'x\n', 'w/g': lines(30), h: 'h\n' },
-    after: { 'a/f': lines(8), 'b/g': 'x\n', 'i/new': 'n\n', 'a/g': lines(30), h: 'h\n' },
+    before: { 'a/f': lines(9), 'b/f': 'x\n', 'w/g': lines(30), 'i/h': lines(40), h: 'h\n' },
+    after: { 'a/f': lines(8), 'b/g': 'x\n', 'i/new': 'n\n', 'a/g': lines(30), 'w/h': lines(41), h: 'h\n' },
     executable: ['h'],
     args: from === '' ? ['--no-prefix'] : [`--src-prefix=${from}`, `--dst-prefix=${to}`],
   })),

@@ -157,9 +157,9 @@ const namesOf = (file: FileHeader, context: FormatContext): Names | Fault => {
       return fault('bad_header', `The rename in ${at} has only one of \`rename from\` and \`rename to\`.`);
     const { from, to } = rename;
     // Without prefixes, folders `a` and `b` look like them.
-    const agree = (...read: (Names | undefined)[]): boolean =>
+    const agree = (...read: (Partial<Names> | undefined)[]): boolean =>
       read.every((n) => n === undefined) || read.some((n) => n?.from === from && n.to === to);
-    if (!agree(pair) || !agree(git, file.git))
+    if (!agree(pair, pair && file) || !agree(git, file.git))
       return fault('names_differ', `The names of the rename in ${at} and those of its other lines differ.`);
     return { from, to };
   }
