@@ -110,6 +110,8 @@ const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string
   return reasons;
 };
 
+const foldersOf = (path: string): string[] => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
+
 class Work {
   readonly #offered: OfferedFiles;
   readonly #options: ApplyOptions;
@@ -142,6 +144,13 @@ class Work {
       const base = this.#offered.get(from);
       if (base?.bytes === undefined || base.bytes === null || this.files.has(to)) continue;
       this.files.set(to, { bytes: base.bytes, ...(base.mode === undefined ? {} : { mode: base.mode }) });
+    }
+    const isFile = (path: string): boolean =>
+      (this.files.get(path) ?? this.#offered.get(path)?.bytes ?? 'absent') !== 'absent';
+    for (const [path, result] of this.files) {
+      const file = result === 'absent' ? undefined : foldersOf(path).find(isFile);
+      if (file !== undefined)
+        this.#refuse('bad_path', path, `${path} would be below ${file}, which is a file. Choose another path.`);
     }
     return this;
   }

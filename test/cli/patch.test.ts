@@ -230,12 +230,20 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     for (const [answer, says] of [
       [write('a.txt/x'), 'a.txt is not a directory'],
       [write('broken'), 'it is a broken symbolic link'],
-      [write('n', 'n/b.txt'), 'The answer makes one of its folders a file'],
+      [write('n', 'n/b.txt'), 'n/b.txt would be below n, which is a file'],
+      [`DELETE a.txt\n${write('a.txt/x')}`, 'a.txt is not a directory'],
     ] as const)
       for (const flags of [[], ['--check']]) {
         const { exit, out, err } = await patch(answer, ...flags);
         expect({ answer, exit, said: out + err }).toEqual({ answer, exit: 4, said: expect.stringContaining(says) });
       }
+  });
+
+  test('a path that is only tried as a reading of a prefix may lie below a file', async () => {
+    put('b', 'b\n');
+    const made = '--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+n\n';
+    expect(await patch(made)).toMatchObject({ exit: 0 });
+    expect(get('new.txt')).toBe('n\n');
   });
 
   const OUTSIDE = [

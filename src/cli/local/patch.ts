@@ -130,20 +130,15 @@ export const applyToFiles = async (
     maxFile_bytes: limitOf(config, 'maxFile_bytes'),
     maxFiles: limitOf(config, 'maxFilesPerStep'),
   });
-  if (reasons.length > 0) return { format, outcome: refused(reasons), offered: files };
   const syntax = await loadSyntax([...files.keys(), ...absent]);
   const outcome = engine.applyAnswer({ format, answer, files, options: { ...options, newFileEol, beside, syntax } });
-  const made = outcome.outcome === 'edited' ? [...outcome.files].filter(([, result]) => result !== 'absent') : [];
-  const path = made.find(([inner]) => made.some(([file]) => inner.startsWith(`${file}/`)))?.[0];
-  const message = 'The answer makes one of its folders a file.';
-  return {
-    format,
-    outcome: path === undefined ? outcome : refused([{ code: 'bad_path', path, message }]),
-    offered: files,
-  };
+  // Where no file can be, none was passed over: a path that was only tried, as a diff's prefixes are, does not count.
+  const isTried = ({ code, path = '' }: engine.Reason): boolean =>
+    NO_FILE.has(code) && outcome.outcome === 'edited' && !outcome.files.has(path);
+  const wrong = reasons.filter((reason) => !isTried(reason));
+  return { format, outcome: wrong.length > 0 ? { outcome: 'refused', reasons: wrong } : outcome, offered: files };
 };
-
-const refused = (reasons: readonly engine.Reason[]): engine.AnswerOutcome => ({ outcome: 'refused', reasons });
+const NO_FILE = new Set(['target_missing', 'target_not_a_file']);
 
 // An outcome as a proposal that the apply transaction takes: bytes in the blob store, one hash over all of it, the combined diff.
 

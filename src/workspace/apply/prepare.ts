@@ -55,6 +55,8 @@ export const checkFiles = async (
     if (write && file.result !== null) place.missing.forEach((dir) => dirs.add(dir));
     files.push({ ...file, real: place.real, write, ...attributes(seen) });
   }
+  for (const { path, real } of files)
+    if (dirs.has(real)) conflicts.push({ path, why: `${path}: the proposal makes files below it, too` });
   return { files, conflicts, stats, dirs: [...dirs].sort() };
 };
 

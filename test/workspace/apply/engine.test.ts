@@ -73,6 +73,19 @@ describe('apply', () => {
     expect(fs.statSync(at('a.txt')).ino).toBe(ino);
   });
 
+  test('a file and one below its path: refused, nothing is written', async () => {
+    const { request, engine, workspace } = await start([
+      { path: 'n', before: null, after: 'n\n' },
+      { path: 'n/b.txt', before: null, after: 'b\n' },
+    ]);
+    const before = snapshot(workspace);
+    expect(await engine().apply(request)).toMatchObject({
+      outcome: 'base_changed',
+      conflicts: [{ path: 'n', why: 'n: the proposal makes files below it, too' }],
+    });
+    expect(snapshot(workspace)).toEqual(before);
+  });
+
   const disturbed: [string, (path: string) => void, SceneFile][] = [
     [
       'other bytes',
