@@ -71,7 +71,10 @@ const isSoft = (lines: readonly string[], at: number): boolean =>
 
 const signed = (line: string): boolean => /^[ +\-\\]/.test(line);
 
-type Answer = Pick<AnswerReader, 'lines' | 'returned'>;
+interface Answer extends Pick<AnswerReader, 'lines' | 'returned'> {
+  /** Is the line an item of a list in prose, which no hunk could hold? */
+  readonly isItem: (at: number) => boolean;
+}
 
 export type ReadHunk =
   | { readonly ok: true; readonly hunk: Hunk; readonly next: number }
@@ -94,7 +97,7 @@ export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole:
     return fence !== null && line.startsWith(fence.mark) && closesFence(line, fence);
   };
   const said = { oldCount: Number(oldN ?? 1), newCount: Number(newN ?? 1) };
-  const end = (stated && endByCounts(lines, at + 1, said, ends)) ?? endByShape(lines, at + 1, ends);
+  const end = (stated && endByCounts(answer, at + 1, said, ends)) ?? endByShape(lines, at + 1, ends);
   const body = toHunkLines(answer, at + 1, end);
   if ('code' in body) return { ok: false, open: false, ...body };
   const bare = unnumbered({ lines: body, answerLine: at + 1 });
@@ -132,7 +135,7 @@ export const afterBlank = (lines: readonly string[], from: number): number => {
 
 /** Where the hunk ends if its counts are right, or null: they run into something else, or lines of a hunk still follow. */
 const endByCounts = (
-  lines: readonly string[],
+  { lines, isItem }: Answer,
   from: number,
   { oldCount, newCount }: Pick<Hunk, 'oldCount' | 'newCount'>,
   ends: (i: number) => boolean,
@@ -151,9 +154,11 @@ const endByCounts = (
   if (isNoNewline(lines[i] ?? '')) i++;
   const after = afterBlank(lines, i);
   if (ends(after) || isSoft(lines, after) || !signed(lines[after] ?? '') || isSignature(lines, after)) return i;
-  // Behind a blank line added ones may be items of prose: no line of the file tells.
+  // Behind a blank line added ones may be items of prose, of which no line of the file tells; others are where no file has them.
   const rest = lines.slice(i, endByShape(lines, i, ends));
-  return rest[0] === '' && rest.every((line) => line === '' || line.startsWith('+')) ? i : null;
+  const isProse = (line: string, at: number): boolean => !signed(line) || isItem(i + at);
+  const isApart = rest.every(isProse) || rest.every((line) => line === '' || line.startsWith('+'));
+  return rest[0] === '' && isApart ? i : null;
 };
 
 /** `git format-patch` ends a mail with `-- ` and git's version. */

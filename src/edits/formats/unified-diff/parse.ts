@@ -37,6 +37,7 @@ export class DiffReader extends AnswerReader {
   /** A line that promises the names of a file stands before here. */
   #promised = false;
   #hunks = 0;
+  #texts: ReadonlySet<string> | undefined;
   /** The last hunk's counts were right. */
   #counted = true;
   #prose = false;
@@ -52,6 +53,16 @@ export class DiffReader extends AnswerReader {
   get edits(): number {
     return this.#hunks;
   }
+  /** An item of a list, or a line that goes on with it, that no file has, signed or not; of a last one not even the beginning. */
+  readonly isItem = (at: number): boolean => {
+    const line = this.lines[at] ?? '';
+    if (!/^(?:- |  )\S/.test(line)) return false;
+    const linesOf = (files: FormatContext['files']) => [...files.values()].flatMap(({ text }) => text?.lines ?? []);
+    const texts = (this.#texts ??= new Set(linesOf(this.context.files).map((text) => text.trim())));
+    const stands = (said: string): boolean =>
+      at < this.lines.length - 1 ? texts.has(said) : [...texts].some((text) => text.startsWith(said));
+    return !stands(line.trim()) && !stands(line.slice(1).trim());
+  };
   protected override get hasProse(): boolean {
     return this.#prose;
   }
@@ -94,7 +105,7 @@ export class DiffReader extends AnswerReader {
 
   #stray(text: string): Reading | null {
     const last = this.files.at(-1);
-    const isUnsigned = !/^[ +\-\\]/.test(text);
+    const isUnsigned = !/^[ +\-\\]/.test(text) || (this.#gap === 'blank' && this.isItem(this.at));
     const behindFence = this.#counted || this.#inProse || (isUnsigned && !this.#mayGoOn());
     const apart = this.#gap === 'fence' ? behindFence : this.#gap === 'blank' && isUnsigned;
     // Before the first hunk half a header is a line that names a file, see `#withoutNames`.
@@ -102,7 +113,7 @@ export class DiffReader extends AnswerReader {
     if ((last !== undefined && !apart) || header)
       return this.broken(
         'stray_line',
-        `${this.said()}, does not belong to a hunk. Every line of a hunk starts with a space, \`+\` or \`-\`, and the counts of its header cover it.`,
+        `${this.said()}, does not belong to a hunk. Every line of a hunk starts with a space, \`+\` or \`-\`, and the counts of its header cover it. Send no text behind it.`,
       );
     this.#prose = this.#inProse = true;
     this.at++;

@@ -7,6 +7,7 @@ import { isSignature, readHunk } from '../../../../src/edits/formats/unified-dif
 const linesOf = (text: string) => ({
   lines: text.split('|').map((line) => line.replace(/~$/, '')),
   returned: text.split('|').map((line) => Number(line.endsWith('~'))),
+  isItem: () => false,
 });
 /** Its lines joined by `|` and the index of the line after it, or the code. */
 const read = (text: string, { fence = null as string | null, whole = true } = {}) => {

@@ -268,6 +268,12 @@ const applied: Case[] = [
     diff: `First:\n\n${HUNK}\nThen:\n\n@@ -7,2 +7,1 @@\n g\n-h\n`,
     expected: 'f=a|b|c|D|e|f|g',
   },
+  { name: 'items behind a hunk', diff: `${HEAD}${HUNK}\n- D\n- more\n  of it\n`, expected: `f=${AFTER}` },
+  {
+    name: 'items behind prose between hunks',
+    diff: `${HEAD}${HUNK}\nThen:\n\n- the last\n\n@@ -7,2 +7,1 @@\n g\n-h\n`,
+    expected: 'f=a|b|c|D|e|f|g',
+  },
   { name: 'a hunk without numbers', diff: `${HEAD}@@\n c\n-d\n+D\n e\n`, expected: `f=${AFTER}; [line_drift]` },
   {
     name: 'a hunk with words for numbers',
@@ -908,6 +914,24 @@ const invalid: Case[] = [
   },
   { name: 'a fence not closed', diff: `\`\`\`diff\n${HEAD}${HUNK}`, expected: 'invalid open: cut_inside_fence' },
   { name: 'text right after a hunk', diff: `${HEAD}${HUNK}diff --gi`, expected: 'invalid open: bare_header' },
+  {
+    name: 'a removed line after prose',
+    diff: `${HEAD}${HUNK}\nAnd also:\n- f\n`,
+    expected: 'invalid open: stray_line',
+  },
+  {
+    name: 'part of one',
+    diff: `${HEAD}${HUNK}\nAnd:\n- lon`,
+    files: { f: `${LETTERS}long\n` },
+    expected: 'invalid open: stray_line',
+  },
+  {
+    name: 'a context line after prose',
+    diff: `${HEAD}${HUNK}\nAnd:\n- long\n`,
+    files: { f: `${LETTERS}- long\n` },
+    expected: 'invalid open: stray_line',
+  },
+  { name: 'items and an added line', diff: `${HEAD}${HUNK}\nAnd:\n- x\n+ y\n`, expected: 'invalid open: stray_line' },
   { name: 'changed lines after prose', diff: `${HEAD}${HUNK}\nAnd also:\n+x\n y\n`, expected: 'invalid: stray_line' },
   {
     name: 'lines after `No newline`',
