@@ -85,11 +85,16 @@ const keysIn = (value: Json): string =>
 /** Stands for a body of the answer among the lines outside. */
 export const BODY = '\0';
 
-/** What opens an edit beside the lines above: a malformed line of whole-file, a fence that a path stands before or in. */
+/**
+ * What opens an edit beside the lines above: a malformed line of whole-file, a fence that a path stands before or in; and in formats that
+ * are not read a hunk of a context diff, a change of a plain diff or an ed script, a text to find in XML.
+ */
 const MALFORMED: readonly RegExp[] = [
   /^[ \t>#*_`-]{0,8}(?:(?:FILE|DELETE):?[ \t]+\S+(?:[ \t]+\S+)?|END FILE(?:[ \t]+\S+)?)[*_`]{0,8}[ \t]*$/m,
   /^[ \t>#*_`-]{0,8}(?:File:[ \t]*)?`?[\w@./-]*\w\.\w{1,8}[*_:`]{0,8}\n {0,3}(?:`{3,}(?!`)|~{3,}(?!~))[^\n]*(?!\n\0)$/m,
   /^ {0,3}(?:`{3,}(?!`)|~{3,}(?!~))(?=[^`\n]*\w\.[a-z]\w{0,7}\b)[^`\n]*(?!\n\0)$/m,
+  /^[ \t>]*(?:\*\*\* \d+(?:,\d+)? \*{4}|<(?:find|old_(?:str(?:ing)?|text|code))>.*)$/m,
+  /^[ \t>]*(?:\d+,)?\d+(?:[acd](?:\d+,)?\d+\n[ \t>]*[<>] |[ac]\n(?:[^\n]*\n){1,50}?[ \t>]*\.$)/m,
 ];
 
 /** The lines of an answer that stand outside of its bodies: follows their fences, and finds edits that nobody would read. */

@@ -56,7 +56,7 @@ export class DiffReader extends AnswerReader {
   /** An item of a list, or a line that goes on with it, that no file has, signed or not; of a last one not even the beginning. */
   readonly isItem = (at: number): boolean => {
     const line = this.lines[at] ?? '';
-    if (!/^(?:- |  )\S/.test(line)) return false;
+    if (!/^(?:- | {2})\S/.test(line)) return false;
     const linesOf = (files: FormatContext['files']) => [...files.values()].flatMap(({ text }) => text?.lines ?? []);
     const texts = (this.#texts ??= new Set(linesOf(this.context.files).map((text) => text.trim())));
     const stands = (said: string): boolean =>
