@@ -110,8 +110,6 @@ const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string
   return reasons;
 };
 
-const foldersOf = (path: string): string[] => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
-
 class Work {
   readonly #offered: OfferedFiles;
   readonly #options: ApplyOptions;
@@ -148,7 +146,8 @@ class Work {
     const isFile = (path: string): boolean =>
       (this.files.get(path) ?? this.#offered.get(path)?.bytes ?? 'absent') !== 'absent';
     for (const [path, result] of this.files) {
-      const file = result === 'absent' ? undefined : foldersOf(path).find(isFile);
+      const folders = result === 'absent' ? [] : [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
+      const file = folders.find(isFile);
       if (file !== undefined)
         this.#refuse('bad_path', path, `${path} would be below ${file}, which is a file. Choose another path.`);
     }

@@ -85,10 +85,7 @@ const keysIn = (value: Json): string =>
 /** Stands for a body of the answer among the lines outside. */
 export const BODY = '\0';
 
-/**
- * What opens an edit beside the lines above: a malformed line of whole-file, a fence that a path stands before or in; and in formats that
- * are not read a hunk of a context diff, a change of a plain diff or an ed script, a text to find in XML.
- */
+/** What opens an edit beside the lines above: malformed lines of whole-file, fences with a path, other diffs, ed scripts, XML edits. */
 const MALFORMED: readonly RegExp[] = [
   /^[ \t>#*_`-]{0,8}(?:(?:FILE|DELETE):?[ \t]+\S+(?:[ \t]+\S+)?|END FILE(?:[ \t]+\S+)?)[*_`]{0,8}[ \t]*$/m,
   /^[ \t>#*_`-]{0,8}(?:File:[ \t]*)?`?[\w@./-]*\w\.\w{1,8}[*_:`]{0,8}\n {0,3}(?:`{3,}(?!`)|~{3,}(?!~))[^\n]*(?!\n\0)$/m,

@@ -133,9 +133,8 @@ export const applyToFiles = async (
   const syntax = await loadSyntax([...files.keys(), ...absent]);
   const outcome = engine.applyAnswer({ format, answer, files, options: { ...options, newFileEol, beside, syntax } });
   // Where no file can be, none was passed over: a path that was only tried, as a diff's prefixes are, does not count.
-  const isTried = ({ code, path = '' }: engine.Reason): boolean =>
-    NO_FILE.has(code) && outcome.outcome === 'edited' && !outcome.files.has(path);
-  const wrong = reasons.filter((reason) => !isTried(reason));
+  const edited = outcome.outcome === 'edited' ? outcome.files : null;
+  const wrong = reasons.filter(({ code, path = '' }) => !NO_FILE.has(code) || edited?.has(path) !== false);
   return { format, outcome: wrong.length > 0 ? { outcome: 'refused', reasons: wrong } : outcome, offered: files };
 };
 const NO_FILE = new Set(['target_missing', 'target_not_a_file']);

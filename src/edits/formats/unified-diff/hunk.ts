@@ -71,10 +71,8 @@ const isSoft = (lines: readonly string[], at: number): boolean =>
 
 const signed = (line: string): boolean => /^[ +\-\\]/.test(line);
 
-interface Answer extends Pick<AnswerReader, 'lines' | 'returned'> {
-  /** Is the line an item of a list in prose, which no hunk could hold? */
-  readonly isItem: (at: number) => boolean;
-}
+/** `isItem`: is the line one of a list in prose, which no hunk could hold? */
+type Answer = Pick<AnswerReader, 'lines' | 'returned'> & { readonly isItem: (at: number) => boolean };
 
 export type ReadHunk =
   | { readonly ok: true; readonly hunk: Hunk; readonly next: number }

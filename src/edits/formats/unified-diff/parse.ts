@@ -36,7 +36,7 @@ export class DiffReader extends AnswerReader {
   protected readonly whole = 'diff';
   /** A line that promises the names of a file stands before here. */
   #promised = false;
-  #hunks = 0;
+  edits = 0;
   #texts: ReadonlySet<string> | undefined;
   /** The last hunk's counts were right. */
   #counted = true;
@@ -50,9 +50,6 @@ export class DiffReader extends AnswerReader {
     super(body.endsWith('\n') ? body.slice(0, -1) : body, context);
   }
 
-  get edits(): number {
-    return this.#hunks;
-  }
   /** An item of a list, or a line that goes on with it, that no file has, signed or not; of a last one not even the beginning. */
   readonly isItem = (at: number): boolean => {
     const line = this.lines[at] ?? '';
@@ -71,7 +68,7 @@ export class DiffReader extends AnswerReader {
     // Behind a hunk with wrong counts a fence may have been a line of it.
     if (this.outside.fences.open !== null && !this.#counted)
       return { kind: 'invalid', open: true, reasons: [CUT_INSIDE_FENCE] };
-    const fault = this.outside.fault(this.#hunks || this.files.length);
+    const fault = this.outside.fault(this.edits || this.files.length);
     if (fault) return fault;
     if (this.files.length === 0)
       return this.invalid(
@@ -186,7 +183,7 @@ export class DiffReader extends AnswerReader {
       const read = readHunk(this, this.at, this.outside.fences.open, this.context.whole === true);
       if (!read.ok) return this.invalid(read.code, read.message, read.open);
       file.hunks.push(read.hunk);
-      this.#hunks++;
+      this.edits++;
       this.#counted = read.hunk.oldLines === read.hunk.oldCount && read.hunk.newLines === read.hunk.newCount;
       this.at = read.next;
       this.#gap = 'none';
