@@ -2,7 +2,6 @@
 import type { CountedTokens, StepUsage } from '../shared/usage.js';
 import type { StopReason } from '../edits/index.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
-import type { Problem } from '../shared/problems.js';
 import { isRecord } from '../shared/text.js';
 
 /** The request as it is recorded and sent, byte for byte the same at every attempt: Messages API body without `stream`. */
@@ -43,8 +42,6 @@ export interface ModelPort {
       maxAnswer_bytes?: number;
     },
   ): Promise<void>;
-  /** Is a key or a base URL configured? A problem (`no_api_key`) otherwise; never the key itself. */
-  ready(): Problem | null;
 }
 
 /** Role of a call; part of the call key. */

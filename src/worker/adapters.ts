@@ -4,7 +4,6 @@ import { createEditRunner, withPlanLog, type ActivityPorts } from '../activities
 import type { EndedRuns } from '../client/ended/runs.js';
 import { createCallJournal } from '../model/journal/index.js';
 import { createAnthropicModel } from '../model/index.js';
-import { LIMITS } from '../shared/limits.js';
 import { hostId } from '../stores/home.js';
 import type { Machine } from '../stores/hosts.js';
 import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
@@ -40,11 +39,7 @@ export async function createPorts(
   const { blobs, records, archive: plain, calls } = await openStores(home, store, sys);
   // A bucket has no files that grow: there each home keeps its own.
   const archive = withPlanLog(plain, storePaths(store.objects === undefined ? store.dir : home).planLog);
-  const model = createAnthropicModel({
-    env,
-    streamIdle_ms: timings.streamIdle_ms,
-    maxAnswer_bytes: LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max,
-  });
+  const model = createAnthropicModel({ env, streamIdle_ms: timings.streamIdle_ms });
   const clock = systemClock;
   const commands = createLocalRunner(env, { hidden: [home, ...(store.objects === undefined ? [store.dir] : [])] });
   const tookOver = (workspace: string, { stepKey }: WorkspaceLock, because: string): void =>
@@ -62,14 +57,7 @@ export async function createPorts(
     blobs,
     records,
     archive,
-    journal: createCallJournal({
-      calls,
-      model,
-      callOwner_ms: timings.callOwner_ms,
-      sys,
-      clock,
-    }),
-    model,
+    journal: createCallJournal({ calls, model, callOwner_ms: timings.callOwner_ms, sys, clock }),
     workspace: engine,
     repository,
     checkouts: createCheckouts({ home, host: await hostId(home), blobs }, engine, repository),

@@ -20,7 +20,6 @@ const delta = (piece: object): StreamEvent => ({ type: 'content_block_delta', in
 const talker = (events: () => Iterable<StreamEvent>): ModelPort & { taken: number } => {
   const model = {
     taken: 0,
-    ready: () => null,
     stream: async (_request: unknown, { onEvent }: { onEvent: (event: StreamEvent) => Promise<void> }) => {
       await onEvent(START);
       for (const event of events()) {

@@ -21,7 +21,6 @@ const EVENTS: readonly StreamEvent[] = [
 
 /** Answers at once, so that every run makes the same writes; the time is the disk's alone. */
 const model = (asked: () => void): ModelPort => ({
-  ready: () => null,
   stream: async (_request, { onEvent }) => {
     asked();
     for (const event of EVENTS) await onEvent(event);

@@ -110,10 +110,7 @@ describe('the call journal', () => {
   const journal = () =>
     createCallJournal({
       calls: createCallLog({ dir: storePaths(home).calls }),
-      model: {
-        stream: () => Promise.reject(new Error('asked again')),
-        ready: () => null,
-      },
+      model: { stream: () => Promise.reject(new Error('asked again')) },
       callOwner_ms: 200,
     });
   const ask = () =>

@@ -1,7 +1,7 @@
 /** The ports that activities work with: src/worker/adapters.ts names their adapters, tests replace them one by one. */
 import type { Logger } from 'pino';
 import type { ArchiveSink } from '../../shared/step-activities.js';
-import type { CallJournal, ModelPort } from '../../model/ports.js';
+import type { CallJournal } from '../../model/ports.js';
 import type { Timings } from '../../shared/limits.js';
 import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
 import type { Clock } from '../../system/clock.js';
@@ -16,7 +16,6 @@ export interface ActivityPorts extends Pick<Stores, 'blobs' | 'records' | 'archi
   /** Throws ProblemError where home or store are not what they were when the worker started (HomeGuard). */
   readonly checkHome: () => Promise<void>;
   readonly journal: CallJournal;
-  readonly model: Pick<ModelPort, 'ready'>;
   readonly workspace: Workspace;
   readonly repository: Repository;
   /** For runs on repositories. */

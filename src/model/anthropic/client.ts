@@ -4,7 +4,6 @@
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { LIMITS } from '../../shared/limits.js';
-import { problem } from '../../shared/problems.js';
 import { tappedFetch, Sending } from './transport.js';
 import { ModelError } from '../errors.js';
 import { toModelError } from './errors.js';
@@ -15,31 +14,25 @@ export interface AnthropicOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Silence before a call is given up. Node's own fetch gives up after 300 s of it whatever is set here. */
   readonly streamIdle_ms: number;
-  /** Bound of an answer's text; default LIMITS.maxAnswer_bytes. */
-  readonly maxAnswer_bytes?: number;
 }
+
+const ANSWER_BYTES = LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max;
+
+const NO_KEY = 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN nor ANTHROPIC_BASE_URL is set.';
 
 const set = (value: string | undefined): string | null =>
   value === undefined || value.trim() === '' ? null : value.trim();
 
 /** Reads ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL of `env`; a base URL needs no key (a placeholder is sent). */
-export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes }: AnthropicOptions): ModelPort => {
+export const createAnthropicModel = ({ env, streamIdle_ms }: AnthropicOptions): ModelPort => {
   const key = set(env.ANTHROPIC_API_KEY);
   const token = set(env.ANTHROPIC_AUTH_TOKEN);
   const baseURL = set(env.ANTHROPIC_BASE_URL);
   const secrets = [key, token].filter((secret) => secret !== null);
   const credential = key === null && token !== null ? { authToken: token } : { apiKey: key ?? 'not-needed' };
-  const maxText_bytes = maxAnswer_bytes ?? LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max;
 
-  const ready: ModelPort['ready'] = () =>
-    secrets.length > 0 || baseURL !== null
-      ? null
-      : problem('no_api_key', 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN nor ANTHROPIC_BASE_URL is set.');
-
-  const stream: ModelPort['stream'] = async (request, { signal, onEvent, maxAnswer_bytes: ofCall }) => {
-    const most_bytes = ofCall ?? maxText_bytes;
-    const missing = ready();
-    if (missing !== null) throw new ModelError('auth', missing.message);
+  const stream: ModelPort['stream'] = async (request, { signal, onEvent, maxAnswer_bytes = ANSWER_BYTES }) => {
+    if (secrets.length === 0 && baseURL === null) throw new ModelError('auth', NO_KEY);
     const idle = new IdleTimer(streamIdle_ms);
     const stopped = AbortSignal.any([signal, idle.signal]);
     const sending = new Sending();
@@ -50,17 +43,13 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes }: An
       maxRetries: 0,
       timeout: 2_000_000_000, // its own clock never ends a call; ours does
       logLevel: 'off',
-      fetch: tappedFetch({
-        onLife: () => idle.restart(),
-        sending,
-        maxAnswer_bytes: most_bytes,
-      }),
+      fetch: tappedFetch({ onLife: () => idle.restart(), sending, maxAnswer_bytes }),
     });
     try {
       idle.restart();
       const body = { ...request, stream: true as const } as Anthropic.MessageCreateParamsStreaming;
       const events = await client.messages.create(body, { signal: stopped });
-      const ended = await pump(events, { idle, onEvent, maxText_bytes: most_bytes });
+      const ended = await pump(events, { idle, onEvent, maxAnswer_bytes });
       if (!ended && !stopped.aborted)
         throw new ModelError('dropped', "The model's answer ended before its last event.", { mayBePaid: true });
       if (!ended) throw new Error('aborted');
@@ -85,7 +74,7 @@ export const createAnthropicModel = ({ env, streamIdle_ms, maxAnswer_bytes }: An
     }
   };
 
-  return { stream, ready };
+  return { stream };
 };
 
 class CallerFailure extends Error {}
@@ -93,20 +82,18 @@ class CallerFailure extends Error {}
 interface Pump {
   readonly idle: IdleTimer;
   readonly onEvent: (event: StreamEvent) => Promise<void>;
-  readonly maxText_bytes: number;
+  readonly maxAnswer_bytes: number;
 }
 
 /** Hands every event on in order. True once `message_stop` was handed on; false where the stream ended without one. */
-const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxText_bytes }: Pump): Promise<boolean> => {
+const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxAnswer_bytes }: Pump): Promise<boolean> => {
   let text_bytes = 0;
   for await (const event of events) {
     if (!isEvent(event))
       throw new ModelError('malformed', 'The model server sent a stream event without a type.', { mayBePaid: true });
     text_bytes += textOf(event);
-    if (text_bytes > maxText_bytes)
-      throw new ModelError('too_large', `The model's answer is larger than ${maxText_bytes} bytes (maxAnswer_bytes).`, {
-        mayBePaid: true,
-      });
+    const tooLarge = `The model's answer is larger than ${maxAnswer_bytes} bytes (maxAnswer_bytes).`;
+    if (text_bytes > maxAnswer_bytes) throw new ModelError('too_large', tooLarge, { mayBePaid: true });
     // Our own slowness (a busy disk) is no silence of the server's.
     idle.stop();
     await onEvent(event).catch((cause: unknown) => {

@@ -100,15 +100,17 @@ const kindOf = (status: number | null, type: string | null, message: string): Mo
   const kind =
     (status === null
       ? undefined
-      : (KIND_OF_STATUS[status] ?? (status >= 500 || status === 409 ? 'server' : undefined))) ??
+      : (KIND_OF_STATUS[status] ??
+        (status >= 500 || status === 409 ? 'server' : status < 400 ? 'not_found' : undefined))) ??
     (type === null ? undefined : KIND_OF_TYPE[type]) ??
     (status === null ? 'server' : 'bad_request');
   return kind === 'bad_request' && TOO_LONG.test(message) ? 'context' : kind;
 };
 
-const apiMessage = (error: ApiError): string => {
-  const said = error.apiMessage;
-  return typeof said === 'string' ? said : error.message;
+const apiMessage = ({ status, headers, apiMessage: said, message }: ApiError): string => {
+  const elsewhere = headers?.get('location');
+  if ((status ?? 0) < 400 && elsewhere != null) return `a redirect to ${elsewhere}, which is not followed`;
+  return typeof said === 'string' ? said : message;
 };
 
 const shouldRetry = (headers: Headers | undefined): boolean | undefined => {
@@ -169,6 +171,7 @@ const clean = (text: string, secrets: readonly string[]): string => {
   out = out
     .replaceAll(/sk-[A-Za-z0-9_-]{8,}/g, '[redacted]')
     .replaceAll(/\bBearer\s+\S+/gi, 'Bearer [redacted]')
+    .replaceAll(/:\/\/[^\s/@]+@/g, '://[redacted]@')
     // eslint-disable-next-line no-control-regex -- a server's text goes to terminals: control characters are what is taken out
     .replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
   return cut(out, BOUNDS.reason_chars);

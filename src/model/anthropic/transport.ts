@@ -12,17 +12,22 @@ export interface Transport {
   readonly maxAnswer_bytes: number;
 }
 
-/** Wraps the global fetch. A 200 that is no event stream is `malformed`; a body over the bound is `too_large`. */
+/**
+ * Wraps the global fetch. A 200 that is no event stream is `malformed`; a body over the bound is `too_large`. A redirect is a refusal: it
+ * would take the request, a person's code, to a server that nobody configured.
+ */
 export const tappedFetch =
   ({ onLife, sending, maxAnswer_bytes }: Transport): typeof fetch =>
   async (input, init) => {
-    const response = await sending.watch(() => fetch(input, init));
+    const response = await sending.watch(() => fetch(input, { ...init, redirect: 'manual' }));
     onLife();
-    if (!response.ok && !GATEWAY_TIMEOUTS.has(response.status)) sending.refuse();
-    if (!response.ok || response.body === null) return response;
+    if (!response.ok) {
+      if (!GATEWAY_TIMEOUTS.has(response.status)) sending.refuse();
+      return new Response(response.body?.pipeThrough(beginning()), response);
+    }
     const type = response.headers.get('content-type') ?? 'no content type';
-    if (!type.includes('text/event-stream')) {
-      await response.body.cancel();
+    if (response.body === null || !type.toLowerCase().includes('text/event-stream')) {
+      await response.body?.cancel();
       throw new ModelError('malformed', `The model server answered without streaming (${type.slice(0, 80)}).`, {
         mayBePaid: true,
         retryable: false,
@@ -33,6 +38,19 @@ export const tappedFetch =
 
 /** Nobody answers for the request: a proxy on the way handed it on and stopped waiting (524 is Cloudflare's). */
 const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([504, 524]);
+
+const REFUSAL_BYTES = 65_536; // bound: So much of what a server says with an error status is read.
+
+const beginning = (): TransformStream<Uint8Array, Uint8Array> => {
+  let left = REFUSAL_BYTES;
+  return new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      controller.enqueue(chunk.subarray(0, left));
+      left -= chunk.byteLength;
+      if (left <= 0) controller.terminate();
+    },
+  });
+};
 
 /** Event framing makes a stream longer than its text: about 130 bytes for a delta of a few characters. */
 const wireFactor = 64;

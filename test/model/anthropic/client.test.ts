@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { createAnthropicModel } from '../../../src/model/anthropic/client.js';
 import { ModelError } from '../../../src/model/errors.js';
@@ -9,11 +9,12 @@ import { modelAt, NONCE, request, rule, withRehearsal } from '../support.js';
 
 type Fault = NonNullable<RehearsalScript['rules'][number]['fault']>;
 
-const collect = async (model: ModelPort, signal = new AbortController().signal) => {
+const collect = async (model: ModelPort, signal = new AbortController().signal, maxAnswer_bytes?: number) => {
   const events: StreamEvent[] = [];
   const error: unknown = await model
     .stream(request, {
       signal,
+      ...(maxAnswer_bytes === undefined ? {} : { maxAnswer_bytes }),
       onEvent: async (event) => {
         events.push(event);
       },
@@ -177,6 +178,65 @@ describe('every fault has its kind', () => {
   });
 });
 
+describe('a server that does not keep to the protocol', () => {
+  test.each([301, 302, 303, 307, 308])('%d: no redirect is followed, with or without the request', async (status) => {
+    let followed = 0;
+    await withServer(
+      (_incoming, response) => response.end(String(++followed)),
+      (elsewhere) =>
+        withServer(
+          (_incoming, response) => response.writeHead(status, { location: `${elsewhere}/v1/messages` }).end(),
+          async (url) => {
+            const { error } = await collect(modelAt(url));
+            expect(error).toMatchObject({ kind: 'not_found', retryable: false, mayBePaid: false });
+            expect((error as ModelError).message).toContain(`redirect to ${elsewhere}/v1/messages`);
+            expect(followed).toBe(0);
+          },
+        ),
+    );
+  });
+
+  test('the body of a refusal is read as far as it is of use, whatever its size', async () => {
+    let sent_bytes = 0;
+    const endless = (response: ServerResponse): void => {
+      while (!response.destroyed) {
+        sent_bytes += 65_536;
+        if (response.write('x'.repeat(65_536))) continue;
+        response.once('drain', () => endless(response));
+        return;
+      }
+    };
+    await withServer(
+      (_incoming, response) => endless(response.writeHead(503, { 'retry-after': '7' })),
+      async (url) => {
+        const { error } = await collect(modelAt(url, 2000));
+        expect(error).toMatchObject({ kind: 'server', retryAfter_ms: 7000, mayBePaid: false });
+        expect(sent_bytes).toBeLessThan(32 * 1024 * 1024);
+      },
+    );
+  });
+
+  test('a type is a type in whatever case; no body at all is no stream', async () => {
+    const events = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
+    await withPlainServer('Text/Event-Stream; charset=utf-8', events, async (url) => {
+      expect((await collect(modelAt(url))).error).toBeNull();
+    });
+    await withServer(
+      (_incoming, response) => response.writeHead(204).end(),
+      async (url) => {
+        expect((await collect(modelAt(url))).error).toMatchObject({ kind: 'malformed', mayBePaid: true });
+      },
+    );
+  });
+
+  test('a base URL with a password stays out of the message', async () => {
+    const { error } = await collect(modelAt('http://me:correct-horse@127.0.0.1:1/'));
+    expect(error).toMatchObject({ kind: 'network', mayBePaid: false });
+    expect((error as Error).message).toContain('[redacted]@127.0.0.1');
+    expect((error as Error).message).not.toContain('horse');
+  });
+});
+
 /** Takes connections and says nothing. */
 const withDeafServer = async (use: (port: number) => Promise<void>) => {
   const sockets: Socket[] = [];
@@ -190,11 +250,16 @@ const withDeafServer = async (use: (port: number) => Promise<void>) => {
   }
 };
 
-const withPlainServer = async (type: string, body: string, use: (url: string) => Promise<void>) => {
-  const server = createServer((incoming, response) => {
-    incoming.resume();
+const withPlainServer = (type: string, body: string, use: (url: string) => Promise<void>) =>
+  withServer((_incoming, response) => {
     response.writeHead(200, { 'content-type': type });
     response.end(body);
+  }, use);
+
+const withServer = async (answer: RequestListener, use: (url: string) => Promise<void>) => {
+  const server = createServer((incoming, response) => {
+    incoming.resume();
+    answer(incoming, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
@@ -208,12 +273,7 @@ const withPlainServer = async (type: string, body: string, use: (url: string) =>
 describe('bounds and cancelling', () => {
   test('an answer over maxAnswer_bytes is given up', async () => {
     await withRehearsal([rule('x'.repeat(5000))], async ({ url }) => {
-      const model = createAnthropicModel({
-        env: { ANTHROPIC_BASE_URL: url },
-        streamIdle_ms: 5000,
-        maxAnswer_bytes: 1000,
-      });
-      const { error, events } = await collect(model);
+      const { error, events } = await collect(modelAt(url), undefined, 1000);
       expect(error).toMatchObject({ kind: 'too_large', mayBePaid: true, retryable: false });
       expect(textOf(events).length).toBeLessThanOrEqual(1000);
     });
@@ -221,12 +281,7 @@ describe('bounds and cancelling', () => {
 
   test('an endless line is given up', async () => {
     await withPlainServer('text/event-stream', `data: ${'x'.repeat(200_000)}`, async (url) => {
-      const model = createAnthropicModel({
-        env: { ANTHROPIC_BASE_URL: url },
-        streamIdle_ms: 5000,
-        maxAnswer_bytes: 1000,
-      });
-      expect((await collect(model)).error).toMatchObject({ kind: 'too_large' });
+      expect((await collect(modelAt(url), undefined, 1000)).error).toMatchObject({ kind: 'too_large' });
     });
   });
 
@@ -286,13 +341,12 @@ describe('bounds and cancelling', () => {
 });
 
 describe('keys', () => {
-  test('ready says what is missing', () => {
-    const at = (env: Record<string, string>) => createAnthropicModel({ env, streamIdle_ms: 1 }).ready();
-    expect(at({})).toMatchObject({ code: 'no_api_key' });
-    expect(at({ ANTHROPIC_API_KEY: ' ' })).toMatchObject({ code: 'no_api_key' });
-    expect(at({ ANTHROPIC_API_KEY: 'k' })).toBeNull();
-    expect(at({ ANTHROPIC_AUTH_TOKEN: 't' })).toBeNull();
-    expect(at({ ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' })).toBeNull();
+  test('without a key and a base URL nothing is sent, and what is missing is said', async () => {
+    for (const env of [{}, { ANTHROPIC_API_KEY: ' ' }] as const) {
+      const { error } = await collect(createAnthropicModel({ env, streamIdle_ms: 1 }));
+      expect(error).toMatchObject({ kind: 'auth', retryable: false, mayBePaid: false });
+      expect((error as Error).message).toContain('Neither ANTHROPIC_API_KEY nor');
+    }
   });
 
   test('a key that the server quotes stays out of the message', async () => {
