@@ -2,7 +2,7 @@
 import { usdOf, estimateRequestTokens } from '../tokens.js';
 import { type LoggedStream, readLog } from './stream-log.js';
 import type { ModelAnswer, ModelPort, ModelRequest, StreamEvent, JournaledAttempt } from '../ports.js';
-import { NO_USAGE, sumUsage, type StepUsage } from '../../shared/usage.js';
+import { NO_USAGE, sumUsage, tokensIn, type StepUsage } from '../../shared/usage.js';
 import { isRecord } from '../../shared/text.js';
 import type { AttemptRecord, CallFiles, CallRecord } from './records.js';
 
@@ -37,7 +37,7 @@ const written_bytes = (events: readonly StreamEvent[]): number =>
 /** About four bytes a token, where nothing better was reported. */
 const bytesPerToken = 4;
 
-/** Last values reported; 0 or absent means not reported. */
+/** Last values reported; 0, absent or no number of tokens means not reported. */
 const reported = (events: readonly StreamEvent[]): Tokens => {
   const last = (name: string): number => {
     let value = 0;
@@ -49,7 +49,7 @@ const reported = (events: readonly StreamEvent[]): Tokens => {
             ? event.usage
             : undefined;
       const said = field(usage, name);
-      if (typeof said === 'number' && Number.isFinite(said) && said > 0) value = said;
+      if (Number.isSafeInteger(said) && Number(said) > 0) value = Number(said);
     }
     return value;
   };
@@ -99,9 +99,8 @@ const attemptUsage = (
   state: JournaledAttempt['state'],
 ): StepUsage => {
   const said = tokensOf(stream);
-  // Of an attempt that has no end yet, or none at all, at least what it sent is known: it is not free because nothing came back.
-  const untold = state !== 'answered' && said.input_tokens + said.cacheRead_tokens + said.cacheWrite_tokens === 0;
-  const tokens = untold ? { ...said, input_tokens: estimateRequestTokens(request) } : said;
+  // What was sent is known: it is not free, and in no budget, because nothing came back, or a server does not count.
+  const tokens = tokensIn(said) > 0 ? said : { ...said, input_tokens: estimateRequestTokens(request) };
   return {
     calls: 1,
     unknownCalls: state === 'unknown' ? 1 : 0,

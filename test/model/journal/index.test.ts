@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
 import { callKey } from '../../../src/model/journal/records.js';
-import type { ModelRequest } from '../../../src/model/ports.js';
+import type { ModelPort, ModelRequest } from '../../../src/model/ports.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { realSys } from '../../../src/system/sys.js';
 import { drawn, sampled } from '../../support/seeded.js';
@@ -82,6 +82,27 @@ describe('one recorded call, one answer', () => {
         expect(texts).toEqual(['one', 'two', 'one']);
       }),
     );
+  });
+
+  test('what a server does not say it read, or says in no number of tokens, is counted as it was sent', async () => {
+    const usd = ((input: number, output: number) => (input * 1 + output * 10) / 1e6)(estimateRequestTokens(request), 2);
+    for (const said of [0, -7, 5.5, 1e300, '9', null])
+      await withDir(async (dir) => {
+        const usage = { input_tokens: said, output_tokens: said };
+        const model: ModelPort = {
+          stream: async (_request, { onEvent }) => {
+            await onEvent({ type: 'message_start', message: { usage } });
+            await onEvent({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'hello' } });
+            await onEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage });
+            await onEvent({ type: 'message_stop' });
+          },
+        };
+        const outcome = await journalAt(dir, '', { model }).ask(askFor());
+        expect(outcome).toMatchObject({
+          answer: { usage: { input_tokens: 0, output_tokens: 2 } },
+          usage: { input_tokens: estimateRequestTokens(request), output_tokens: 2, usd },
+        });
+      });
   });
 
   test('truncated and declined answers are recorded too', async () => {
