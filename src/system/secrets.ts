@@ -110,9 +110,15 @@ export async function findSecrets(text: string): Promise<readonly Secret[]> {
   return [...found.values()];
 }
 
-/** The text without them. */
-export const hideSecrets = async (text: string): Promise<string> =>
-  (await findSecrets(text)).flat().reduce((shown, line) => shown.replaceAll(line, '(secret)'), text);
+/** A text, or a value of JSON, without them. Each of its texts is looked at as it is, too: as JSON quotes it, none shows where a value ends. */
+export const hideSecrets = async <T>(told: T): Promise<T> => {
+  const texts = [JSON.stringify(told)];
+  const inEach = (change: (text: string) => string): T =>
+    JSON.parse(JSON.stringify(told, (_key, item: unknown) => (typeof item === 'string' ? change(item) : item))) as T;
+  inEach((text) => (texts.push(text), text));
+  const lines = (await findSecrets(texts.join('\n'))).flat().sort((a, b) => b.length - a.length);
+  return inEach((text) => lines.reduce((shown, line) => shown.replaceAll(line, '(secret)'), text));
+};
 
 /** Quoted to its end, or bare to the end of a line or list. */
 const isAssigned = (value: string, quote: string, next: string): boolean =>

@@ -115,7 +115,7 @@ export const mcpServer = (io: Io, workspace: string, using = withEmend): McpServ
         const { code, message, next = PROBLEMS[code].hint } = error.problem;
         return fail(code, `${message}\n${next}`);
       });
-      return { content: [{ type: 'text', text: await hideSecrets(JSON.stringify(told, null, 1)) }] };
+      return { content: [{ type: 'text', text: JSON.stringify(await hideSecrets(told), null, 1) }] };
     });
   };
   const onRun = (run: string, act: (emend: Emend, run: ResolvedRun) => Promise<object>) =>

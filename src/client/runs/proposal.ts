@@ -119,5 +119,5 @@ export const instructionsOf = async (
 };
 
 /** Its rules are loaded where they are needed: most commands show no instructions. */
-export const hideSecrets = async (text: string): Promise<string> =>
-  (await import('../../system/secrets.js')).hideSecrets(text);
+export const hideSecrets = async <T>(told: T): Promise<T> =>
+  (await import('../../system/secrets.js')).hideSecrets(told);

@@ -64,3 +64,27 @@ test.each(spread(reasons, 6))('%s: no tool answers it, and no text does', async 
   expect([server.updates, server.signals]).toEqual([[], []]);
   await agent.close();
 });
+
+test('a secret is left out of a reply as it is left out of a text: quoted, at the end of a line, and in another one', async () => {
+  const server = new FakeServer();
+  const run = 'b'.repeat(32);
+  const [one, two] = ['q8ZrT2vLk0XnB5wYc7JdF1sHgM4pAe6u', 'h3KfW9sDx2'];
+  const message = `const apiKey = "${one}";\nDB_PASSWORD=${one}${two}\nPORT=1`;
+  const accepts = ['approve', 'abort'] as const;
+  const decision = {
+    ...{ id: '1-bbbbbbbb', n: 1, reason: 'conflict' as const, message, files: [], accepts, proposalId: null },
+    ...{ answered: {}, openedAt: 0, subject: null },
+  };
+  server.add(run, `emend-${run.slice(-16)}`, {}, { state: 'waiting', decision });
+  const emend = await fakeEmend(server);
+  const agent = new Client({ name: 'agent', version: '1' });
+  const [theirs, ours] = InMemoryTransport.createLinkedPair();
+  await mcpServer(fakeIo(), '/w', (_io, use) => use(emend)).connect(ours);
+  await agent.connect(theirs);
+  const { content } = await agent.callTool({ name: 'run_status', arguments: { run } });
+  const [{ text = '' } = {}] = content as { text?: string }[];
+  expect(JSON.parse(text)).toMatchObject({
+    decision: { message: 'const apiKey = "(secret)";\nDB_PASSWORD=(secret)\nPORT=1' },
+  });
+  await agent.close();
+});
