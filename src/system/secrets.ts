@@ -53,9 +53,9 @@ const WEBHOOK =
   /https:\/\/(?:hooks\.slack\.com\/(?:services|workflows)|discord(?:app)?\.com\/api\/webhooks)\/([\w/-]{20,})/g;
 const URL_PASSWORD = /:\/\/[^\s:/?#@"'`<>]{0,100}:([^\s/?#@"'`<>]{8,200})@/g;
 const BEARER = /\b(?:Bearer|Basic|token)\s+([A-Za-z\d._~+/-]{16,}=*)/g;
-/** `name = value`, in whatever a program's settings are written. */
+/** `name = value`, in whatever a program's settings are written, and as JSON quotes it: in a notebook, a log. */
 const ASSIGNED =
-  /(?:secret|token|passw(?:or)?d|passphrase|pwd|credential|auth|(?:api|access|account|private|signing|encryption|shared|session|master|client|service|admin|deploy)[_-]?key)[\w.-]{0,40}["'`\]]{0,2}[ \t]{0,20}(?::=|=>|[:=])[ \t]{0,20}(["'`]?)([^\s"'`,;()<>{}]{10,512})(.?)/gi;
+  /(?:secret|token|passw(?:or)?d|passphrase|pwd|credential|auth|(?:api|access|account|private|signing|encryption|shared|session|master|client|service|admin|deploy)[_-]?key)[\w.-]{0,40}[\\"'`\]]{0,5}[ \t]{0,20}(?::=|=>|[:=])[ \t]{0,20}(\\{0,3}["'`]|)((?:[^\s"'`,;()<>{}\\]|\\(?!\\{0,2}[nrt"'`])){10,512})(\\{0,3}["'`nrt]|.?)/gi;
 /** A private key in one piece, its lines ended in whatever way. */
 const PRIVATE_KEY = new RegExp(
   String.raw`-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){${KEY_CHARS},${KEY_BLOCK_CHARS}}?)-----END [A-Z ]{0,40}PRIVATE KEY`,
@@ -124,8 +124,10 @@ export const hideSecrets = async <T>(told: T): Promise<T> => {
 const isAssigned = (value: string, quote: string, next: string): boolean =>
   looksDrawn(value) &&
   (quote === ''
-    ? value.length >= BARE_CHARS && /^[\w+/.~!?#%*^@-][\w+/.~!?#%*^@=-]*$/.test(value) && /^[\s,;"'<]?$/.test(next)
-    : next === quote && (value.length <= ODD_CHARS || /^[\w+/=.:~-]+$/.test(value)));
+    ? value.length >= BARE_CHARS &&
+      /^[\w+/.~!?#%*^@-][\w+/.~!?#%*^@=-]*$/.test(value) &&
+      /^(?:[\s,;"'<]|\\.+)?$/.test(next)
+    : next.endsWith(quote.slice(-1)) && (value.length <= ODD_CHARS || /^[\w+/=.:~-]+$/.test(value)));
 
 const addKey = (block: string, add: (...lines: readonly string[]) => void): void => {
   // Above the key there may be headers, `DEK-Info: …`.
