@@ -1,10 +1,12 @@
 /**
  * Finds secrets in a text: secretlint's recommended rules, and rules of our own for what these miss or find only in part. What is found is
- * the value itself, never a place: whoever hides it looks for every occurrence.
+ * the value itself, never a place: whoever hides it looks for every occurrence. A vault puts placeholders there, and the values back.
  */
+import { createHmac } from 'node:crypto';
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules } from '@secretlint/secretlint-rule-preset-recommend';
+import { literally } from '../shared/text.js';
 import { secretValues, type Environment } from './environment.js';
 
 // bound: A shorter value stands in ordinary text by chance; hiding it everywhere would garble what is shown.
@@ -16,6 +18,7 @@ const LEAST_BITS = 2.9; // bound: Bits of entropy a character, in what was drawn
 const ODD_CHARS = 64; // bound: A longer value is letters and digits; what has other characters is a table, or code.
 const KEY_CHARS = 100; // bound: A private key's lines come to as much at least; what is shorter stands for one in an example.
 const KEY_BLOCK_CHARS = 20_000; // bound: A private key ends within this.
+const HASH_DIGITS = 8; // bound: Of the hash in a placeholder: two secrets of a run hardly ever share it.
 
 /** The lines of one secret: one, or those of a private key. */
 export type Secret = readonly string[];
@@ -161,3 +164,61 @@ export const secretsOfEnvironment = (env: Environment): readonly Secret[] =>
   secretValues(env)
     .filter((value) => value.length >= SECRET_CHARS && isPassword(value) && !/^[./~]|:\/\/|\s/.test(value))
     .map((value) => [value]);
+
+// Placeholders, which stand for secrets where these must not be seen.
+
+/** What looks like a placeholder; in a file of a person's it is hidden like a secret, so that each one in an answer is one of ours. */
+export const LIKE_PLACEHOLDER = /EMEND_SECRET_\w+/g;
+
+export const hidesSecret = (text: string): boolean => text.search(LIKE_PLACEHOLDER) !== -1;
+
+/** As JSON quotes it. */
+export const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+const anyOf = (texts: Iterable<string>): string =>
+  [...texts]
+    .sort((a, b) => b.length - a.length)
+    .map(literally)
+    .join('|');
+
+/** Values and their placeholders, one for each line of a secret. The same key gives the same ones. */
+export class Vault {
+  /** Line, or the same as JSON quotes it -> placeholder. */
+  private readonly shown = new Map<string, string>();
+  private readonly hidden = new Map<string, string>();
+  private readonly lines: RegExp;
+  private readonly placeholders: RegExp;
+
+  constructor(key: string, secrets: readonly Secret[]) {
+    for (const secret of secrets) {
+      const hash = createHmac('sha256', key).update(secret.join('\n')).digest('hex').slice(0, HASH_DIGITS);
+      secret.forEach((line, index) => {
+        if (this.shown.has(line)) return;
+        const placeholder = `EMEND_SECRET_${hash}_${index + 1}`;
+        this.shown.set(line, placeholder);
+        this.hidden.set(placeholder, line);
+      });
+    }
+    // Messages quote what files hold.
+    for (const [line, placeholder] of [...this.shown])
+      if (!this.shown.has(escaped(line))) this.shown.set(escaped(line), placeholder);
+    this.lines = new RegExp(anyOf(this.shown.keys()), 'g');
+    const known = this.hidden.size === 0 ? '' : `${anyOf(this.hidden.keys())}|`;
+    this.placeholders = new RegExp(known + LIKE_PLACEHOLDER.source, 'g');
+  }
+
+  mask(text: string): string {
+    return this.shown.size === 0 ? text : text.replace(this.lines, (line) => this.shown.get(line) ?? line);
+  }
+
+  /** `isJson`: the placeholders stand in strings of JSON. `unknown`: what looks like one and is none of ours. */
+  restore(answer: string, isJson: boolean): { readonly text: string; readonly unknown: readonly string[] } {
+    const unknown = new Set<string>();
+    const text = answer.replace(this.placeholders, (placeholder) => {
+      const line = this.hidden.get(placeholder);
+      if (line === undefined) unknown.add(placeholder);
+      return line === undefined ? placeholder : isJson ? escaped(line) : line;
+    });
+    return { text, unknown: [...unknown] };
+  }
+}

@@ -3,7 +3,7 @@
  * secrets in every file, and answers that hold their placeholders.
  */
 import { describe, expect, test } from '@jest/globals';
-import { Vault } from '../../src/activities/frame/secrets.js';
+import { Vault } from '../../src/system/secrets.js';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
 import { type AnswerFormat, DIALECTS, FORMATS } from '../../src/shared/formats.js';

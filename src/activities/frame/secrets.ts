@@ -2,19 +2,24 @@
  * No secret that is recognized reaches a model: in a request placeholders stand for it, and in the answer it is put back before anything
  * reads that. Nor does one reach what a result says in words: history, events and logs.
  */
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { ProjectConfig } from '../../documents/job/index.js';
 import { decodeFile } from '../../edits/index.js';
 import type { ModelRequest, TextBlock } from '../../model/ports.js';
 import { GUARDS, type Finding, type GuardSettings } from '../../shared/formats.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { getJson } from '../../stores/ports.js';
-import { literally } from '../../shared/text.js';
-import { secretsOfEnvironment, type Secret } from '../../system/secrets.js';
+import {
+  escaped,
+  hidesSecret,
+  LIKE_PLACEHOLDER,
+  secretsOfEnvironment,
+  type Secret,
+  Vault,
+} from '../../system/secrets.js';
 import type { ActivityPorts } from './ports.js';
 
 const REMEMBERED_FILES = 10_000; // bound: Files whose secrets a worker remembers: each is looked through once.
-const HASH_DIGITS = 8; // bound: Of the hash in a placeholder: two secrets of a run hardly ever share it.
 const PLACES_NAMED = 20; // bound: Lines with secrets that a question names.
 const SHORTEST_CHARS = 6; // bound: What is shorter holds no secret, nor a line of one.
 
@@ -35,61 +40,6 @@ const sourcesOf = ({ targets = [], context = [], rules = [] }: ShownFiles): read
   ...targets.flatMap(({ path, base, encoding }) => (base === null ? [] : [{ path, ref: base.ref, encoding }])),
   ...[...context, ...rules].map(({ path, ref }) => ({ path, ref, encoding: null })),
 ];
-
-/** What looks like a placeholder; in a file of a person's it is hidden like a secret, so that each one in an answer is one of ours. */
-const LIKE_PLACEHOLDER = /EMEND_SECRET_\w+/g;
-
-export const hidesSecret = (text: string): boolean => text.search(LIKE_PLACEHOLDER) !== -1;
-
-const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
-
-const anyOf = (texts: Iterable<string>): string =>
-  [...texts]
-    .sort((a, b) => b.length - a.length)
-    .map(literally)
-    .join('|');
-
-/** Values and their placeholders, one for each line of a secret. The same key gives the same ones. */
-export class Vault {
-  /** Line, or the same as JSON quotes it -> placeholder. */
-  private readonly shown = new Map<string, string>();
-  private readonly hidden = new Map<string, string>();
-  private readonly lines: RegExp;
-  private readonly placeholders: RegExp;
-
-  constructor(key: string, secrets: readonly Secret[]) {
-    for (const secret of secrets) {
-      const hash = createHmac('sha256', key).update(secret.join('\n')).digest('hex').slice(0, HASH_DIGITS);
-      secret.forEach((line, index) => {
-        if (this.shown.has(line)) return;
-        const placeholder = `EMEND_SECRET_${hash}_${index + 1}`;
-        this.shown.set(line, placeholder);
-        this.hidden.set(placeholder, line);
-      });
-    }
-    // Messages quote what files hold. Where a file holds the very text that a quote would have, that is a secret by itself.
-    for (const [line, placeholder] of [...this.shown])
-      if (!this.shown.has(escaped(line))) this.shown.set(escaped(line), placeholder);
-    this.lines = new RegExp(anyOf(this.shown.keys()), 'g');
-    const known = this.hidden.size === 0 ? '' : `${anyOf(this.hidden.keys())}|`;
-    this.placeholders = new RegExp(known + LIKE_PLACEHOLDER.source, 'g');
-  }
-
-  mask(text: string): string {
-    return this.shown.size === 0 ? text : text.replace(this.lines, (line) => this.shown.get(line) ?? line);
-  }
-
-  /** `isJson`: the placeholders stand in strings of JSON. `unknown`: what looks like one and is none of ours. */
-  restore(answer: string, isJson: boolean): { readonly text: string; readonly unknown: readonly string[] } {
-    const unknown = new Set<string>();
-    const text = answer.replace(this.placeholders, (placeholder) => {
-      const line = this.hidden.get(placeholder);
-      if (line === undefined) unknown.add(placeholder);
-      return line === undefined ? placeholder : isJson ? escaped(line) : line;
-    });
-    return { text, unknown: [...unknown] };
-  }
-}
 
 type Ports = Pick<ActivityPorts, 'blobs' | 'edits' | 'records'>;
 
@@ -186,14 +136,23 @@ export async function maskRequest(
   if (secrets === 'ask' && sent.length > 0) return placesOf(ports, sourcesOf(call.shown), sent);
   const hidden = secrets === 'send' ? found.filter((secret) => !isSent(secret)) : found;
   if (hidden.length === 0) return request;
-  await ports.records.putIfAbsent(recordOf(call), { secrets: hidden });
-  const vault = await vaultOf(ports, call.stepKey, hidden);
+  const all = [...hidden, ...(await quotedIn(ports, sourcesOf(call.shown), hidden))];
+  await ports.records.putIfAbsent(recordOf(call), { secrets: all });
+  const vault = await vaultOf(ports, call.stepKey, all);
   const masked = (block: TextBlock): TextBlock => ({ ...block, text: vault.mask(block.text) });
   return {
     ...request,
     system: request.system.map(masked).map((block) => ({ ...block, text: block.text + ABOUT })),
     messages: request.messages.map((message) => ({ ...message, content: message.content.map(masked) })),
   };
+}
+
+/** Where a file holds the very text that a quote would have, that is a secret by itself, and comes back as it stood. */
+async function quotedIn({ blobs }: Ports, sources: readonly SecretSource[], secrets: readonly Secret[]) {
+  const quoted = secrets.flat().flatMap((line) => (escaped(line) === line ? [] : [escaped(line)]));
+  if (quoted.length === 0) return [];
+  const texts = await Promise.all(sources.map(async ({ ref, encoding }) => textOf(await blobs.get(ref), encoding)));
+  return quoted.filter((line) => texts.some((text) => text.includes(line))).map((line) => [line]);
 }
 
 async function placesOf({ blobs }: Ports, sources: readonly SecretSource[], secrets: readonly Secret[]) {

@@ -17,7 +17,7 @@ import type { BlobRef } from '../../shared/ids.js';
 import type { ReplanMeasures } from '../../shared/plan.js';
 import type { PhaseTexts } from '../../shared/plan-activities.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
-import { hidesSecret } from '../frame/secrets.js';
+import { hidesSecret } from '../../system/secrets.js';
 import { askForPlan, failuresShown, phaseAsked } from './plan-call.js';
 
 export const evaluateTriggers = (_: unknown, input: EvaluateTriggersInput): Promise<EvaluateTriggersResult> => {

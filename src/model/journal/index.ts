@@ -128,14 +128,9 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
   return { ask, attempts: (stepKey) => attemptsOfStep(calls, stepKey) };
 };
 
-const answered = (call: CallRecord, { answer, usage }: AnswerRecord, recorded: boolean): CallOutcome => ({
-  outcome: 'answered',
-  answer,
-  request: call.request,
-  nonce: call.nonce,
-  usage,
-  recorded,
-});
+const answered = ({ request, nonce }: CallRecord, { answer, usage }: AnswerRecord, recorded: boolean): CallOutcome => {
+  return { outcome: 'answered', answer, request, nonce, usage, recorded };
+};
 
 const lost = (attempts: readonly RecordedAttempt[], { maxUnknownCalls }: JournalAsk): boolean =>
   attempts.filter((a) => a.state === 'unknown' && a.why !== SLEPT).length >= maxUnknownCalls;

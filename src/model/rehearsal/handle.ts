@@ -30,12 +30,8 @@ export const handle = async (request: IncomingMessage, response: ServerResponse,
   const path = (request.url ?? '/').split('?')[0] ?? '/';
   const what = `${request.method ?? 'GET'} ${path}`;
   if (what === 'GET /v1/models') {
-    const data = context.script.models.map((id) => ({
-      type: 'model',
-      id,
-      display_name: id,
-      created_at: '2026-01-01T00:00:00Z',
-    }));
+    const created_at = '2026-01-01T00:00:00Z';
+    const data = context.script.models.map((id) => ({ type: 'model', id, display_name: id, created_at }));
     sendJson(response, 200, { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
   } else if (what === 'GET /rehearsal/requests') {
     const requests = context.log.all();
@@ -159,17 +155,9 @@ export const createRequestLog = (record: string | null) => {
     arrived: (body: string, about: Pick<RehearsedRequest, 'model' | 'stream' | 'rule'>): number => {
       const n = requests.length + 1;
       const sha256 = createHash('sha256').update(body).digest('hex');
-      const request: RehearsedRequest = {
-        n,
-        at: new Date().toISOString(),
-        sha256,
-        ...about,
-        status: null,
-        state: 'open',
-        finished: false,
-      };
-      requests.push(request);
-      line({ v: 1, n, at: request.at, sha256, ...about, body });
+      const begun = { n, at: new Date().toISOString(), sha256, ...about };
+      requests.push({ ...begun, status: null, state: 'open', finished: false });
+      line({ v: 1, ...begun, body });
       return n;
     },
     update: (n: number, change: Partial<Pick<RehearsedRequest, 'state' | 'status' | 'finished'>>): void => {

@@ -9,7 +9,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fail } from '../../shared/problems.js';
-import { createChooser } from './reply.js';
+import { createChooser, statusReply } from './reply.js';
 import { handle, sendStatus, type Context, createRequestLog, type RehearsedRequest } from './handle.js';
 import { type RehearsalScript, checkScript, readScript } from './script.js';
 
@@ -59,13 +59,8 @@ export const startRehearsal = async (
         response.destroy();
         return;
       }
-      sendStatus(response, {
-        kind: 'status',
-        status: 500,
-        type: 'api_error',
-        headers: {},
-        message: `rehearsal: ${error instanceof Error ? error.message : 'failed'}`,
-      });
+      const said = error instanceof Error ? error.message : 'failed';
+      sendStatus(response, statusReply(500, 'api_error', `rehearsal: ${said}`));
     });
   });
   await new Promise<void>((resolve, reject) => {

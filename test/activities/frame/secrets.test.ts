@@ -1,7 +1,8 @@
 /** Placeholders for secrets and back. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { maskRequest, restoreAnswer, Vault } from '../../../src/activities/frame/secrets.js';
+import { maskRequest, restoreAnswer } from '../../../src/activities/frame/secrets.js';
+import { Vault } from '../../../src/system/secrets.js';
 import { ports } from '../../exam/secrets/exam.js';
 
 const KEY = ['MIIEq8ZrT2vL', 'k0XnB5wYc7Jd', 'F1sH=='];
@@ -107,6 +108,16 @@ describe('a request under `secrets`', () => {
     expect(sent).not.toContain(like);
     const placeholders = sent.match(/EMEND_SECRET_(?!0a1b2c3d)[0-9a-f]{8}_1/g) ?? [];
     expect((await restored(placeholders.join(' '))).text).toBe(`${key} ${like}`);
+  });
+
+  test('what a file holds as JSON quotes it comes back as it stood', async () => {
+    const key = (process.env[NAME] = `q8"Zr\\${madeUp()}`);
+    const text = `{"value": ${JSON.stringify(key)}}\n${key}\n`;
+    const { as, restored } = await begin({ 'a.json': text });
+    const request = await as('mask');
+    const sent = 'messages' in request ? (request.messages[0]?.content[0]?.text ?? '') : '';
+    expect(sent).not.toContain(key.slice(6));
+    expect(await restored(sent)).toEqual({ text: `${text}\n`, unknown: [] });
   });
 
   test("ask asks about no key of the worker's: it is hidden", async () => {
