@@ -11,7 +11,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { problem } from '../shared/problems.js';
-import { closing, cookieOf, listen, placeOf, refusalOf, refuse, sendProblem } from './http.js';
+import { bracketed, closing, cookieOf, listen, placeOf, refusalOf, refuse, sendProblem } from './http.js';
 import type { RateBound, Session } from './sessions.js';
 
 const UI_ANSWER_MS = 60_000; // bound: The Temporal UI begins an answer within this time; a page of it waits for a worker's.
@@ -52,7 +52,7 @@ export const startUi = async (options: UiOptions) => {
   };
   const server = await start(USUAL_PORT).catch(() => start(0));
   at.cookie = `emend-ui-${at.port}`;
-  return { url: `http://${options.host}:${at.port}`, cookie: at.cookie, close: () => closing(server) };
+  return { url: `http://${bracketed(options.host)}:${at.port}`, cookie: at.cookie, close: () => closing(server) };
 };
 
 const UI_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
