@@ -101,7 +101,11 @@ const runsNow = async ({ connection, namespace, ...options }: Watched): Promise<
  * `usage` for an address that is none, or is taken.
  */
 export const startWatching = async (address: string, watched: () => Watched | null): Promise<() => Promise<void>> => {
-  const [, host = '', port = ''] = /^(?:\[?([^[\]]+)\]?:)(\d{1,5})$/.exec(address) ?? [];
+  const [, host, port] = /^\[?([^[\]]+)\]?:(\d{1,5})$/.exec(address) ?? [];
+  const refused = (why: unknown): never =>
+    fail('usage', `--metrics ${address}: ${String(why)}.`, 'Name a free address: --metrics 127.0.0.1:9464');
+  // Node listens at every address where it is told none.
+  if (host === undefined || Number(port) > 65_535) return refused('not an address and a port');
   const pages: Readonly<Record<string, (of: Watched | null) => Promise<Page>>> = {
     '/metrics': async (of) => (of === null ? STARTING : [200, await metricsOf(of)]),
     '/healthz': () => Promise.resolve([200, 'ok\n']),
@@ -124,9 +128,7 @@ export const startWatching = async (address: string, watched: () => Watched | nu
       });
   });
   server.unref().listen(Number(port), host);
-  await once(server, 'listening').catch((error: unknown) =>
-    fail('usage', `--metrics ${address}: ${String(error)}.`, 'Name a free address: --metrics 127.0.0.1:9464'),
-  );
+  await once(server, 'listening').catch(refused);
   return async () => {
     server.closeAllConnections();
     server.close();
