@@ -70,5 +70,8 @@ describe('requestsOf', () => {
       { decision: '1-abc-def', answer: 'approve', files: ['b'] },
       { decision: '1-abc-def', answer: 'select', select: { a: [1, 3] } },
     ]);
+    // The words that were written beside it are not lost.
+    const [part] = requestsOf(decision(['a']), { verdicts, comments: [] }, ' the rest is later ', parts);
+    expect(part).toMatchObject({ answer: 'select', note: 'the rest is later' });
   });
 });

@@ -58,13 +58,11 @@ export const useAnswer = <T>(at: string | null, ask: (at: string) => Promise<T>)
   useEffect(() => {
     if (at === null) return;
     let gone = false;
-    const answer = ask(at).then(
-      (value) => ({ at, value, problem: null }),
-      (error: unknown) => ({ at, value: null, problem: error instanceof Refused ? error.message : String(error) }),
+    const tell = (value: T | null, problem: string | null) => gone || setGot({ at, value, problem });
+    void ask(at).then(
+      (value) => tell(value, null),
+      (error: unknown) => tell(null, error instanceof Refused ? error.message : String(error)),
     );
-    void answer.then((told) => {
-      if (!gone) setGot(told);
-    });
     return () => {
       gone = true;
     };

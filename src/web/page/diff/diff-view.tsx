@@ -150,7 +150,8 @@ const RowView = (props: DiffViewProps & { readonly row: Row }) => {
           key={key}
           spot={row.spot}
           text={props.comments.get(key) ?? ''}
-          editing={props.editing === key}
+          editing={props.editing !== null && spotKey(props.editing.spot) === key ? props.editing : null}
+          onTyped={props.onTyped}
           onComment={props.onComment}
           onSpot={props.onSpot}
         />

@@ -1,17 +1,17 @@
 /** The head of a file in the diff: its name, what it is, and the verdict on it. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { RefObject } from 'preact';
 import { spotOf, type Spot, type Row } from '../model/rows.js';
 import { BASE_MOVED, SINCE_WORDS, type FileSince } from '../../../shared/event-text.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { DiffFile } from '../model/diff.js';
-import { VERDICTS, type HunkNeed, type HunkVerdict, type Said, type Verdict } from '../model/verdicts.js';
+import { VERDICTS, type Comment, type HunkNeed, type HunkVerdict, type Said, type Verdict } from '../model/verdicts.js';
 import type { Tokens } from './line-text.js';
 
 export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: DiffFile }) => {
   const summary = props.proposal.files.find((each) => each.path === file.path);
   const verdict = props.verdicts.get(file.path) ?? null;
-  const answered = Object.hasOwn(props.answered, file.path) ? props.answered[file.path] : undefined;
+  const answered = props.answered.get(file.path);
   return (
     <div class="file-head">
       <button class="plain path" aria-expanded={!props.folded.has(file.path)} onClick={() => props.onFold(file.path)}>
@@ -106,7 +106,7 @@ type HunkHeadProps = Pick<DiffViewProps, 'parts' | 'needs' | 'onHunk' | 'answere
 };
 
 export const HunkHead = ({ file, hunk, text, ...props }: HunkHeadProps) => {
-  const said = props.canAnswer(file.path) && !Object.hasOwn(props.answered, file.path) ? props.parts(file) : null;
+  const said = props.canAnswer(file.path) && !props.answered.has(file.path) ? props.parts(file) : null;
   const mine = props.needs.filter((need) => need.path === file.path && need.hunk === hunk);
   return (
     <div class="hunk">
@@ -142,34 +142,24 @@ export const HunkHead = ({ file, hunk, text, ...props }: HunkHeadProps) => {
 
 // A comment beside the line that it is about: kept, or being written.
 
-interface CommentBoxProps {
-  readonly spot: Spot;
-  readonly text: string;
-  readonly editing: boolean;
-  /** Null: no comment here (any more). */
-  readonly onComment: (spot: Spot, text: string | null) => void;
-  readonly onSpot: (spot: Spot, quoted: string) => void;
-}
+type CommentBoxProps = Pick<DiffViewProps, 'editing' | 'onTyped' | 'onComment' | 'onSpot'> & Omit<Comment, 'quoted'>;
 
-export const CommentBox = ({ spot, text, editing, onComment, onSpot }: CommentBoxProps) => {
-  const [typed, setTyped] = useState(text);
+export const CommentBox = ({ spot, text, editing, onTyped, onComment, onSpot }: CommentBoxProps) => {
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    if (editing) field.current?.focus({ preventScroll: true });
-  }, [editing]);
+  useEffect(() => field.current?.focus({ preventScroll: true }), [editing === null]);
   const where = spot.line === 0 ? 'the file' : `line ${spot.line}${spot.side === 'before' ? ' (before)' : ''}`;
-  if (!editing)
+  if (editing === null)
     return (
       <div class="comment">
         <p>
           <strong>Your comment on {where}:</strong> {text}
         </p>
         <button onClick={() => onSpot(spot, '')}>Edit</button>
-        <button onClick={() => onComment(spot, null)}>Remove</button>
+        <button onClick={() => onComment({ spot, quoted: '', text: '' })}>Remove</button>
       </div>
     );
-  const cancel = (): void => onComment(spot, text === '' ? null : text);
-  const keep = (): void => onComment(spot, typed.trim() === '' ? null : typed.trim());
+  const cancel = (): void => onComment({ ...editing, text });
+  const keep = (): void => onComment(editing);
   return (
     <div class="comment">
       <label>
@@ -177,8 +167,8 @@ export const CommentBox = ({ spot, text, editing, onComment, onSpot }: CommentBo
         <textarea
           ref={field}
           rows={3}
-          value={typed}
-          onInput={(event) => setTyped(event.currentTarget.value)}
+          value={editing.text}
+          onInput={(event) => onTyped(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) keep();
             if (event.key === 'Escape') cancel();
@@ -213,13 +203,14 @@ export interface DiffViewProps {
   readonly viewed: ReadonlySet<string>;
   readonly verdicts: ReadonlyMap<string, Verdict>;
   /** Answers that the run has already. */
-  readonly answered: Readonly<Record<string, string>>;
+  readonly answered: ReadonlyMap<string, string>;
   readonly canAnswer: (path: string) => boolean;
   /** What was said of the hunks of a file; null: it is taken whole or not at all. */
   readonly parts: (file: DiffFile) => Said | null;
   readonly needs: readonly HunkNeed[];
   readonly comments: ReadonlyMap<string, string>;
-  readonly editing: string | null;
+  /** The comment that is being written. */
+  readonly editing: Comment | null;
   readonly tokens: Tokens;
   /** Which rows can be seen has changed. */
   readonly onSight: (first: number, last: number) => void;
@@ -229,6 +220,8 @@ export interface DiffViewProps {
   readonly onViewed: (path: string) => void;
   readonly onUnfold: (path: string, gap: number) => void;
   readonly onSpot: (spot: Spot, quoted: string) => void;
-  readonly onComment: (spot: Spot, text: string | null) => void;
+  readonly onTyped: (text: string) => void;
+  /** Without text: no comment there (any more). */
+  readonly onComment: (comment: Comment) => void;
   readonly onPointed: (row: Row) => void;
 }

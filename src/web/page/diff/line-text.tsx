@@ -5,8 +5,9 @@ import { type DiffFile, type DiffLine, type Hunk, stretchesOf, type Stretch } fr
 import { visiblePieces } from '../../../shared/text.js';
 import { coloured, grammarOf, hunkTokens, type ColouredPart, type Lines, type Token } from '../model/tokens.js';
 
-/** Of a longer line this much is drawn; the rest on request. */
+/** Of a longer line this much is drawn, from a little before what changed in it; the rest on request, part by part. */
 const LINE_chars = 2_000;
+const BEFORE_chars = 200;
 const PART_chars = 100_000;
 
 interface LineTextProps {
@@ -17,39 +18,46 @@ interface LineTextProps {
 }
 
 export const LineText = ({ line, other, tokens, search }: LineTextProps) => {
-  const [all, setAll] = useState(false);
-  const most = all ? PART_chars : LINE_chars;
+  const { length } = line.text;
+  const [more, setMore] = useState({ before: 0, after: 0 });
   // Words are compared, and their elements made, once, not each time that the list around it moves.
-  const stretches = useMemo(() => {
-    const whole = other === null ? null : stretchesOf(line.text, other.text, line.sign === '+');
-    return cut(whole ?? [{ text: line.text, changed: false }], most);
-  }, [line, other, most]);
-  const parts = useMemo(
-    () => coloured(stretches, line.text.length > LINE_chars ? null : tokens).flatMap(partOf(search)),
-    [stretches, tokens, search],
+  const whole = useMemo(
+    () =>
+      other === null ? [{ text: line.text, changed: false }] : stretchesOf(line.text, other.text, line.sign === '+'),
+    [line, other],
   );
+  const same = whole[0]?.changed === false && whole.length > 1 ? whole[0].text.length - BEFORE_chars : 0;
+  const start = length > LINE_chars ? Math.max(0, Math.min(same, length - LINE_chars)) : 0;
+  const from = Math.max(0, start - more.before);
+  const to = start + LINE_chars + more.after;
+  const parts = useMemo(
+    () => coloured(cut(whole, from, to), length > LINE_chars ? null : tokens).flatMap(partOf(search)),
+    [whole, from, to, tokens, search],
+  );
+  const rest = (side: keyof typeof more, left: number) =>
+    left > 0 && (
+      <button class="plain more" onClick={() => setMore({ ...more, [side]: more[side] + PART_chars })}>
+        {left.toLocaleString('en-US')} more characters
+      </button>
+    );
   return (
     <span class="text">
+      {rest('before', from)}
       {parts}
-      {line.text.length > most && (
-        <button class="plain more" onClick={() => setAll(true)} disabled={all}>
-          {(line.text.length - most).toLocaleString('en-US')} more characters{all ? ' are not shown' : ''}
-        </button>
-      )}
+      {rest('after', length - to)}
       {line.noEnd === true && <span class="no-end"> (no line end)</span>}
     </span>
   );
 };
 
-const cut = (stretches: readonly Stretch[], most: number): readonly Stretch[] => {
-  let left = most;
-  const kept: Stretch[] = [];
-  for (const stretch of stretches) {
-    if (left <= 0) break;
-    kept.push({ ...stretch, text: stretch.text.slice(0, left) });
-    left -= stretch.text.length;
-  }
-  return kept;
+const cut = (stretches: readonly Stretch[], from: number, to: number): readonly Stretch[] => {
+  let end = 0;
+  return stretches.flatMap(({ text, changed }) => {
+    const start = end;
+    end += text.length;
+    const part = text.slice(Math.max(0, from - start), Math.max(0, to - start));
+    return part === '' ? [] : { text: part, changed };
+  });
 };
 
 /** Content is text nodes, whatever it looks like. Characters that hide or turn the direction of writing are spelled out. */

@@ -36,7 +36,7 @@ export const useVirtual = ({ rows, guess, bar_px, onSight }: VirtualOptions): Vi
   const list = useRef<HTMLDivElement>(null);
   const heights = useRef(new Map<string, number>());
   const [widths, setWidths] = useState(0);
-  const [measured, setMeasured] = useState(0);
+  const [, setMeasured] = useState(0);
   const [sight, setSight] = useState({ y: 0, height: 900, margin: MARGIN_px });
   const offsets = useMemo(() => {
     const made = new Float64Array(rows.length + 1);
@@ -73,10 +73,14 @@ export const useVirtual = ({ rows, guess, bar_px, onSight }: VirtualOptions): Vi
       setWidths((n) => n + 1);
       ask();
     };
+    // Rows that grow by themselves: more of a line, a comment's box.
+    const grown = new ResizeObserver(() => setMeasured((n) => n + 1));
+    if (list.current?.firstElementChild != null) grown.observe(list.current.firstElementChild);
     addEventListener('scroll', ask, { passive: true });
     addEventListener('resize', resized);
     return () => {
       cancelAnimationFrame(asked);
+      grown.disconnect();
       removeEventListener('scroll', ask);
       removeEventListener('resize', resized);
     };
@@ -107,7 +111,7 @@ export const useVirtual = ({ rows, guess, bar_px, onSight }: VirtualOptions): Vi
       moved += changes.get(i) ?? 0;
       offsets[i + 1] = (offsets[i + 1] ?? 0) + moved;
     }
-    if (changes.size > 0) setMeasured(measured + 1);
+    if (changes.size > 0) setMeasured((n) => n + 1);
   });
 
   return {

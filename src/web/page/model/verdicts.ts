@@ -126,11 +126,11 @@ export const requestsOf = (
 ): readonly Request[] => {
   const open = openPaths(decision);
   const of = (verdict: Verdict): readonly string[] => open.filter((path) => verdicts.get(path) === verdict);
-  const note = general.trim();
+  const said = general.trim() === '' ? {} : { note: general.trim() };
   const selected = Object.entries(parts).filter(([path]) => of('select').includes(path));
   const simple = (['approve', 'skip'] as const).flatMap((answer): readonly Request[] => {
     const files = of(answer);
-    return files.length === 0 ? [] : [{ decision: decision.id, answer, files, ...(note === '' ? {} : { note }) }];
+    return files.length === 0 ? [] : [{ decision: decision.id, answer, files, ...said }];
   });
   const byNote = new Map<string, string[]>();
   for (const path of of('revise')) {
@@ -145,7 +145,7 @@ export const requestsOf = (
     ...[...byNote].map(([text, files]): Request => ({ decision: decision.id, answer: 'revise', files, note: text })),
     ...(selected.length === 0
       ? []
-      : [{ decision: decision.id, answer: 'select', select: Object.fromEntries(selected) } as const]),
+      : [{ decision: decision.id, answer: 'select' as const, select: Object.fromEntries(selected), ...said }]),
   ];
 };
 

@@ -43,13 +43,13 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   const settled = view.ledger.flatMap(({ path, verdict: word }) =>
     word === null || approval === null || open.has(path) ? [] : [[path, word] as const],
   );
-  const answered = { ...Object.fromEntries(settled), ...decision?.answered };
+  const answered = new Map<string, string>([...settled, ...Object.entries(decision?.answered ?? {})]);
   // What was viewed is put away; beside an earlier version what was seen or decided, too.
   const [folded, setFolded] = useState<ReadonlySet<string>>(() => {
     const known = [...sinceOf.values()].filter(({ is, path }) => is === 'same' || !open.has(path));
     return new Set([...viewed.paths, ...known.map(({ path }) => path)]);
   });
-  const [editing, setEditing] = useState<{ readonly spot: Spot; readonly quoted: string } | null>(null);
+  const editing = approval === null ? null : review.editing;
   const [cursor, setCursor] = useState<string | null>(null);
   // The rows in sight; drawn anew is only what depends on the file at the upper edge.
   const sight = useRef<readonly [first: number, last: number]>([0, 0]);
@@ -71,7 +71,7 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
       ...review.comments.map((each) => each.spot),
       ...(editing === null || review.texts.has(spotKey(editing.spot)) ? [] : [editing.spot]),
     ],
-    [review.comments, editing],
+    [review.comments, editing === null ? null : spotKey(editing.spot)],
   );
   const rows = useMemo(
     () =>
@@ -130,18 +130,10 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
       [...open].filter((path) => !review.verdicts.has(path)),
       wanted,
     );
-  const comment = (spot: Spot, text: string | null): void => {
-    const quoted =
-      editing !== null && spotKey(editing.spot) === spotKey(spot) && editing.quoted !== ''
-        ? editing.quoted
-        : (review.comments.find((each) => spotKey(each.spot) === spotKey(spot))?.quoted ?? '');
-    review.setComment(spot, quoted, text);
-    setEditing(null);
-  };
   const spot = (place: Spot, quoted: string): void => {
     // A line of an earlier version has no number that the model knows.
     const known = since === null || place.side === 'after' ? place : { ...place, side: 'after' as const, line: 0 };
-    if (approval !== null) setEditing({ spot: known, quoted });
+    if (approval !== null) review.write(known, quoted);
   };
   const fold = (path: string): void => {
     setFolded(toggled(folded, path));
@@ -175,7 +167,11 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   const saying = (said: Verdict | null) => (): void => verdict(fileHere()?.path, said);
   const wanted = words.trim().toLowerCase();
   const findNext = (): void => go(searchRows(rows, files, wanted, here()));
-  const ask = (isOpen: boolean) => () => setSending(isOpen);
+  const ask = (isOpen: boolean) => () => {
+    // What is being written belongs to what is sent.
+    if (editing !== null) review.setComment(editing);
+    setSending(isOpen);
+  };
   useKeys({
     j: toNext(1, isFile),
     k: toNext(-1, isFile),
@@ -242,27 +238,21 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
           needs={since === null ? parts.needs : []}
           onHunk={review.setHunk}
           comments={review.texts}
-          editing={editing === null ? null : spotKey(editing.spot)}
+          editing={editing}
+          onTyped={(text) => editing !== null && review.setTyped({ editing: { ...editing, text } })}
           tokens={tokens}
           onSight={onSight}
           onVerdict={verdict}
           onFold={fold}
           onUnfold={unfold}
           onSpot={spot}
-          onComment={comment}
+          onComment={review.setComment}
           onPointed={(row) => setCursor(row.key)}
         />
       </div>
       {approval !== null && <SendBar open={[...open]} verdicts={review.verdicts} onAll={all} onSend={ask(true)} />}
       {approval !== null && sending && (
-        <SendDialog
-          stepKey={view.stepKey}
-          decision={approval}
-          verdicts={review.verdicts}
-          comments={review.comments}
-          parts={parts}
-          onClose={ask(false)}
-        />
+        <SendDialog stepKey={view.stepKey} decision={approval} review={review} parts={parts} onClose={ask(false)} />
       )}
     </section>
   );

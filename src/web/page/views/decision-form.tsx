@@ -1,20 +1,13 @@
 /** A decision point with exactly the answers that it accepts, and what each of them needs. */
 import { useRef, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
-import {
-  ANSWER_MEANS,
-  isOfTheRest,
-  WHOLE_ANSWERS,
-  type Answer,
-  type DecisionPoint,
-} from '../../../shared/decisions.js';
+import { ANSWER_MEANS, isOfTheRest, WHOLE_ANSWERS, type Answer } from '../../../shared/decisions.js';
 import { CHANGE_WORDS } from '../../../shared/event-text.js';
 import { LIMITS } from '../../../shared/limits.js';
-import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { decide, Refused } from '../api.js';
 import { toggled } from '../hooks.js';
 import { openPaths } from '../model/verdicts.js';
-import { Alert, DecisionSaid, ProposalSaid } from './parts.js';
+import { Alert, DecisionSaid, ProposalSaid, type DecisionSaidProps } from './parts.js';
 
 /** What an answer does, without the flags of the command line. */
 const MEANS: Partial<Record<Answer, string>> = {
@@ -24,15 +17,15 @@ const MEANS: Partial<Record<Answer, string>> = {
 };
 const TAKES_NOTE: readonly Answer[] = ['revise', 'retry'];
 
-interface DecisionFormProps {
+interface DecisionFormProps extends DecisionSaidProps {
   readonly stepKey: string;
-  readonly decision: DecisionPoint;
-  readonly proposal: ProposalSummary | null;
 }
 
 export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps) => {
   const open = openPaths(decision);
   const { parts = [] } = decision;
+  // Kept in the browser until it is sent.
+  const draft = `emend-note-${decision.id}`;
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [files, setFiles] = useState<ReadonlySet<string>>(new Set(open));
   const [said, setSaid] = useState<{ readonly good: boolean; readonly text: string } | null>(null);
@@ -45,10 +38,7 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
     event.preventDefault();
     if (answer === null) return;
     const form = new FormData(event.currentTarget as HTMLFormElement);
-    const text = (name: string): string => {
-      const value = form.get(name);
-      return typeof value === 'string' ? value.trim() : '';
-    };
+    const text = (name: string): string => ((form.get(name) ?? '') as string).trim();
     const set: Record<string, string | number> = {
       ...Object.fromEntries(parts.flatMap(({ name }) => (text(name) === '' ? [] : [[name, text(name)]]))),
       ...(text('command') === '' ? {} : { command: text('command') }),
@@ -122,7 +112,13 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
         {answer !== null && TAKES_NOTE.includes(answer) && (
           <label>
             {answer === 'revise' ? 'What to change' : 'A hint for the model (optional)'}
-            <textarea name="note" rows={3} required={answer === 'revise'} />
+            <textarea
+              name="note"
+              rows={3}
+              required={answer === 'revise'}
+              defaultValue={sessionStorage.getItem(draft) ?? ''}
+              onInput={(event) => sessionStorage.setItem(draft, event.currentTarget.value)}
+            />
           </label>
         )}
         {answer === 'start' &&

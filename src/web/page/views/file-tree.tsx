@@ -1,13 +1,12 @@
 /** The files of a proposal: their `diff --stat`, and the tree of them with verdicts, marks and findings, which leads to each. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { CHANGE_WORDS, SINCE_WORDS, type FileSince } from '../../../shared/event-text.js';
+import { CHANGE_WORDS, SINCE_WORDS } from '../../../shared/event-text.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { count, linesChanged } from '../../../shared/text.js';
 import { toggled } from '../hooks.js';
-import type { DiffFile } from '../model/diff.js';
+import type { DiffViewProps } from '../diff/heads.js';
 import { treeRows, type TreeRow } from '../model/tree.js';
 import { Search } from './parts.js';
-import type { Verdict } from '../model/verdicts.js';
 
 /** More are folded at first. */
 const STAT_SHOWN = 20;
@@ -36,15 +35,10 @@ export const DiffStat = ({ proposal }: { readonly proposal: ProposalSummary }) =
   );
 };
 
-interface FileTreeProps {
-  readonly files: readonly DiffFile[];
-  readonly proposal: ProposalSummary;
-  readonly since: ReadonlyMap<string, FileSince>;
+type Shown = Pick<DiffViewProps, 'files' | 'proposal' | 'since' | 'viewed' | 'verdicts' | 'answered'>;
+interface FileTreeProps extends Shown {
   /** Index of the file at the upper edge of the diff. */
   readonly at: number;
-  readonly viewed: ReadonlySet<string>;
-  readonly verdicts: ReadonlyMap<string, Verdict>;
-  readonly answered: Readonly<Record<string, string>>;
   readonly onFile: (index: number) => void;
 }
 
@@ -64,7 +58,7 @@ export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answere
       rows.map(({ path, name, depth, file }, index) => {
         const sum = file === null ? undefined : sums.get(path);
         const asking = proposal.findings.filter((each) => each.path === path && each.severity !== 'note').length;
-        const said = answered[path] === undefined ? verdicts.get(path) : `${answered[path]}, sent`;
+        const said = answered.has(path) ? `${answered.get(path)}, sent` : verdicts.get(path);
         return (
           <li
             key={path}
@@ -89,7 +83,7 @@ export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answere
           </li>
         );
       }),
-    [rows, sums, viewed, verdicts, JSON.stringify(answered), since],
+    [rows, sums, viewed, verdicts, JSON.stringify([...answered]), since],
   );
   const here = rows.findIndex(({ file }) => file === at);
   const activeAt = active === null ? here : rows.findIndex(({ path }) => path === active);

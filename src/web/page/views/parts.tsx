@@ -30,14 +30,12 @@ export const EventList = ({ events, reversed = false }: EventListProps) => (
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** All that a decision says but for its proposal; the answers are given elsewhere. */
-export const DecisionSaid = ({
-  decision,
-  proposal,
-}: {
+export interface DecisionSaidProps {
   readonly decision: DecisionPoint;
   readonly proposal: ProposalSummary | null;
-}) => {
+}
+/** All that a decision says but for its proposal; the answers are given elsewhere. */
+export const DecisionSaid = ({ decision, proposal }: DecisionSaidProps) => {
   const { title, said, files, last } = decisionWords(decision, proposal);
   return (
     <>

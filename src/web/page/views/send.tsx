@@ -1,10 +1,10 @@
 /** How far the review is, and what is left to do with one press. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Verdict, VERDICTS, missingIn, openPaths, requestsOf, type Comment } from '../model/verdicts.js';
+import { type Verdict, VERDICTS, missingIn, openPaths, requestsOf } from '../model/verdicts.js';
 import { Alert, count } from './parts.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
 import { decide, Refused } from '../api.js';
-import type { Parts } from './use-review.js';
+import type { Parts, Review } from './use-review.js';
 
 interface SendBarProps {
   readonly open: readonly string[];
@@ -40,8 +40,7 @@ export const SendBar = ({ open, verdicts, onAll, onSend }: SendBarProps) => {
 interface SendDialogProps {
   readonly stepKey: string;
   readonly decision: DecisionPoint;
-  readonly verdicts: ReadonlyMap<string, Verdict>;
-  readonly comments: readonly Comment[];
+  readonly review: Review;
   readonly parts: Parts;
   readonly onClose: () => void;
 }
@@ -53,9 +52,9 @@ const MEANS: Record<Verdict, string> = {
   select: 'what you accept becomes a new proposal, shown to you again; the rest is dropped',
 };
 
-export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClose }: SendDialogProps) => {
+export const SendDialog = ({ stepKey, decision, review, parts, onClose }: SendDialogProps) => {
+  const { verdicts, comments, note } = review;
   const dialog = useRef<HTMLDialogElement>(null);
-  const [note, setNote] = useState('');
   const [busy, setBusy] = useState(false);
   const [said, setSaid] = useState<string | null>(null);
   useEffect(() => {
@@ -64,11 +63,13 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
   const requests = requestsOf(decision, { verdicts, comments }, note, parts.selection);
   const missing = missingIn(requests);
   const open = openPaths(decision);
+  const told = comments.filter(({ spot: { path } }) => open.includes(path) && verdicts.get(path) === 'revise').length;
   const left = open.filter((path) => !verdicts.has(path)).length;
   const send = async (): Promise<void> => {
     setBusy(true);
     try {
       for (const request of requests) await decide(stepKey, request);
+      review.setTyped({ note: '' });
       onClose();
     } catch (error) {
       setSaid(error instanceof Refused ? `${error.message} ${error.next ?? ''}` : String(error));
@@ -109,7 +110,7 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
           {[...verdicts.values()].includes('revise')
             ? '(for the model: what to change)'
             : '(saved with the decision; optional)'}
-          <textarea rows={3} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
+          <textarea rows={3} value={note} onInput={(event) => review.setTyped({ note: event.currentTarget.value })} />
         </label>
         {parts.missed.length > 0 && (
           <ul class="box warn">
@@ -118,8 +119,11 @@ export const SendDialog = ({ stepKey, decision, verdicts, comments, parts, onClo
             ))}
           </ul>
         )}
-        {comments.length > 0 && (
-          <p class="quiet">{count(comments.length, 'comment')} are sent with the revised files.</p>
+        {told > 0 && <p class="quiet">{count(told, 'comment')} sent with the revised files.</p>}
+        {told < comments.length && (
+          <p class="box warn">
+            {count(comments.length - told, 'comment')} not sent: only a revised file gets its comments.
+          </p>
         )}
         {missing !== null && <p class="bad-text">{missing}</p>}
         <Alert text={said} look="bad-text" />

@@ -105,13 +105,9 @@ export const LogIn = ({ why, onIn }: { readonly why: string | null; readonly onI
   const [said, setSaid] = useState(why);
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    const text = (name: string): string => {
-      const value = form.get(name);
-      return typeof value === 'string' ? value : '';
-    };
+    const fields = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement));
     try {
-      await login({ secret: text('secret'), name: text('name') });
+      await login(fields as { secret: string; name: string });
       onIn();
     } catch (error) {
       setSaid(error instanceof Error ? error.message : String(error));

@@ -26,8 +26,11 @@ interface Kept {
   readonly verdicts: readonly (readonly [string, Verdict])[];
   readonly comments: readonly Comment[];
   readonly hunks: readonly (readonly [string, readonly (readonly [number, HunkVerdict])[]])[];
+  /** The comment that is being written, and the note of the review as far as it is. */
+  readonly editing: Comment | null;
+  readonly note: string;
 }
-const NOTHING: Kept = { verdicts: [], comments: [], hunks: [] };
+const NOTHING: Kept = { verdicts: [], comments: [], hunks: [], editing: null, note: '' };
 const placeOf = (proposalId: string): string => `emend-review-${proposalId}`;
 
 const read = (proposalId: string): Kept => {
@@ -38,28 +41,40 @@ const read = (proposalId: string): Kept => {
   }
 };
 
-export interface Review {
+/** Its box is closed. Without text there is no comment (any more). */
+const withComment = (had: Kept, { spot, quoted, text }: Comment): Kept => {
+  const others = had.comments.filter((each) => spotKey(each.spot) !== spotKey(spot));
+  if (text.trim() === '') return { ...had, comments: others, editing: null };
+  // Who says what to change wants it changed.
+  const said = had.verdicts.some(([path]) => path === spot.path);
+  const verdicts = said ? had.verdicts : [...had.verdicts, [spot.path, 'revise'] as const];
+  return { ...had, verdicts, comments: [...others, { spot, quoted, text: text.trim() }], editing: null };
+};
+
+export interface Review extends Pick<Kept, 'comments' | 'editing' | 'note'> {
   readonly verdicts: ReadonlyMap<string, Verdict>;
-  readonly comments: readonly Comment[];
   /** By the key of their places. */
   readonly texts: ReadonlyMap<string, string>;
   /** By path: what was said of single hunks, where not of the file as a whole. */
   readonly hunks: ReadonlyMap<string, Said>;
   readonly setHunk: (file: DiffFile, hunk: number, said: HunkVerdict | null) => void;
   readonly setVerdict: (paths: readonly string[], verdict: Verdict | null) => void;
-  readonly setComment: (spot: Spot, quoted: string, text: string | null) => void;
+  readonly setComment: (comment: Comment) => void;
+  /** Opens the box at a place; what was written in another one is kept as a comment. */
+  readonly write: (spot: Spot, quoted: string) => void;
+  readonly setTyped: (typed: Partial<Pick<Kept, 'editing' | 'note'>>) => void;
 }
 
 export const useReview = (proposalId: string): Review => {
   const [kept, setKept] = useState(() => read(proposalId));
   useEffect(() => sessionStorage.setItem(placeOf(proposalId), JSON.stringify(kept)), [kept]);
-  const verdicts = useMemo(() => new Map(kept.verdicts), [kept]);
-  const texts = useMemo(() => new Map(kept.comments.map((each) => [spotKey(each.spot), each.text])), [kept]);
-  const hunks = useMemo(() => new Map(kept.hunks.map(([path, said]) => [path, new Map(said)])), [kept]);
+  const verdicts = useMemo(() => new Map(kept.verdicts), [kept.verdicts]);
+  const texts = useMemo(() => new Map(kept.comments.map((each) => [spotKey(each.spot), each.text])), [kept.comments]);
+  const hunks = useMemo(() => new Map(kept.hunks.map(([path, said]) => [path, new Map(said)])), [kept.hunks]);
   return {
+    ...kept,
     verdicts,
     hunks,
-    comments: kept.comments,
     texts,
     setHunk: (file, hunk, word) =>
       setKept((had) => {
@@ -85,16 +100,14 @@ export const useReview = (proposalId: string): Review => {
           verdicts: verdict === null ? others : [...others, ...paths.map((path) => [path, verdict] as const)],
         };
       }),
-    setComment: (spot, quoted, text) => {
-      setKept((had) => {
-        const others = had.comments.filter((each) => spotKey(each.spot) !== spotKey(spot));
-        if (text === null) return { ...had, comments: others };
-        // Who says what to change wants it changed.
-        const said = had.verdicts.some(([path]) => path === spot.path);
-        const verdicts = said ? had.verdicts : [...had.verdicts, [spot.path, 'revise'] as const];
-        return { ...had, verdicts, comments: [...others, { spot, quoted, text }] };
-      });
-    },
+    setComment: (comment) => setKept((had) => withComment(had, comment)),
+    write: (spot, quoted) =>
+      setKept((before) => {
+        const had = before.editing === null ? before : withComment(before, before.editing);
+        const known = had.comments.find((each) => spotKey(each.spot) === spotKey(spot));
+        return { ...had, editing: known ?? { spot, quoted, text: '' } };
+      }),
+    setTyped: (typed) => setKept((had) => ({ ...had, ...typed })),
   };
 };
 
