@@ -23,6 +23,18 @@ export const usePlace = (): Place => {
   return place;
 };
 
+/** Keeps a value until it is needed again; where there is no room, marks of other runs go, or it is not kept: the page works without. */
+export const keep = (storage: Storage, place: string, value: unknown): void => {
+  for (;;)
+    try {
+      return storage.setItem(place, JSON.stringify(value));
+    } catch {
+      const other = Object.keys(storage).find((key) => /^emend-(?:seen|viewed)-/.test(key) && key !== place);
+      if (other === undefined) return;
+      storage.removeItem(other);
+    }
+};
+
 export interface Live {
   readonly link: Link;
   readonly trouble: string | null;

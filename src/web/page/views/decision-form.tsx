@@ -5,7 +5,7 @@ import { ANSWER_MEANS, isOfTheRest, WHOLE_ANSWERS, type Answer } from '../../../
 import { CHANGE_WORDS } from '../../../shared/event-text.js';
 import { LIMITS } from '../../../shared/limits.js';
 import { decide, Refused } from '../api.js';
-import { toggled } from '../hooks.js';
+import { keep, toggled } from '../hooks.js';
 import { openPaths } from '../model/verdicts.js';
 import { Alert, DecisionSaid, ProposalSaid, type DecisionSaidProps } from './parts.js';
 
@@ -116,8 +116,8 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
               name="note"
               rows={3}
               required={answer === 'revise'}
-              defaultValue={sessionStorage.getItem(draft) ?? ''}
-              onInput={(event) => sessionStorage.setItem(draft, event.currentTarget.value)}
+              defaultValue={JSON.parse(sessionStorage.getItem(draft) ?? '""') as string}
+              onInput={(event) => keep(sessionStorage, draft, event.currentTarget.value)}
             />
           </label>
         )}

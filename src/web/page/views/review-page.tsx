@@ -4,7 +4,7 @@ import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
 import type { ProposalSince } from '../../../client/runs/proposal.js';
 import { getJson, getText } from '../api.js';
-import { useAnswer } from '../hooks.js';
+import { keep, useAnswer } from '../hooks.js';
 import { parseDiff } from '../model/diff.js';
 import { Changes } from './changes.js';
 import { DiffStat } from './file-tree.js';
@@ -42,7 +42,7 @@ const seenBefore = ({ stepKey, versions }: RunView): number => {
   const place = `emend-seen-${stepKey}`;
   const [last, before] = JSON.parse(localStorage.getItem(place) ?? '[]') as readonly string[];
   const seen = last === ids.at(-1) ? before : last;
-  localStorage.setItem(place, JSON.stringify([ids.at(-1), ...(seen === undefined ? [] : [seen])]));
+  keep(localStorage, place, [ids.at(-1), ...(seen === undefined ? [] : [seen])]);
   const here = ids.slice(0, -1).lastIndexOf(seen ?? '') + 1;
   return here > 0 ? here : versions.slice(0, -1).findLastIndex(({ answered }) => answered) + 1;
 };

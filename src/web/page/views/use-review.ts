@@ -5,7 +5,7 @@ import type { RunView } from '../../../client/runs/show.js';
 import type { DecisionPoint, Selection } from '../../../shared/decisions.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { getJson } from '../api.js';
-import { toggled, useAnswer } from '../hooks.js';
+import { keep, toggled, useAnswer } from '../hooks.js';
 import type { DiffFile } from '../model/diff.js';
 import {
   hasParts,
@@ -67,7 +67,7 @@ export interface Review extends Pick<Kept, 'comments' | 'editing' | 'note'> {
 
 export const useReview = (proposalId: string): Review => {
   const [kept, setKept] = useState(() => read(proposalId));
-  useEffect(() => sessionStorage.setItem(placeOf(proposalId), JSON.stringify(kept)), [kept]);
+  useEffect(() => keep(sessionStorage, placeOf(proposalId), kept), [kept]);
   const verdicts = useMemo(() => new Map(kept.verdicts), [kept.verdicts]);
   const texts = useMemo(() => new Map(kept.comments.map((each) => [spotKey(each.spot), each.text])), [kept.comments]);
   const hunks = useMemo(() => new Map(kept.hunks.map(([path, said]) => [path, new Map(said)])), [kept.hunks]);
@@ -121,7 +121,7 @@ export const useViewed = (stepKey: string, { files }: ProposalSummary) => {
   const paths = useMemo(() => new Set([...markOf].flatMap(([path, mark]) => (marks.has(mark) ? path : []))), [marks]);
   const toggle = (path: string): void => {
     const next = toggled(marks, markOf.get(path) ?? '');
-    localStorage.setItem(place, JSON.stringify([...next]));
+    keep(localStorage, place, [...next]);
     setMarks(next);
   };
   return { paths, toggle };
