@@ -191,8 +191,14 @@ test('during a rebase: the note says that its abort drops the commit', async () 
   const { note } = committed(await commit(await requestFor(repo, [blobs.file('f', '2\n', '3\n')])));
   expect(note).toContain('git rebase --abort');
   await repo.git('rebase', '--quit');
+  // It left HEAD detached.
   await repo.write('f', '4\n');
-  expect(committed(await commit(await requestFor(repo, [blobs.file('f', '3\n', '4\n')]))).note).toBeUndefined();
+  expect(committed(await commit(await requestFor(repo, [blobs.file('f', '3\n', '4\n')]))).note).toBe(
+    'HEAD is detached: no branch has this commit',
+  );
+  await repo.git('switch', '-q', '-c', 'kept');
+  await repo.write('f', '5\n');
+  expect(committed(await commit(await requestFor(repo, [blobs.file('f', '4\n', '5\n')]))).note).toBeUndefined();
 });
 
 describe('line endings', () => {

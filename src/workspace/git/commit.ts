@@ -201,12 +201,15 @@ async function finish(work: Work, commit: string, made: TreeChanges | null = nul
   // The lock ends after the index followed: without it that was done, and what is staged now is the person's.
   if (!(await mayMove(work))) return committed;
   const changes = made ?? (await treeChanges(root, head, commit));
-  const detached =
-    headRef === null ? ['rebase-merge', 'rebase-apply'].map((name) => join(repository.gitDir, name)) : [];
-  const rebase = await Promise.any(detached.map((path) => lstat(path))).catch(() => null);
-  const notes = [rebase === null ? null : REBASING, await syncIndex({ root, ...changes, wait_ms })];
+  const rebases = ['rebase-merge', 'rebase-apply'].map((name) => lstat(join(repository.gitDir, name)));
+  const detached = await Promise.any(rebases).then(
+    () => REBASING,
+    () => DETACHED,
+  );
+  const notes = [headRef === null ? detached : null, await syncIndex({ root, ...changes, wait_ms })];
   const note = notes.filter((each) => each !== null).join('; ');
   return note === '' ? committed : { ...committed, note };
 }
 
+const DETACHED = 'HEAD is detached: no branch has this commit';
 const REBASING = 'a rebase is in progress: `git rebase --abort` would drop this commit';
