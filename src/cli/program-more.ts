@@ -1,6 +1,7 @@
 /** `emend plan ...`: names, flags and help texts. */
 import { Argument, Option, type Command } from 'commander';
 import type { ExitCode } from '../shared/problems.js';
+import type { Shell } from './commands/completion.js';
 import type { Io } from './io.js';
 
 /**
@@ -38,7 +39,7 @@ export const addPlan = (program: Command, runs: Runs): void => {
   };
   const change = (verb: 'expand' | 'collapse', description: string, rule: string): void => {
     prints(plan.command(verb), json())
-      .argument('<kind>', 'phase or stage')
+      .addArgument(new Argument('<kind>', 'which part').choices(['phase', 'stage']))
       .argument('<plan>', PLAN)
       .argument('[n]', 'the phase, or PHASE.STAGE as in 2.1')
       .description(description)
@@ -173,7 +174,7 @@ export const addAids = (program: Command, runs: Runs): void => {
     .action(runs(async () => (await import('./commands/init.js')).init));
 
   prints(program.command('new'), quiet())
-    .addArgument(new Argument('<kind>', 'job or plan'))
+    .addArgument(new Argument('<kind>', 'what to write').choices(['job', 'plan']))
     .argument('<path>', 'the Markdown file to write')
     .description('write a job or plan template')
     .option('--title <text>', 'its heading (default: from the file name)')
@@ -182,12 +183,12 @@ export const addAids = (program: Command, runs: Runs): void => {
 
   program
     .command('completion')
-    .argument('<shell>', 'bash, zsh or fish')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
     .description('print a shell completion script')
     .action(
       runs(async () => {
         const { completion } = await import('./commands/completion.js');
-        return (io: Io, shell: string) => completion(io, program, shell);
+        return (io: Io, shell: Shell) => completion(io, program, shell);
       }),
     );
 };

@@ -88,7 +88,7 @@ describe('expand and collapse', () => {
   });
 
   test.each([
-    [['expand', 'part', 'p.md', '1'], 'expected phase or stage'],
+    [['expand', 'part', 'p.md', '1'], 'Allowed choices are phase, stage.'],
     [['expand', 'phase', 'p.md'], 'Give its number, or --auto'],
     [['expand', 'phase', 'p.md', '1.2'], 'expected the number of a phase'],
     [['expand', 'stage', 'p.md', '1'], 'expected PHASE.STAGE'],

@@ -1,10 +1,9 @@
 /** `emend completion SHELL`: a script that completes commands, flags and files, made from the same table as the help. */
 import type { Command } from 'commander';
-import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
+import { EXIT, type ExitCode } from '../../shared/problems.js';
 import type { Io } from '../io.js';
 
-const SHELLS = ['bash', 'zsh', 'fish'] as const;
-type Shell = (typeof SHELLS)[number];
+export type Shell = 'bash' | 'zsh' | 'fish';
 
 interface Completed {
   readonly name: string;
@@ -88,10 +87,7 @@ ${table
 
 const SCRIPTS: Record<Shell, (table: readonly Completed[]) => string> = { bash, zsh, fish };
 
-export const completion = (io: Io, program: Command, shell: string): ExitCode => {
-  const known = SHELLS.find((each) => each === shell);
-  if (known === undefined)
-    return fail('usage', `emend completion ${shell.slice(0, 40)}: expected ${SHELLS.join(', ')}.`);
-  io.write(SCRIPTS[known](tableOf(program)));
+export const completion = (io: Io, program: Command, shell: Shell): ExitCode => {
+  io.write(SCRIPTS[shell](tableOf(program)));
   return EXIT.done;
 };

@@ -104,13 +104,7 @@ export interface NewFlags extends QuietFlag {
   readonly file: readonly string[];
 }
 
-export const makeNew = async (io: Io, kind: string, path: string, flags: NewFlags): Promise<void> => {
-  if (kind !== 'job' && kind !== 'plan')
-    return fail(
-      'usage',
-      `emend new ${kind.slice(0, 40)}: expected job or plan.`,
-      'Example: emend new job jobs/greet.md',
-    );
+export const makeNew = async (io: Io, kind: 'job' | 'plan', path: string, flags: NewFlags): Promise<void> => {
   if (!/\.(?:md|markdown)$/.test(path)) return fail('usage', `${path}: expected a name that ends in .md.`);
   if (kind === 'plan' && flags.file.length > 0)
     return fail('usage', '--file is for jobs; a plan names files in its tasks.');

@@ -52,14 +52,8 @@ const change =
   (verb: Verb) =>
   async (
     io: Io,
-    ...[kind, path, number, flags]: [kind: string, path: string, number: string | undefined, flags: ChangeFlags]
+    ...[kind, path, number, flags]: [kind: Kind, path: string, number: string | undefined, flags: ChangeFlags]
   ): Promise<ExitCode> => {
-    if (kind !== 'phase' && kind !== 'stage')
-      return fail(
-        'usage',
-        `expected phase or stage, received ${JSON.stringify(kind)}.`,
-        `See \`emend plan ${verb} --help\`.`,
-      );
     if (number === undefined && flags.auto !== true) return fail('usage', `Which ${kind}? Give its number, or --auto.`);
     // What a command that was killed left half done comes first: it may be this very plan.
     const local = await openLocal(io, { existing: false, recover: true });
