@@ -37,16 +37,16 @@ export const withEmend = async <T>(io: Io, use: (emend: Emend) => Promise<T>): P
 // `--set NAME=VALUE`, as often as wanted.
 
 /** The schemas are loaded where there is something to read by them. Throws ProblemError `usage`. */
-const settingsOf = async (written: readonly string[]) => {
+const settingsOf = async (of: 'run' | 'decision', written: readonly string[]) => {
   if (written.length === 0) return [];
   const { parseLimitSetting } = await import('../documents/job/index.js');
-  return written.map((each) => valueOf(parseLimitSetting(each)));
+  return written.map((each) => valueOf(parseLimitSetting(each, of)));
 };
 
 /** For a decision: limits, `model`, `command`, and parts of `plan_start`. Throws ProblemError `usage`. */
 export const decisionSettings = async (written: readonly string[]): Promise<NonNullable<DecisionRequest['set']>> =>
   Object.fromEntries(
-    (await settingsOf(written)).map((setting) => {
+    (await settingsOf('decision', written)).map((setting) => {
       if (setting.kind === 'flag') fail('usage', `--set ${setting.name}=… applies to runs.`, 'Pass it to `emend run`.');
       return [setting.name, setting.value];
     }),
@@ -55,7 +55,7 @@ export const decisionSettings = async (written: readonly string[]): Promise<NonN
 /** For a run: limits and `requireCompleteSentinel`. Throws ProblemError `usage`. */
 export const runOverrides = async (written: readonly string[]): Promise<Overrides> =>
   Object.fromEntries(
-    (await settingsOf(written)).map((setting) => {
+    (await settingsOf('run', written)).map((setting) => {
       const { kind, name, value } = setting;
       if (kind === 'text')
         fail('usage', `--set ${name}=… applies to decisions.`, 'Set `model:` or `test:` in the job or emend.yaml.');

@@ -84,7 +84,7 @@ export const PROBLEMS = {
     EXIT.failed,
     'EMEND_STORE must be a writable directory or s3://BUCKET/PREFIX, the same for all workers.',
   ),
-  blob_lost: spec(EXIT.failed, 'A stored file is missing; answer regenerate.'),
+  blob_lost: spec(EXIT.failed, 'A stored file is missing; if a run waits because of it, answer regenerate.'),
   version_unknown: spec(EXIT.failed, 'This record was written by another version of Emend.'),
   cli_version: spec(EXIT.failed, 'The database was created by another Temporal CLI version.'),
   engine_failed: spec(EXIT.failed, 'Edit the file yourself (`manual`), or try another format; please report it.'),

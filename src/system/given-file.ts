@@ -7,6 +7,7 @@ import { STORE_BOUNDS } from '../shared/bounds.js';
 import { fail } from '../shared/problems.js';
 import { orNull } from './durable.js';
 import * as fs from './fs.js';
+import { errnoOf } from './sys.js';
 
 // bound: A file that a person or a repository hands us, where nothing smaller is said: lock files of large projects are the largest.
 const GIVEN_FILE_BYTES = 64 * 1024 * 1024;
@@ -78,14 +79,22 @@ export const ABSENT: readonly string[] = ['ENOENT', 'ENOTDIR'];
 /** Beside those, of one that may not be read: for what is read where it can be, and is not needed. */
 export const UNREADABLE: readonly string[] = [...ABSENT, 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG'];
 
+/** Why `readGiven` failed, with the path once. */
+export const whyUnread = (path: string, error: unknown): string => {
+  const code = errnoOf(error);
+  if (code !== null && ABSENT.includes(code)) return `${path} does not exist`;
+  if (code !== null) return `${path} cannot be read (${code})`;
+  return error instanceof Error ? error.message : String(error);
+};
+
 /** The text of a file of settings, as UTF-8; null where it fails with one of the codes. */
 export const readGivenText = async (path: string, none: readonly string[] = ABSENT): Promise<string | null> =>
   (await orNull(readGiven(path, GIVEN_FILE_BYTES), none))?.toString('utf8') ?? null;
 
 /** Null: there is none. Throws ProblemError `config_invalid` where one cannot be read, a broken link too: what it forbids would be allowed. */
 export const readSettings = async (path: string): Promise<string | null> => {
-  const no = (why: string) => fail('config_invalid', `${path} cannot be read: ${why}`);
-  const text = await readGivenText(path).catch((e: unknown) => no(e instanceof Error ? e.message : String(e)));
-  if (text === null && (await orNull(fs.lstat(path), ABSENT)) !== null) no('it is a broken symbolic link');
+  const text = await readGivenText(path).catch((error: unknown) => fail('config_invalid', whyUnread(path, error)));
+  if (text === null && (await orNull(fs.lstat(path), ABSENT)) !== null)
+    return fail('config_invalid', `${path} is a broken symbolic link`);
   return text;
 };

@@ -78,10 +78,11 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('anywhere', 'decide RUN aprove', end(usage, 'names the nearest word', 'did you mean approve?')),
   same('anywhere', 'run job.md --live --quiet', end(usage, 'names the flags', 'cannot be used with')),
   same('anywhere', 'completion bash', end(done, 'prints the script', '_emend()')),
-  same('anywhere', 'completion tcsh', end(usage, 'names the shells', 'expected bash, zsh, fish')),
+  same('anywhere', 'completion tcsh', end(usage, 'names the shells', 'Allowed choices are bash, zsh, fish.')),
   same('anywhere', 'init', end(done, 'writes missing files', 'emend.yaml')),
   same('anywhere', 'new job new.md', end(done, 'writes it', 'wrote new.md')),
   same('anywhere', 'new job job.md', end(usage, 'keeps the existing file', 'job.md already exists')),
+  same('anywhere', 'new idea x.md', end(usage, 'names the kinds', 'Allowed choices are job, plan.')),
   same('anywhere', 'plan check plan.md', end(done, 'prints phases and waves', '2 phases')),
   same('anywhere', 'plan score plan.md', end(done, 'prints the scores', 'Phase 1')),
   same('anywhere', 'plan show plan.md', end(done, 'prints levels and files', 'plan.md')),
@@ -91,7 +92,9 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('anywhere', 'show', end(usage, 'names what is missing and its help', '(See `emend help show`.)')),
   same('anywhere', 'plan show', end(usage, 'names what is missing and its help', '(See `emend help plan`.)')),
   same('anywhere', 'dev --port x', end(usage, 'reports the error before anything is started', 'from 0 to 65535')),
-  same('anywhere', 'rehearse none.yaml', end(usage, 'reports the error', 'none.yaml')),
+  same('anywhere', 'rehearse none.yaml', end(usage, 'names what is missing', 'none.yaml does not exist.')),
+  same('anywhere', 'patch -', end(usage, 'reports that it received nothing', 'received nothing')),
+  same('anywhere', 'run job.md --set foo=1', end(usage, 'lists the names that a run takes', 'unknown name')),
 
   same('bad_job', 'run job.md', end(usage, 'names file and line', 'job.md:2: ')),
   same('bad_job', 'plan check plan.md', end(usage, 'names file and line', 'plan.md:')),
@@ -99,6 +102,9 @@ export const EXIT_TABLE: readonly ExitRow[] = [
 
   same('no_home', 'list', end(done, 'reports it, creates none', 'No runs yet')),
   same('no_home', 'show abcd', end(failed, 'reports it, creates none', 'No runs yet')),
+  same('no_home', 'undo', end(failed, 'reports it, creates none', 'No runs yet')),
+  same('no_home', 'gc', end(failed, 'reports it, creates none', 'No runs yet')),
+  same('no_home', 'stats', end(failed, 'reports it, creates none', 'No runs yet')),
   same('no_home', 'patch answer.txt --check', end(done, 'prints the diff, creates none', 'Would apply')),
 
   same('home', 'run job.md', end(unavailable, 'reports the problem', 'No Temporal server')),

@@ -100,6 +100,7 @@ export const formatOf = (asked: string, answer: string): AnswerFormat => {
   if (named !== undefined) return named;
   const list = ANSWER_FORMATS.join(', ');
   if (asked !== 'auto') return fail('usage', `--format expected auto or one of ${list}; received "${asked}".`);
+  if (answer.trim() === '') return fail('usage', 'Expected an edit, received nothing.');
   return (
     engine.detectFormat(answer) ??
     fail('usage', 'The answer is not in a known format.', `Choose one with --format: ${list}.`)

@@ -29,8 +29,11 @@ export type Setting =
 
 const TEXTS = [...TEXT_SETTINGS, ...PART_NAMES] as const;
 
-/** One `--set NAME=VALUE`. Numbers may have `_` between digits, as in the docs (`16_384`). Problems have the code `usage`. */
-export function parseLimitSetting(written: string): Checked<Setting> {
+/**
+ * One `--set NAME=VALUE`. Numbers may have `_` between digits, as in the docs (`16_384`). Problems have the code `usage`; `of` says which
+ * names they offer.
+ */
+export function parseLimitSetting(written: string, of: 'run' | 'decision'): Checked<Setting> {
   const equals = written.indexOf('=');
   const bad = (sentence: string): Checked<Setting> => ({
     ok: false,
@@ -50,10 +53,10 @@ export function parseLimitSetting(written: string): Checked<Setting> {
       : bad(`expected true or false, received ${described(value)}`);
   const limitName = LIMIT_NAMES.find((known) => known === name);
   if (limitName === undefined) {
-    const known = [...LIMIT_NAMES, 'requireCompleteSentinel', ...TEXTS];
+    const known = [...LIMIT_NAMES, ...(of === 'run' ? ['requireCompleteSentinel'] : TEXTS)];
     const nearest = nearestWord(name, known);
     return bad(
-      `unknown limit; ${nearest === null ? `expected one of ${known.join(', ')}` : `did you mean \`${nearest}\`?`}`,
+      `unknown name; ${nearest === null ? `expected one of ${known.join(', ')}` : `did you mean \`${nearest}\`?`}`,
     );
   }
   const number = /^-?\d+(_\d+)*(\.\d+)?$/.test(value) ? Number(value.replaceAll('_', '')) : Number.NaN;

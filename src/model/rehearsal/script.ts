@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument, type Document } from 'yaml';
 import { fail } from '../../shared/problems.js';
-import { readGiven } from '../../system/given-file.js';
+import { readGiven, whyUnread } from '../../system/given-file.js';
 
 // The script of a rehearsal: docs/rehearsal.md says it with examples.
 
@@ -137,14 +137,7 @@ const someBytes = 48;
 
 /** Throws ProblemError `usage`: not there, no YAML, or not as the format says. */
 export const readScript = async (path: string): Promise<ReadyScript> => {
-  const text = await readGiven(path)
-    .then(String)
-    .catch((error: unknown) =>
-      fail(
-        'usage',
-        `The rehearsal script ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
-      ),
-    );
+  const text = String(await readGiven(path).catch((error: unknown) => fail('usage', `${whyUnread(path, error)}.`)));
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
   const broken = document.errors[0];
@@ -218,7 +211,7 @@ const answerOf = async (
   const file = resolve(dirname(path), answer_file);
   return readGiven(file)
     .then(String)
-    .catch(() => fail('usage', `${path}: rule "${name}": answer_file ${file} cannot be read.`));
+    .catch((error: unknown) => fail('usage', `${path}: rule "${name}": answer_file ${whyUnread(file, error)}.`));
 };
 
 /** The line of the place, or of the nearest thing around it that is there; 0 where nothing is. */

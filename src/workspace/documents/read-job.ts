@@ -8,7 +8,7 @@ import { isBase, urlFault, type RepositoryBase } from '../../shared/repository.j
 import { slug } from '../../shared/text.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
-import { ABSENT, readGiven, readSettings } from '../../system/given-file.js';
+import { ABSENT, readGiven, readSettings, whyUnread } from '../../system/given-file.js';
 import { outsideGit, topOf } from '../git/git.js';
 
 const JOB_FILE_BYTES = 4 * 1024 * 1024; // bound: A job is a few pages of text; anything near this bound is a mistake.
@@ -157,11 +157,7 @@ const readJob = (path: string, typed: string): Promise<Uint8Array> =>
   readGiven(path, JOB_FILE_BYTES).catch((error: unknown) => {
     if (ABSENT.includes(errnoOf(error) ?? ''))
       return fail('job_not_found', `Job file ${typed} not found (looked for ${path}).`);
-    if (!(error instanceof ProblemError))
-      return fail(
-        'job_not_found',
-        `${typed} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      );
+    if (!(error instanceof ProblemError)) return fail('job_not_found', `${whyUnread(typed, error)}.`);
     const { code, message } = error.problem;
     return code === 'target_too_large'
       ? fail('job_invalid', `${message}; that is the limit for job files.`)

@@ -41,14 +41,14 @@ describe('parseLimitSetting', () => {
     ['tests=run', { kind: 'text', name: 'tests', value: 'run' }],
     ['command=npm test -- --grep=a', { kind: 'text', name: 'command', value: 'npm test -- --grep=a' }],
   ])('%s', (written, value) => {
-    expect(parseLimitSetting(written)).toEqual({ ok: true, value });
+    expect(parseLimitSetting(written, 'run')).toEqual({ ok: true, value });
   });
 
   test.each([
     ['concurrency', ['expected NAME=VALUE']],
     ['=3', ['expected NAME=VALUE']],
-    ['max_total_chunks=3', ['unknown limit', '`maxTotalChunks`']],
-    ['qqqqqqqqqqq=3', ['unknown limit', 'one of maxLinesFullFile', 'model, command']],
+    ['max_total_chunks=3', ['unknown name', '`maxTotalChunks`']],
+    ['qqqqqqqqqqq=3', ['unknown name', 'one of maxLinesFullFile', 'requireCompleteSentinel']],
     ['concurrency=', ['a whole number from 1 to 32 (chunks)', 'received ""']],
     ['concurrency=33', ['a whole number from 1 to 32', 'received "33"']],
     ['concurrency=1.5', ['a whole number']],
@@ -57,12 +57,22 @@ describe('parseLimitSetting', () => {
     ['concurrency=-1', ['a whole number']],
     ['requireCompleteSentinel=no', ['expected true or false', 'received "no"']],
     ['model=', ['expected a value after "="']],
-    ['constructor=3', ['unknown limit']],
+    ['constructor=3', ['unknown name']],
   ])('%s is refused', (written, says) => {
-    const read = parseLimitSetting(written);
+    const read = parseLimitSetting(written, 'run');
     if (read.ok) throw new Error('accepted');
     expect(read.problems).toHaveLength(1);
     expect(read.problems[0]?.code).toBe('usage');
     for (const words of [`--set ${written}`, ...says]) expect(read.problems[0]?.message).toContain(words);
+  });
+
+  test.each([
+    ['run', 'requireCompleteSentinel', 'command'],
+    ['decision', 'command', 'requireCompleteSentinel'],
+  ] as const)('an unknown name of a %s offers what it takes alone', (of, takes, takesNot) => {
+    const read = parseLimitSetting('qqqqqqqqqqq=3', of);
+    const said = read.ok ? '' : (read.problems[0]?.message ?? '').split(', ');
+    expect(said).toContain(takes);
+    expect(said).not.toContain(takesNot);
   });
 });
