@@ -2,7 +2,7 @@
  * The command line: names, flags and help texts. Each command's code is loaded only when it runs (`emend --help` loads nothing of
  * Temporal); docs/cli.md describes them all, and a test holds it to this file.
  */
-import { Command, Option } from 'commander';
+import { Command, Help, Option } from 'commander';
 import { EXIT, EXIT_MEANS, fail, type ExitCode } from '../shared/problems.js';
 import type { Io } from './io.js';
 import { LISTED_STATES } from '../shared/run.js';
@@ -31,6 +31,8 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
     .version(build())
     .exitOverride()
     .showSuggestionAfterError()
+    // That nothing was collected yet is no default to show.
+    .configureHelp({ optionDescription: (each) => new Help().optionDescription(each).replace(' (default: [])', '') })
     .showHelpAfterError('(See `emend help`.)')
     .configureOutput({
       writeOut: (text) => io.write(text),
@@ -210,19 +212,17 @@ const addFromPr = (revise: Command): void => {
 };
 
 const addPatching = (program: Command, runs: Runs): void => {
-  const where = '--workspace <dir>';
-  const whereHelp = 'directory to change (default: the git repository here, else this directory)';
-  prints(program.command('patch'), quiet(), json())
+  const where = (): Option =>
+    new Option('--workspace <dir>', 'directory to change (default: the git repository here, else this directory)');
+  prints(program.command('patch'), where(), quiet(), json())
     .argument('<answer>', 'a file with an edit in any supported format, or - for stdin')
     .description('apply an edit you already have, whole or not at all, without a server or a model')
-    .option(where, whereHelp)
     .option('--format <name>', 'format of the answer; auto detects it from the first lines', 'auto')
     .option('--check', 'print the diff and what would happen; write nothing')
     .action(runs(async () => (await import('./commands/patch.js')).patch));
 
-  prints(program.command('undo'), json())
+  prints(program.command('undo'), where(), json())
     .description('revert the last change of a workspace if its files are unchanged since')
-    .option(where, whereHelp)
     .option('--check', 'print what would be reverted; write nothing')
     .action(runs(async () => (await import('./commands/undo.js')).undo));
 };

@@ -200,7 +200,8 @@ export const renderReasons = (reasons: readonly Reason[]): string => {
 };
 
 const place = ({ path, index }: Reason): string => {
-  const parts = [path, index === undefined ? undefined : `edit ${index + 1}`].filter((part) => part !== undefined);
+  const shown = path?.replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1));
+  const parts = [shown, index === undefined ? undefined : `edit ${index + 1}`].filter((part) => part !== undefined);
   return parts.length === 0 ? '' : `${parts.join(', ')}: `;
 };
 

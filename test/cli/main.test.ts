@@ -57,6 +57,8 @@ describe('the command line', () => {
     const options = (lines: readonly string[]) => lines.filter((text) => /^ {2}-|^ {10}/.test(text));
     expect(Math.max(...options(narrow).map((text) => text.length))).toBeLessThanOrEqual(80);
     expect(options(wide)).toEqual(options(piped));
+    // What an option may be given repeatedly is no default.
+    expect(piped.join('\n')).not.toContain('[]');
   });
 
   test("the version is the package's", async () => {

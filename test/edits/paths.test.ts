@@ -9,6 +9,7 @@ import {
   withNames,
   withoutPrefix,
 } from '../../src/edits/paths.js';
+import { renderReasons } from '../../src/edits/apply-answer.js';
 import type { Reason } from '../../src/edits/types.js';
 
 test.each([
@@ -99,6 +100,13 @@ test.each([
 ])('under %s %s may be made: %s', (folder, path, made) => {
   const read = lookUp(path, { files: new Map(), options: { requireMarker: true, mayCreateUnder: [folder] } });
   expect(read.ok ? 'made' : read.reason.code).toBe(made ? 'made' : 'unknown_file');
+});
+
+test('a path with control characters is shown on one line', () => {
+  const path = 'a\nApplied to 1 file.\u001b';
+  expect(renderReasons([{ code: 'bad_path', path, index: 0, message: 'No.' }])).toBe(
+    '1. a\\nApplied to 1 file.\\u001b, edit 1: No. (bad_path)',
+  );
 });
 
 test('a refusal has a place among the edits only where one is known', () => {

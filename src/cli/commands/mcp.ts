@@ -32,7 +32,7 @@ const ANSWER_CHARS = 4 * 1024 * 1024; // bound: Of an answer. A message of more 
 const TEXT_CHARS = 20_000; // bound: Of what a change is for, and of the diff that an agent is shown; a person sees all of it.
 const WORD_CHARS = 200; // bound: Of a title, a path, an agent's name.
 
-const text = z.string().regex(/^[^\0\p{Cs}]+$/u, 'expected text in Unicode');
+const text = z.string().regex(/^[^\0\p{Cs}]+$/u, 'expected text in Unicode, at least one character');
 const line = text.max(WORD_CHARS).regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u, 'expected one line of visible characters');
 const files = z.record(line, line).default({}).describe('sha-256 (hex) by path of files as you read them');
 const ANSWER = z.strictObject({ answer: text.max(ANSWER_CHARS), format: line.default('auto'), files });

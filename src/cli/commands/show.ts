@@ -14,7 +14,7 @@ import { absentHome } from '../../stores/home.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { printFound, printJson } from '../json.js';
 import { BASE_MOVED, findingText, SINCE_WORDS } from '../../shared/event-text.js';
-import { printDiff, cell, plain, table } from '../render/text.js';
+import { printDiff, cell, line, plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
 import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
 import { listRuns, type ListedRun } from '../../client/runs/list.js';
@@ -140,7 +140,7 @@ const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Prom
         ['run', 'state', 'started', 'job', ''],
         ...found.runs.map((run) => rowOf(run, io.columns)),
       ]))
-        io.out(text.slice(0, Math.max(io.columns, 80)));
+        io.out(line(text, Math.max(io.columns, 80)));
     for (const text of holds.held.flatMap(staleLockLines)) io.out(text);
     if (found.left_off > 0) io.out(`${found.left_off} older runs in the archive are not listed`);
   });
