@@ -194,7 +194,7 @@ test('during a rebase: the note says that its abort drops the commit', async () 
   // It left HEAD detached.
   await repo.write('f', '4\n');
   expect(committed(await commit(await requestFor(repo, [blobs.file('f', '3\n', '4\n')]))).note).toBe(
-    'HEAD is detached: no branch has this commit',
+    'HEAD is detached: no local branch has this commit',
   );
   await repo.git('switch', '-q', '-c', 'kept');
   await repo.write('f', '5\n');

@@ -211,5 +211,5 @@ async function finish(work: Work, commit: string, made: TreeChanges | null = nul
   return note === '' ? committed : { ...committed, note };
 }
 
-const DETACHED = 'HEAD is detached: no branch has this commit';
+const DETACHED = 'HEAD is detached: no local branch has this commit';
 const REBASING = 'a rebase is in progress: `git rebase --abort` would drop this commit';
