@@ -148,7 +148,7 @@ export const processIo = (): Io => {
     const closed = code === 'EPIPE' || (code === 'EIO' && stdout.isTTY);
     if (!closed && unwritten === null) stderr.write(`emend: Standard output cannot be written: ${message}\n`);
     unwritten ??= closed ? EXIT.done : EXIT.failed;
-    if (closed) hangUp();
+    if (closed) hangUp(code === 'EIO' ? 'SIGHUP' : undefined);
   });
   // Nobody is left to tell; what was started is still to be ended.
   stderr.on('error', () => undefined);

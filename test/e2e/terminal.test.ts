@@ -1,6 +1,7 @@
 /** `emend run` on a pseudo-terminal: the change comes before the question, and keys act at once. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { scene, whole, type Scene } from './support.js';
@@ -60,7 +61,7 @@ test(
 );
 longOnly('the same at 200 columns', atColumns(200));
 
-longOnly('a key that means nothing asks again; Ctrl-Z, Ctrl-C and the end of input leave the run waiting', async () => {
+longOnly('an unknown key asks again; Ctrl-Z, Ctrl-C, the end of input, a hang-up leave the run waiting', async () => {
   const s = await greeting('export const greet = () => "good day"; // as before\n');
   const steps = (key: string) =>
     [
@@ -87,6 +88,9 @@ longOnly('a key that means nothing asks again; Ctrl-Z, Ctrl-C and the end of inp
   expect(interrupted).toMatchObject({ exit: 130, missing: null });
   const ended = await onTerminal(s, ['run', 'job.md'], steps('\u0004'));
   expect(ended).toMatchObject({ exit: 3, missing: null });
+  // It dies of the signal: an exit would abort and dump core, as Node.js finds no terminal to restore.
+  const closed = await onTerminal(s, ['review'], [['Take hunk', null]]);
+  expect(closed).toMatchObject({ exit: -constants.signals.SIGHUP, missing: null });
   expect(s.git('log', '--oneline').trim().split('\n')).toHaveLength(1);
 });
 

@@ -11,11 +11,11 @@ export interface Shown {
   readonly missing: string | null;
 }
 
-/** `steps`: what is awaited, then what is typed. `shell`: a script of an interactive bash, whose `"$@"` is the command. */
+/** `steps`: what is awaited, then what is typed; null closes the terminal. `shell`: a script of an interactive bash, whose `"$@"` is the command. */
 export const onTerminal = async (
   s: Scene,
   args: readonly string[],
-  steps: readonly (readonly [wait: string, typed: string])[],
+  steps: readonly (readonly [wait: string, typed: string | null])[],
   {
     columns = 80,
     env = {},

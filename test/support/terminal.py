@@ -1,6 +1,7 @@
 """Runs a command on a pseudo-terminal and types for a person: terminal.py COLUMNS STEPS_JSON COMMAND ARG...
 
-STEPS_JSON is a list of [wait_for, send]: each text is awaited in the output that came after the step before, then `send` is typed.
+STEPS_JSON is a list of [wait_for, send]: each text is awaited in the output that came after the step before, then `send` is typed;
+null closes the terminal.
 Prints one JSON object: {"out": everything that was shown, "exit": code, "missing": the text that did not come, or null}.
 """
 import fcntl, json, os, pty, select, struct, sys, termios, time
@@ -38,11 +39,15 @@ for wait_for, send in steps:
     if missing is not None:
         break
     seen += out[seen:].index(wanted) + len(wanted)
+    if send is None:
+        os.close(fd)
+        fd = None
+        break
     os.write(fd, send.encode())
 if missing is not None:
     os.kill(pid, 9)
 until = time.time() + LIMIT_S
-while read(until):
+while fd is not None and read(until):
     pass
 _, status = os.waitpid(pid, 0)
 print(json.dumps({'out': out.decode('utf-8', 'replace'), 'exit': os.waitstatus_to_exitcode(status), 'missing': missing}))
