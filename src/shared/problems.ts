@@ -57,6 +57,7 @@ export const PROBLEMS = {
   too_many_files: spec(EXIT.refused, 'Write a plan of several steps, or name fewer files.'),
   nothing_to_edit: spec(EXIT.refused, 'Name the files in `target_files`.'),
   repository_unsupported: spec(EXIT.refused, 'Run the job in a clone on a host, with `--workspace`.'),
+  remote_refused: spec(EXIT.refused, "Fix the URL, git's credentials, or what the remote accepts, then try again."),
   not_a_repository: spec(EXIT.refused, 'Run `git init` and commit once, or set `commit: false`.'),
   // answers of a model
   file_not_offered: spec(EXIT.refused, 'The answer names a file that was not offered for editing.'),

@@ -1,8 +1,9 @@
 /** What tests of runs on repositories share: a bare repository, homes that go with all that they hold, a git that waits before a push. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
 import { freePort } from '../../src/temporal/dev-server.js';
 import { scene, type Scene } from './support.js';
@@ -11,11 +12,15 @@ interface Daemon {
   readonly url: string;
   readonly end: () => void;
 }
-/** `git daemon` over the repositories below a directory. */
-export const serveBelow = async (root: string): Promise<Daemon> => {
+/** `git daemon` over the repositories below a directory. `takes`: pushes, too. */
+export const serveBelow = async (root: string, takes = true): Promise<Daemon> => {
   const port = await freePort(0);
-  const of = ['--export-all', '--enable=receive-pack', '--listen=127.0.0.1', `--base-path=${root}`];
-  const git = spawn('git', ['daemon', ...of, `--port=${port}`], { stdio: 'ignore', detached: true });
+  const own = ['--export-all', '--listen=127.0.0.1', `--base-path=${root}`, `--port=${port}`];
+  const of = [...own, `--${takes ? 'enable' : 'disable'}=receive-pack`];
+  const git = spawn('git', ['daemon', ...of], { stdio: 'ignore', detached: true });
+  const isUp = (): boolean =>
+    spawnSync('git', ['ls-remote', `git://127.0.0.1:${port}/`], { encoding: 'utf8' }).stderr.includes('not exported');
+  for (const end = Date.now() + 10_000; !isUp() && Date.now() < end;) await sleep(20);
   // `git` waits for the daemon, which is a process of its own.
   return { url: `git://127.0.0.1:${port}`, end: () => void process.kill(-git.pid!, 'SIGKILL') };
 };

@@ -89,6 +89,22 @@ test('a job with a URL alone: previewed, approved, tested in a checkout, and pus
   ]);
 }, 120_000);
 
+longOnly('checkouts.test.ts tells remotes apart')(
+  'a URL where no repository is ends the run at its first look, in git’s words; nothing is paid',
+  async () => {
+    const url = await withOrigin();
+    await s.worker();
+    const absent = url.replace('origin.git', 'absent.git');
+    const result = await s.end(await start('a.md', jobFor('a.txt'), absent));
+    expect(result).toMatchObject({
+      outcome: 'refused',
+      problem: { code: 'remote_refused', message: expect.stringContaining('does not appear to be a git repository') },
+      usage: { calls: 0 },
+    });
+  },
+  60_000,
+);
+
 longOnly('a job in words')(
   'a job in words: the files are found in the checkout, what it would take is said before, and a review is taken up on its branch',
   async () => {

@@ -16,7 +16,7 @@ import { appliedFiles, marksIn } from './commit.js';
 
 /** They begin at the branch's newest commit: the proposal is carried over to it, or is found not to fit. Nothing may be applied then. */
 const ANEW: readonly ActivityName[] = ['preflight', 'rebaseProposal', 'applyProposal', 'checkMove'];
-/** What is wrong with the repository is a refusal of the run. */
+/** What is wrong with the repository at the first look is a refusal of the run; later it is asked about, as work was done by then. */
 const FIRST: readonly ActivityName[] = ['preflight', 'readPlan'];
 /** They look at no file. */
 const ANYWHERE: readonly ActivityName[] = ['evaluateTriggers', 'saveCheckpoint'];
@@ -36,7 +36,7 @@ export const inCheckout =
       return checkouts.use({ ...run, commit, at, takeOver, atTip: marked !== undefined });
     };
     const own = await checkOut().catch((error: unknown) => {
-      if (FIRST.includes(name)) return asRefused(error);
+      if (FIRST.includes(name) && !isAnew(name, input)) return asRefused(error);
       // A person named the URL, and hears at once what git says to it.
       if (name === 'checkMove' && error instanceof ProblemError) return { why: sentence(error.problem) };
       throw error;

@@ -50,11 +50,11 @@ export interface Checkout {
 export interface Checkouts {
   /** The id of the home: who had a checkout last is asked first. */
   readonly host: string;
-  /** The commit that its base names now; `known` has been looked at. Throws ProblemError `job_invalid`, `repository_unsupported`, `git_failed`. */
+  /** The commit that its base names now; `known` has been looked at. Throws ProblemError `job_invalid`, `repository_unsupported`, `remote_refused`, `git_failed`. */
   resolve(run: RunOnRepository, known?: string): Promise<{ readonly commit: string }>;
   /** Of the commit that its base names now: nothing is pushed, and whoever gave the home removes it. Throws as both others do. */
   look(run: RunOnRepository): Promise<Checkout>;
-  /** Throws ProblemError `busy`: another attempt takes over at this moment; `git_failed`. */
+  /** Throws ProblemError `busy`: another attempt takes over at this moment; `remote_refused`, `git_failed`. */
   use(wanted: CheckoutWanted): Promise<Checkout>;
 }
 

@@ -5,10 +5,11 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fail, ProblemError } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import { branchOf, isBase, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import type { StepKey } from '../../shared/ids.js';
 import { ensureDir, orNull } from '../../system/durable.js';
+import { shellWord } from '../../system/environment.js';
 import { realSys } from '../../system/sys.js';
 import { fieldsOf, git, gitLine, valueOf } from '../git/git.js';
 import { besideOthers } from '../git/worktree-git.js';
@@ -56,10 +57,28 @@ const inMirror = ({ mirror }: Remote) => ({
   env: { GIT_DIR: mirror, GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh' },
 });
 
+/** What git says where every later try hears the same, until a person changes the URL, git's credentials, or what the remote takes. */
+const FOR_GOOD = new RegExp(
+  'repository .*not found|could not be found|does not appear to be a git repository|dubious ownership|certificate|' +
+    'Authentication failed|could not read (?:Username|Password)|Permission denied \\(|Permission to \\S+ denied|' +
+    'returned error: 40[13]|Host key verification failed|not exported|service not enabled|hook declined|' +
+    'insufficient permission|does not support --atomic',
+  'i',
+);
+/** Throws ProblemError: `remote_refused` for good, `git_failed` where it may pass. */
+const failed = ({ url }: Remote, said: string): never =>
+  FOR_GOOD.test(said)
+    ? fail('remote_refused', said, `Test the URL and git's credentials on this host: git ls-remote ${shellWord(url)}`)
+    : fail('git_failed', said);
+
+/** Git's own words where it fails. */
 function fetch(remote: Remote, from: string, into: string, signal: AbortSignal): Promise<string | null> {
   const still = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules'];
   return besideOthers(['fetch', ...still, '--', remote.url, `+${from}:${into}`], inMirror(remote), signal);
 }
+const hasFetched = (remote: Remote, said: string | null): void => {
+  if (said !== null) failed(remote, `git fetch ${remote.url}: ${said}`);
+};
 
 export async function addWorktree(remote: Remote, path: string, commit: string, signal: AbortSignal): Promise<void> {
   const args = ['worktree', 'add', '--quiet', '--force', '--detach', path, commit];
@@ -84,28 +103,29 @@ const commitAt = async (remote: Remote, name: string): Promise<string | null> =>
   return found.code === 0 ? found.text.trim() : null;
 };
 
-/** Gets the commit, by its id or, of a server that serves none by their ids, with the branches. Throws ProblemError `git_failed`. */
-export async function fetchCommit(remote: Remote, commit: string, signal: AbortSignal): Promise<void> {
-  if ((await commitAt(remote, commit)) !== null) return;
+/** Gets the commit, by its id or, of a server that serves none by their ids, with the branches; git's words where it is not there then. */
+async function missing(remote: Remote, commit: string, signal: AbortSignal): Promise<string | null> {
+  if ((await commitAt(remote, commit)) !== null) return null;
   const byId = await fetch(remote, commit, baseRef(remote), signal);
   if (byId !== null) await fetch(remote, 'refs/heads/*', 'refs/emend/heads/*', signal);
-  if ((await commitAt(remote, commit)) === null)
-    fail('git_failed', `git fetch ${remote.url}: ${byId ?? `the repository has no commit ${commit}`}`);
+  return (await commitAt(remote, commit)) === null ? (byId ?? `the repository has no commit ${commit}`) : null;
 }
+/** Throws ProblemError `remote_refused`, `git_failed`. */
+export const fetchCommit = async (remote: Remote, commit: string, signal: AbortSignal): Promise<void> =>
+  hasFetched(remote, await missing(remote, commit, signal));
 
-/** The commit that a run begins at. Throws ProblemError `job_invalid`: there is none, `repository_unsupported`, `git_failed`. */
+/** The commit that a run begins at. Throws ProblemError `job_invalid`: there is none, `repository_unsupported`, `remote_refused`, `git_failed`. */
 export async function resolveBase(
   remote: Remote,
   { repository: { base }, signal }: { readonly repository: RepositoryBase; readonly signal: AbortSignal },
   known?: string,
 ): Promise<string> {
-  if (isCommitId(base)) await fetchCommit(remote, base, signal);
-  else {
-    const missing = await fetch(remote, `refs/heads/${base}`, baseRef(remote), signal);
-    if (missing?.includes("couldn't find remote ref") === true)
-      fail('job_invalid', `base: expected a branch of ${remote.url}, it has no ${base}`);
-    if (missing !== null) fail('git_failed', `git fetch ${remote.url}: ${missing}`);
-  }
+  const said = isCommitId(base)
+    ? await missing(remote, base, signal)
+    : await fetch(remote, `refs/heads/${base}`, baseRef(remote), signal);
+  if (/couldn't find remote ref|not our ref|unadvertised object|has no commit/.test(said ?? ''))
+    fail('job_invalid', `base: expected a branch or commit of ${remote.url}, it has no ${base}`);
+  hasFetched(remote, said);
   const commit = await commitAt(remote, isCommitId(base) ? base : baseRef(remote));
   if (commit === null) return fail('job_invalid', `base: ${base} of ${remote.url} is no commit`);
   if (commit !== known) await refuseUnsupported(remote, commit);
@@ -138,13 +158,12 @@ export interface RunRefs {
 export async function readRefs(remote: Remote, signal: AbortSignal): Promise<RunRefs> {
   const [token, branch] = [tokenRef(remote.stepKey), `refs/heads/${remote.branch}`];
   const call = { ...inMirror(remote), reading: true, max_bytes: REFS_BYTES };
-  const listed = valueOf(await gitLine(['ls-remote', '--quiet', '--', remote.url, token, branch], call));
-  const at = new Map(listed.split('\n').map((line) => line.split('\t').reverse() as [string, string]));
+  const listed = await gitLine(['ls-remote', '--quiet', '--', remote.url, token, branch], call);
+  if (!listed.ok) return failed(remote, listed.problem.message);
+  const at = new Map(listed.value.split('\n').map((line) => line.split('\t').reverse() as [string, string]));
   const tip = at.get(branch) ?? null;
-  if (tip !== null && (await commitAt(remote, tip)) === null) {
-    const failed = await fetch(remote, branch, `refs/emend/tip/${remote.stepKey}`, signal);
-    if (failed !== null) fail('git_failed', `git fetch ${remote.url}: ${failed}`);
-  }
+  if (tip !== null && (await commitAt(remote, tip)) === null)
+    hasFetched(remote, await fetch(remote, branch, `refs/emend/tip/${remote.stepKey}`, signal));
   return { token: at.get(token) ?? null, tip };
 }
 
@@ -156,8 +175,7 @@ export const newToken = async (remote: Remote, at: number): Promise<string> => {
 /** When the attempt was scheduled whose token this is; 0: there is none. */
 export async function tokenTime(remote: Remote, token: string | null, signal: AbortSignal): Promise<number> {
   if (token === null) return 0;
-  const failed = await fetch(remote, tokenRef(remote.stepKey), `refs/emend/seen/${remote.stepKey}`, signal);
-  if (failed !== null) fail('git_failed', `git fetch ${remote.url}: ${failed}`);
+  hasFetched(remote, await fetch(remote, tokenRef(remote.stepKey), `refs/emend/seen/${remote.stepKey}`, signal));
   const said = valueOf(await gitLine(['cat-file', 'blob', token], { ...inMirror(remote), reading: true }));
   return Number(said.split('\n')[0]);
 }
@@ -188,7 +206,7 @@ export async function push(
   const at = now.tip === null ? 'is not there' : `is at ${now.tip.slice(0, 12)}`;
   if (to.tip !== undefined && now.tip !== was.tip)
     fail('conflict', `the branch ${remote.branch} of ${remote.url} ${at}, expected ${was.tip?.slice(0, 12) ?? 'none'}`);
-  throw new ProblemError(pushed.problem);
+  failed(remote, pushed.problem.message);
 }
 
 /** A phase's branch goes where `into` holds all of it, and stays for whoever wants it where not: then its tip is `kept`. */
@@ -201,6 +219,6 @@ export async function dropBranch(remote: Remote, name: string, into: string, sig
     return { dropped: tip, kept: `refs/heads/${name}` };
   const args = ['push', '--quiet', '--no-verify', `--force-with-lease=refs/heads/${name}:${tip}`, '--', remote.url];
   const gone = await git([...args, `:refs/heads/${name}`], inMirror(remote));
-  if (!gone.ok && (await readRefs(other, signal)).tip !== null) throw new ProblemError(gone.problem);
+  if (!gone.ok && (await readRefs(other, signal)).tip !== null) failed(remote, gone.problem.message);
   return { dropped: null, kept: null };
 }

@@ -99,36 +99,13 @@ const ROOTS = 'pyenv nvm rustup asdf volta sdkman rbenv nodenv nodebrew jenv goe
   ' ',
 );
 const PART_ROOTS: Readonly<Record<string, readonly string[]>> = { '.cargo': ['bin'], '.local': ['bin'] };
-const ROOTS_IN_HOME = [
-  '.local/share/mise',
-  '.local/share/uv',
-  '.local/share/pipx',
-  '.local/share/fnm',
-  '.local/pipx',
-  'sdk',
-  'go/bin',
-];
+const ROOTS_IN_HOME =
+  '.local/share/mise .local/share/uv .local/share/pipx .local/share/fnm .local/pipx sdk go/bin'.split(' ');
 /** Read where a package manager looks for what it has fetched; what is written there is dropped, as it would reach other runs. */
-const CACHES = [
-  ...[
-    '.npm/_cacache',
-    '.cache/go-build',
-    '.cargo/registry',
-    '.cargo/git',
-    'go/pkg/mod',
-    '.m2/repository',
-    '.gradle/caches',
-  ],
-  ...[
-    '.cache/pip',
-    '.cache/uv',
-    '.cache/yarn',
-    '.local/share/pnpm/store',
-    '.cache/pnpm',
-    '.bun/install/cache',
-    '.nuget/packages',
-  ],
-];
+const CACHES = (
+  '.npm/_cacache .cache/go-build .cargo/registry .cargo/git go/pkg/mod .m2/repository .gradle/caches ' +
+  '.cache/pip .cache/uv .cache/yarn .local/share/pnpm/store .cache/pnpm .bun/install/cache .nuget/packages'
+).split(' ');
 const ROOT_NAMES =
   'NVM_DIR NVM_BIN PYENV_ROOT RUSTUP_HOME ASDF_DIR ASDF_DATA_DIR MISE_DATA_DIR VOLTA_HOME CONDA_PREFIX GOROOT JAVA_HOME SDKMAN_DIR VIRTUAL_ENV BUN_INSTALL'.split(
     ' ',

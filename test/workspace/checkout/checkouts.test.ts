@@ -1,8 +1,11 @@
 /** Checkouts of a repository that is nobody's working tree: two homes, one remote, real git. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +18,7 @@ import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { createRepository } from '../../../src/workspace/landing/repository.js';
 import type { CommitOutcome } from '../../../src/workspace/ports.js';
 import { proposalIdOf } from '../../../src/workspace/proposal.js';
+import { serveBelow } from '../../e2e/origin.js';
 import { longOnly } from '../../support/skipped.js';
 import { Blobs, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
 
@@ -314,11 +318,47 @@ test('what a remote refuses is said, and is neither a conflict nor a success', a
   await chmod(hook, 0o755);
   const outcome = await commitIn(checkout);
   expect(outcome.outcome === 'failed' && outcome.problem).toMatchObject({
-    code: 'git_failed',
+    code: 'remote_refused',
     message: expect.stringContaining('no pushes on Fridays') as unknown,
   });
   await rm(hook);
   expect(await commitIn(await use('a'))).toMatchObject({ outcome: 'committed' });
+});
+
+test('what no later try would change is told apart from what may pass, in git’s words, with what to type', async () => {
+  const server = createServer(({ url: asked = '' }, response) => {
+    const status = Number(asked.split('/')[1]);
+    response.writeHead(status, status === 401 ? { 'www-authenticate': 'Basic realm="x"' } : {}).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const http = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const daemon = await serveBelow(root, false);
+  const asked = (at: string): Promise<unknown> =>
+    failure(checkoutsOf('a').resolve({ ...run(), repository: { url: at, base: 'main' } }));
+  try {
+    for (const at of [`file://${root}/absent.git`, ...[401, 403, 404].map((status) => `${http}/${status}/x.git`)])
+      expect([at, await asked(at)]).toEqual([at, 'remote_refused']);
+    for (const at of ['http://127.0.0.1:1/x.git', ...[429, 500, 503].map((status) => `${http}/${status}/x.git`)])
+      expect([at, await asked(at)]).toEqual([at, 'git_failed']);
+    url = `${daemon.url}/absent.git`;
+    expect(await failure(use('a'))).toBe('remote_refused');
+    // It is read, and takes no pushes.
+    url = `${daemon.url}/origin.git`;
+    expect(await failure(use('a'))).toBe('remote_refused');
+  } finally {
+    server.close();
+    daemon.end();
+  }
+  url = `file://${join(root, 'origin.git')}`;
+  const hook = join(root, 'origin.git', 'hooks', 'pre-receive');
+  await writeFile(hook, '#!/bin/sh\necho "no tokens here" >&2\nexit 1\n', { mode: 0o755 });
+  await expect(use('a')).rejects.toMatchObject({
+    problem: {
+      code: 'remote_refused',
+      message: expect.stringContaining('no tokens here') as unknown,
+      next: expect.stringContaining(`git ls-remote '${url}'`) as unknown,
+    },
+  });
 });
 
 test('a base is a branch or a commit; what is not there, submodules and LFS are refused before anything is made', async () => {
@@ -326,7 +366,7 @@ test('a base is a branch or a commit; what is not there, submodules and LFS are 
     failure(checkoutsOf('a').resolve({ ...run(), repository: { url, base: wanted } }));
   expect(await checkoutsOf('a').resolve({ ...run(), repository: { url, base } })).toEqual({ commit: base });
   expect(await resolve('absent')).toBe('job_invalid');
-  expect(await resolve('0'.repeat(40))).toBe('git_failed');
+  expect(await resolve('0'.repeat(40))).toBe('job_invalid');
   await repo.write('sub/.gitattributes', '*.bin filter=lfs diff=lfs merge=lfs -text\n');
   await repo.commitAll('lfs');
   push('HEAD:refs/heads/lfs');
