@@ -38,7 +38,6 @@ export const ALWAYS: readonly string[] = [
 ];
 
 const run = promisify(execFile);
-/** Null where it works. */
 const tried = async (path: string, args: readonly string[]): Promise<string> => {
   const { stdout } = await run(path, [...args], { timeout: TRIED_MS, env: childEnvironment(process.env) });
   return stdout;

@@ -71,13 +71,8 @@ export const createLocalRunner = (
     const hadGit = await isThere(join(real.workspace, '.git'));
     const options = await boxArguments(real, { env, hidden });
     const watch = await watchBox(real, { ...allowanceOf(box), ...allowed });
-    const args = [
-      '--json-status-fd',
-      '4',
-      ...options,
-      '--',
-      ...(box.isOpen === true ? argv : limited(box.settings, argv)),
-    ];
+    const command = box.isOpen === true ? argv : limited(box.settings, argv);
+    const args = ['--json-status-fd', '4', ...options, '--', ...command];
     const ran = await runProcess({ ...rest, cwd: real.workspace, file: found.path, args, env: given, watch });
     const { told = '', ended, ...outcome } = ran;
     // Git, run by us, would take it for the repository.

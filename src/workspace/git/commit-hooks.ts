@@ -154,7 +154,7 @@ export async function withTrailer(
   // a patch.
   const env = { GIT_DIR: '/dev/null' };
   const added = ours.flatMap((line) => ['--trailer', line]);
-  const args = ['-c', 'trailer.separators=:', 'interpret-trailers', '--no-divider', ...how, ...added];
+  const args = ['interpret-trailers', '--no-divider', ...how, ...added];
   return valueOf(await git(args, { cwd: root, env, input: text })).text;
 }
 
@@ -220,7 +220,7 @@ export interface CommitToMake {
  */
 export async function makeCommit(root: string, wanted: CommitToMake): Promise<Result<string>> {
   const { tree, parents, message, settings, date, sign } = wanted;
-  const how = ['-c', 'i18n.commitEncoding=UTF-8', 'commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent])];
+  const how = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent])];
   const call = { cwd: root, input: message, env: identity(settings, date) };
   const make = (signed: boolean) => gitLine([...how, signed ? '-S' : '--no-gpg-sign', '-F', '-'], call);
   // commit-tree knows nothing of `commit.gpgsign`.

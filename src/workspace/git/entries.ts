@@ -40,7 +40,7 @@ export interface TreeChanges {
 }
 
 /**
- * What changed from one commit or tree to another; `from` null: all that the first commit `to` has. Raw output of diff-tree:
+ * What changed from one commit or tree to another; `from` null: from the parent of the commit `to`, if it has one. Raw output of diff-tree:
  * `:<modes> <ids> <status>`, then the path.
  */
 export async function treeChanges(root: string, from: string | null, to: string): Promise<TreeChanges> {

@@ -62,6 +62,13 @@ export const ALWAYS = [
   'diff.ignoreSubmodules=all',
   'submodule.recurse=false',
 ].flatMap((setting) => ['-c', setting]);
+/** How a person's git quotes names, parts trailers and encodes logs is for them; we read what it says in one way. */
+const AS_READ = [
+  'core.quotepath=off',
+  'trailer.separators=:',
+  'i18n.commitEncoding=UTF-8',
+  'i18n.logOutputEncoding=UTF-8',
+].flatMap((setting) => ['-c', setting]);
 const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null'];
 
 /** These sign, speak to a remote, or fetch what a partial clone or git-lfs left there. */
@@ -85,7 +92,8 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
       ...(call.noLiteral ? [] : ['--literal-pathspecs']),
       ...ALWAYS,
       ...(call.hooks ? [] : NO_HOOKS),
-      ...['-c', 'core.quotepath=off', ...args],
+      ...AS_READ,
+      ...args,
     ],
     {
       cwd: call.cwd,

@@ -5,7 +5,7 @@
  */
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { problem, ProblemError } from '../../shared/problems.js';
+import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { syncIndex, moveRef, stateOfHolder } from '../git/commit-branch.js';
 import { commitSettings, makeCommit, withTrailer } from '../git/commit-hooks.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from '../git/git.js';
@@ -33,11 +33,7 @@ export async function mergeInto(
   const { engine } = parts;
   try {
     const repository = await repositoryOf(request.workspace);
-    if (repository?.head == null)
-      return {
-        outcome: 'failed',
-        problem: problem('not_a_repository', `${request.workspace} has no commit to merge into`),
-      };
+    if (repository?.head == null) return fail('not_a_repository', `${request.workspace} has no commit to merge into`);
     const held = await engine.acquireLock(repository.root, request.stepKey, request.holder, assertCurrent);
     if (held.outcome === 'busy') return held;
     const outcome = await mergeLocked({ parts, request, repository, lock: held.lock, assertCurrent });

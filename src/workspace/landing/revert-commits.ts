@@ -4,10 +4,10 @@
  * is not committed, the branch moved last. A ref of this working tree names it until then: an attempt that died is gone on with.
  */
 
-import { fieldsOf, git, valueOf, gitLine, repositoryOf } from '../git/git.js';
+import { git, valueOf, gitLine, repositoryOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { commitSettings, makeCommit } from '../git/commit-hooks.js';
-import { blobId, foldersOf, sameEntry, treeEntries, treeWith, type Entries, type Entry } from '../git/entries.js';
+import { blobId, foldersOf, sameEntry, treeChanges, treeEntries, treeWith, type Entry } from '../git/entries.js';
 import { mergeInto, type MergeParts } from './merge.js';
 import { mergeTrees } from '../git/merge-tree.js';
 import type { WorkspaceLock, AssertCurrent } from '../ports.js';
@@ -69,10 +69,8 @@ export async function takeBack(
 }
 
 /** Paths that a commit changed. */
-async function filesOf(root: string, commit: string): Promise<readonly string[]> {
-  const args = ['diff-tree', '-r', '-z', '--no-commit-id', '--name-only', '--no-renames', commit, '--'];
-  return fieldsOf(valueOf(await git(args, { cwd: root, reading: true })));
-}
+const filesOf = async (root: string, commit: string): Promise<readonly string[]> =>
+  (await treeChanges(root, null, commit)).paths;
 
 /** Of others, since the oldest, on files that they changed: what stands on them is taken back first, by whoever made it. */
 async function laterCommits(root: string, { commits, isKept }: Pick<TakeBack, 'commits' | 'isKept'>, head: string) {
@@ -125,12 +123,11 @@ async function commitOf(
 ): Promise<string> {
   const at = valueOf(await gitLine(['log', '-1', '--format=%cI', dated, '--'], { cwd: root, reading: true }));
   const settings = await commitSettings(root);
-  const id = valueOf(await gitLine(['rev-parse', '--verify', tree], { cwd: root, reading: true }));
   // It lands on no branch: merge.ts makes the one that does.
-  return valueOf(await makeCommit(root, { tree: id, parents: [parent], message, settings, date: at, sign: false }));
+  return valueOf(await makeCommit(root, { tree, parents: [parent], message, settings, date: at, sign: false }));
 }
 
-const treeBeside = async (root: string, tree: string, paths: readonly string[], commit: Entries): Promise<string> =>
+const treeBeside = async (root: string, tree: string, paths: readonly string[], commit: ReadonlyMap<string, Entry>) =>
   (await treeWith(root, await foldersOf(root, tree, paths), { paths, commit })).tree;
 
 // What the log of a branch says of a plan: the commits of its phases and of their marks, by their trailers.

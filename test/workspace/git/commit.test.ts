@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { createCommitter } from '../../../src/workspace/git/commit.js';
+import { planCommits } from '../../../src/workspace/landing/revert-commits.js';
 import type { CommitOutcome, CommitRequest } from '../../../src/workspace/ports.js';
 import type { Proposal, ProposalFile } from '../../../src/workspace/proposal.js';
 import { sampled } from '../../support/seeded.js';
@@ -168,6 +169,16 @@ describe('a plain commit', () => {
   });
 });
 
+test('what a log says is read as UTF-8, whatever encoding the repository is set to', async () => {
+  await repo.write('a', '1\n');
+  await repo.commitAll();
+  for (const key of ['commitEncoding', 'logOutputEncoding']) await repo.git('config', `i18n.${key}`, 'ISO-8859-1');
+  const message = 'Grüße\n\nPlan pläne/p.md, phase 1';
+  const stepKey = `${STEP}-p1-1`;
+  const made = committed(await applyAndCommit([blobs.file('a', '1\n', '2\n')], { message, stepKey }));
+  expect(await planCommits(repo.dir, 'pläne/p.md')).toMatchObject([{ commit: made, phase: 'p1', subject: 'Grüße' }]);
+});
+
 describe('where HEAD may be', () => {
   longOnly('commit-locked.test.ts commits on a detached HEAD')('detached', async () => {
     await repo.write('a', '1\n');
@@ -232,6 +243,8 @@ describe('again, and elsewhere', () => {
   test('a retry after success returns the same commit, also after more commits', async () => {
     await repo.write('a', '1\n');
     await repo.commitAll();
+    // What a person's git takes for a trailer is theirs.
+    await repo.git('config', 'trailer.separators', '=');
     const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
     await apply(request);
     const first = await commit(request);
