@@ -14,7 +14,7 @@ import { realSys } from '../../system/sys.js';
 import { fieldsOf, git, gitLine, valueOf } from '../git/git.js';
 import { besideOthers } from '../git/worktree-git.js';
 
-const REFS_BYTES = 65_536; // bound: What a remote says of a run's own references.
+const REFS_BYTES = 65_536; // bound: What a remote says of the references that are asked for.
 const NONCE_BYTES = 8; // bound: Random part of a token.
 const NAMED = 5; // bound: Of the paths that keep a repository out so many are named.
 
@@ -31,24 +31,29 @@ export interface Remote {
 // An interrupted `git init` is begun again; two at once would stop at each other's lock.
 const making = new Map<string, Promise<unknown>>();
 
-/** Throws ProblemError `job_invalid`: the URL comes through a history. */
+/** Throws ProblemError `job_invalid`: the URL comes through a history; `remote_refused`, `git_failed`. */
 export async function openRemote(
   mirror: string,
   stepKey: StepKey,
-  { url, branch = branchOf(stepKey) }: RepositoryBase,
+  { url, base, branch = branchOf(stepKey) }: RepositoryBase,
 ): Promise<Remote> {
+  const remote = { url, mirror, stepKey, branch };
   const fault = urlFault(url) ?? (isBase(branch) ? null : 'the name of a branch');
   if (fault !== null) fail('job_invalid', `repository: expected ${fault}`);
   const make = async (): Promise<void> => {
     if ((await orNull(realSys.lstat(join(mirror, 'HEAD')), ['ENOENT', 'ENOTDIR'])) !== null) return;
-    await ensureDir(realSys, dirname(mirror));
-    valueOf(await git(['init', '--quiet', '--bare', '--template=', mirror], { cwd: dirname(mirror) }));
+    const cwd = dirname(mirror);
+    await ensureDir(realSys, cwd);
+    // Git fetches only what is named by the hash that it names its own by: one of SHA-256 has 64 digits.
+    const id = isCommitId(base) ? base : await listed(remote, ['HEAD', `refs/heads/${base}`], cwd);
+    const hash = `--object-format=${/^[\da-f]{64}\b/.test(id) ? 'sha256' : 'sha1'}`;
+    valueOf(await git(['init', '--quiet', '--bare', '--template=', hash, mirror], { cwd }));
   };
   const made = (making.get(mirror) ?? Promise.resolve()).then(make);
   const settled = made.catch(() => undefined);
   making.set(mirror, settled);
   await made;
-  return { url, mirror, stepKey, branch };
+  return remote;
 }
 
 /** Git takes a directory without a working tree for a repository only where it is told so. */
@@ -70,6 +75,12 @@ const failed = ({ url }: Remote, said: string): never =>
   FOR_GOOD.test(said)
     ? fail('remote_refused', said, `Test the URL and git's credentials on this host: git ls-remote ${shellWord(url)}`)
     : fail('git_failed', said);
+
+const listed = async (remote: Remote, refs: readonly string[], cwd = remote.mirror): Promise<string> => {
+  const call = { ...inMirror(remote), cwd, reading: true, max_bytes: REFS_BYTES };
+  const said = await gitLine(['ls-remote', '--quiet', '--', remote.url, ...refs], call);
+  return said.ok ? said.value : failed(remote, said.problem.message);
+};
 
 /** Git's own words where it fails. */
 function fetch(remote: Remote, from: string, into: string, signal: AbortSignal): Promise<string | null> {
@@ -135,8 +146,8 @@ export async function resolveBase(
 /** Files that are not in the repository itself could be neither shown nor tested. */
 async function refuseUnsupported(remote: Remote, commit: string): Promise<void> {
   const call = { ...inMirror(remote), reading: true };
-  const listed = valueOf(await git(['ls-tree', '-r', '-z', '--full-tree', commit], call));
-  const modules = fieldsOf(listed).flatMap((entry) => /^160000 commit [\da-f]+\t([^]+)$/.exec(entry)?.[1] ?? []);
+  const tree = valueOf(await git(['ls-tree', '-r', '-z', '--full-tree', commit], call));
+  const modules = fieldsOf(tree).flatMap((entry) => /^160000 commit [\da-f]+\t([^]+)$/.exec(entry)?.[1] ?? []);
   const asked = ['grep', '-I', '-z', '--name-only', '-e', 'filter=lfs', commit, '--', ':(top,glob)**/.gitattributes'];
   const lfs = valueOf(await git(asked, { ...call, noLiteral: true, accept: [0, 1] }));
   const attributes = fieldsOf(lfs).map((path) => path.slice(commit.length + 1));
@@ -157,10 +168,8 @@ export interface RunRefs {
 }
 export async function readRefs(remote: Remote, signal: AbortSignal): Promise<RunRefs> {
   const [token, branch] = [tokenRef(remote.stepKey), `refs/heads/${remote.branch}`];
-  const call = { ...inMirror(remote), reading: true, max_bytes: REFS_BYTES };
-  const listed = await gitLine(['ls-remote', '--quiet', '--', remote.url, token, branch], call);
-  if (!listed.ok) return failed(remote, listed.problem.message);
-  const at = new Map(listed.value.split('\n').map((line) => line.split('\t').reverse() as [string, string]));
+  const lines = (await listed(remote, [token, branch])).split('\n');
+  const at = new Map(lines.map((line) => line.split('\t').reverse() as [string, string]));
   const tip = at.get(branch) ?? null;
   if (tip !== null && (await commitAt(remote, tip)) === null)
     hasFetched(remote, await fetch(remote, branch, `refs/emend/tip/${remote.stepKey}`, signal));

@@ -325,6 +325,22 @@ test('what a remote refuses is said, and is neither a conflict nor a success', a
   expect(await commitIn(await use('a'))).toMatchObject({ outcome: 'committed' });
 });
 
+test('a repository whose objects are named by SHA-256', async () => {
+  const own = await Repo.make({ sha256: true });
+  await own.write('a.txt', 'one\n');
+  base = await own.commitAll();
+  const bare = join(root, 'own.git');
+  execFileSync('git', ['clone', '-q', '--bare', own.dir, bare]);
+  await own.remove();
+  url = `file://${bare}`;
+  expect(await checkoutsOf('a').resolve(run())).toEqual({ commit: base });
+  const made = await commitIn(await use('a'));
+  expect(made).toMatchObject({ outcome: 'committed' });
+  expect(branches()[BRANCH]).toBe(commitOf(made));
+  // Known by its id alone.
+  expect(await checkoutsOf('b').resolve({ ...run(), repository: { url, base } })).toEqual({ commit: base });
+});
+
 test('what no later try would change is told apart from what may pass, in git’s words, with what to type', async () => {
   const server = createServer(({ url: asked = '' }, response) => {
     const status = Number(asked.split('/')[1]);
