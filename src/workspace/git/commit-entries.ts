@@ -133,10 +133,11 @@ const resultId = async ({ root, files }: Context, bytes: Uint8Array, to: string)
 
 async function planRemoval(context: Context, change: Change, held: Entry | undefined): Promise<Planned> {
   if (held === undefined || change.base === null) return 'as_parent';
+  // Byte for byte in the usual case, which takes no process.
+  if (await holdsBytes(context, held, change.base)) return { entry: null };
   const holds = await parentHolds(context, change, held, change.base);
-  return holds === 'other'
-    ? { conflict: 'it was deleted, but its content in the parent commit differs' }
-    : { entry: null };
+  if (holds !== 'other') return { entry: null };
+  return { conflict: 'it was deleted, but its content in the parent commit differs' };
 }
 
 async function planNew(

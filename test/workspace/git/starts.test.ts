@@ -96,6 +96,18 @@ test('a commit of many files: one process stores them all, but for those that a 
   expect(await repo.status()).toBe(' M theirs.txt\n');
 });
 
+test('a commit that deletes files as they were committed hashes none of them', async () => {
+  const request = await requestFor(repo, [blobs.file('a.txt', 'one\n', null), blobs.file('sub/b.txt', 'two\n', null)]);
+  for (const name of ['a.txt', 'sub/b.txt']) await rm(join(repo.dir, name));
+  const commit = createCommitter({ commands: createLocalRunner(process.env), blobs });
+  const started = await startedBy(async () => {
+    expect(await commit(request)).toMatchObject({ outcome: 'committed' });
+  });
+  expect(started.filter((command) => command === 'hash-object')).toEqual([]);
+  expect(await repo.git('ls-tree', '-r', 'HEAD')).toBe('');
+  expect(await repo.status()).toBe('');
+});
+
 test('a listing of the workspace', async () => {
   expect(await startedBy(() => listWorkspaceFiles(join(repo.dir, 'sub')))).toEqual(['ls-files']);
 });
