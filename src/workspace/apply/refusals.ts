@@ -47,24 +47,19 @@ const fixed = (path: string): string => `is immutable or append-only. Type: ${CL
 const refusal = async (
   sys: Sys,
   workspace: string,
-  { real, base, owner }: PlannedFile,
+  { real, base, owner }: Pick<PlannedFile, 'real' | 'base' | 'owner'>,
   { mounts, seen }: { readonly mounts: ReadonlySet<string>; readonly seen: Set<string> },
 ): Promise<string | null> => {
   const [path, dir] = [join(workspace, real), join(workspace, dirOf(real))];
   if (mounts.has(path)) return `${path} is a mount point. Type: sudo umount ${shellWord(path)}`;
   const us = process.geteuid?.() ?? 0;
   const place = await orNull(sys.stat(dir), ['ENOENT', 'ENOTDIR']);
-  if (place === null) return null;
+  // Not there yet: it is made in the directory above.
+  const above = { real: dirOf(real), base: null, owner: null };
+  if (place === null) return above.real === '' ? null : refusal(sys, workspace, above, { mounts, seen });
   // Opened for writing, and not written: only these attributes answer EPERM. A missing permission (EACCES) says nothing of a rename.
   if (base !== null && (await isRefused(sys.openToWrite(path)))) return `${path} ${fixed(path)}`;
-  if (
-    base !== null &&
-    owner !== null &&
-    (place.mode & STICKY) !== 0 &&
-    us !== 0 &&
-    us !== place.uid &&
-    us !== owner.uid
-  )
+  if (base !== null && owner !== null && (place.mode & STICKY) !== 0 && ![0, place.uid, owner.uid].includes(us))
     return `${path} belongs to another user (${owner.uid}) in a sticky directory. Type: sudo chown ${us} ${shellWord(path)}`;
   // Its time changes with what is made in it anyway. Of another owner's directory, EPERM would only say that.
   if (place.uid === us && !seen.has(dir) && (await isRefused(sys.touch(dir)))) return `${dir} ${fixed(dir)}`;

@@ -107,6 +107,17 @@ test('what can be known is found before anything is written: attributes and moun
   scene.remove();
 });
 
+test('a new file whose folders are not there yet: what refuses to have them made in it is named before anything is written', async () => {
+  const scene = await makeScene([{ path: 'new/dir/n.txt', before: null, after: 'new\n' }]);
+  const touch: Sys['touch'] = (path) =>
+    path === scene.workspace ? Promise.reject(errnoError('EPERM', 'utimes', path)) : realSys.touch(path);
+  expect(await failure(scene.engine({ sys: { ...realSys, touch } }), scene)).toMatch(
+    `Nothing was written: ${scene.workspace} is immutable or append-only. Type: sudo chattr -i -a `,
+  );
+  expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
+  scene.remove();
+});
+
 test('another user’s file in a sticky directory: refused before anything is written', async () => {
   const scene = await makeScene(FILES);
   fs.chmodSync(scene.at('sub'), 0o1777);
