@@ -7,7 +7,7 @@ import { commitOfStep } from './commit-hooks.js';
 import type { WorkspaceLock } from '../ports.js';
 import { shellWord } from '../../system/environment.js';
 
-const POLL_MS = 100; // bound: A locked index or ref is looked at this often.
+const LOCKED_POLL_MS = 100; // bound: A locked index or ref is looked at this often.
 export const REVERTED_WAIT_MS = 10_000; // bound: How long a commit that is under way, and so has the ref locked, is waited for.
 
 // ◆ Commit and rollback of one application exclude each other, whichever attempt of either comes late. A rollback first makes the ref
@@ -31,7 +31,7 @@ export async function markReverted(root: string, name: string): Promise<void> {
     const made = await git(['update-ref', revertedRef(name), blob], { cwd: root });
     if (made.ok) return;
     if (performance.now() >= deadline) throw new ProblemError(made.problem);
-    await sleep(POLL_MS);
+    await sleep(LOCKED_POLL_MS);
   }
 }
 
@@ -150,7 +150,7 @@ export async function moveRef(input: {
         return { at: 'elsewhere', why: 'the files were restored in the meantime, so there is nothing to commit' };
     if (performance.now() >= deadline)
       return { at: 'failed', problem: lockedBy(moved.problem, input.wait_ms) ?? moved.problem };
-    await sleep(POLL_MS);
+    await sleep(LOCKED_POLL_MS);
   }
 }
 
@@ -201,7 +201,7 @@ export async function syncIndex(
       const files = [...updates.keys()].map(shellWord).join(' ');
       return `the commit was made, but your index still has the old files (${why}); when it is free: git -C ${shellWord(input.root)} reset -q -- ${files}`;
     }
-    await sleep(POLL_MS);
+    await sleep(LOCKED_POLL_MS);
   }
 }
 
