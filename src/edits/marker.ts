@@ -121,8 +121,8 @@ const startFrom = (answer: string, from: number): number => {
 const between = (answer: string, from: number, edits: readonly Edit[]): string => {
   let [text, at] = ['', 0];
   for (const edit of edits) {
-    text +=
-      answer.slice(at, edit.from).replace(/[ \t]+$/, '') + BODY + lineEnds(answer.slice(edit.from, edit.read.end));
+    const ahead = answer.slice(at, edit.from).replace(/(?<![ \t])[ \t]+$/, '');
+    text += ahead + BODY + lineEnds(answer.slice(edit.from, edit.read.end));
     at = edit.read.end;
   }
   return text + answer.slice(at, from);

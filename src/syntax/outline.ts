@@ -184,7 +184,7 @@ class Walk {
       to,
       lead: Math.min(lead, from),
       bodyEnd: body === null ? null : this.#bodyEnd(body, to),
-      shares: before.trim() !== '' || !/^\s*[;,]?\s*((\/\/|#).*|\/\*[^*]*\*\/\s*)?$/.test(after),
+      shares: before.trim() !== '' || !/^[;,]?\s*((\/\/|#).*|\/\*[^*]*\*\/)?$/.test(after.trim()),
       broken: first.hasError || last.hasError,
     };
   }

@@ -134,7 +134,7 @@ const isAssigned = (value: string, quote: string, next: string): boolean =>
 
 const addKey = (block: string, add: (...lines: readonly string[]) => void): void => {
   // Above the key there may be headers, `DEK-Info: …`.
-  const body = block.replace(/[A-Za-z-]+: [^\n\\]*/g, '');
+  const body = block.replace(/(?<![A-Za-z-])[A-Za-z-]+: [^\n\\]*/g, '');
   const lines = body.split(LINE_ENDS).filter((line) => line.length >= LINE_CHARS && /^[A-Za-z\d+/]+=*$/.test(line));
   if (lines.join('').length >= KEY_CHARS && lines.some((line) => looksDrawn(line))) add(...lines);
 };

@@ -48,7 +48,7 @@ const NETWORK =
 const READ_ONLY = /EROFS|read-only file system/i;
 const NOT_THERE = /ENOENT|EACCES|no such file|permission denied|cannot access|cannot open|not found|does not exist/i;
 const MEMORY = /ENOMEM|cannot allocate memory|out of memory/i;
-const PROCESSES = /fork\b.*(?:EAGAIN|resource temporarily unavailable)/i;
+const PROCESSES = /fork\b.{0,300}(?:EAGAIN|resource temporarily unavailable)/i;
 const PATH = /(?<=(['"`]))\/.+?(?=\1)|(?<![\w.~/-])\/[^\s'"`:,;()<>]+/;
 
 /** What the output of a command says that the sandbox refused, and the key of `sandbox:` that would let it; null: nothing known. */

@@ -16,7 +16,7 @@ const PART = 'part';
 /** As html-pipeline's table of contents does it, which GitHub uses: words of the text, small, with `-` for a blank. */
 const slugOf = (heading: string): string =>
   heading
-    .replace(/!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
+    .replace(/!?\[([^\][]*)\](?:\([^)]{0,1000}\)|\[[^\][]*\])/g, '$1')
     .toLowerCase()
     .replace(/[^\p{L}\p{M}\p{Nd}\p{Pc}\- ]/gu, '')
     .replace(/ /g, '-');

@@ -113,7 +113,7 @@ const GENERATED = [
   /^\*\*Part of\*\*: \[[^\]]*\]\([^)]*\)$/,
 ];
 
-const withoutTargets = (text: string): string => text.replace(/\]\([^)]*\)/g, ']()');
+const withoutTargets = (text: string): string => text.replace(/\]\([^)]{0,1000}\)/g, ']()');
 
 /** Lines of a header or summary that Emend did not write: a person's, to be kept. `copies`: definitions that stand elsewhere. */
 export function personLines(

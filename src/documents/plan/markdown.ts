@@ -66,7 +66,8 @@ export interface Definition extends Use {
   readonly line: string;
 }
 
-const markdown = parser.configure([TaskList]);
+// Neither is asked for, and many blanks take the parser quadratic time with the one.
+const markdown = parser.configure([TaskList, { remove: ['HardBreak', 'Emphasis'] }]);
 const OPAQUE = new Set(['FencedCode', 'CodeBlock', 'HTMLBlock', 'CommentBlock', 'ProcessingInstructionBlock']);
 
 /** `skip`: offset where the Markdown begins, after a byte order mark and front matter. */
@@ -134,11 +135,11 @@ const labelOf = (written: string): string => folded(written.slice(1, -1)).toLowe
 const isFootnote = (source: string, at: number): boolean => source.startsWith('[^', at);
 
 function headingAt(source: string, name: string, at: Span, lineOf: (offset: number) => number): Heading {
-  const written = source.slice(at.from, at.to);
-  const [, open = '', text = written] =
-    (name.startsWith('ATX')
-      ? /^(#{1,6}[ \t]*)(.*?)(?:[ \t]+#+)?[ \t\r]*$/s.exec(written)
-      : /^([ \t]*)(.*?)[ \t\r]*\n[^\n]*$/s.exec(written.replace(/\r(?!\n)/g, '\n'))) ?? [];
+  const written = source.slice(at.from, at.to).replace(/\r(?!\n)/g, '\n');
+  const isAtx = name.startsWith('ATX');
+  const [open = ''] = (isAtx ? /^#{1,6}[ \t]*/ : /^[ \t]*/).exec(written) ?? [];
+  const closing = isAtx ? /(?<![ \t\n])(?:[ \t]+#+)?[ \t\n]*$/ : /(?<![ \t\r])[ \t\r]*\n[^\n]*$/;
+  const text = written.slice(open.length).replace(closing, '');
   const from = at.from + open.length;
   const words = { from, to: from + text.length };
   return {

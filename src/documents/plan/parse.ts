@@ -126,9 +126,8 @@ function firstParagraph(text: string): string | null {
 
 /** The items of a list, else the text as one. */
 function listed(text: string): readonly string[] {
-  const items = [...text.matchAll(/^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(.*?)[ \t\r]*$/gm)].map(([, item]) => item ?? '');
-  const whole = nonEmpty(text);
-  return items.length > 0 ? items : whole === null ? [] : [whole];
+  const items = [...text.matchAll(/^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(.*)$/gm)].map(([, item = '']) => item.trimEnd());
+  return items.length > 0 ? items : [text.trim()].filter((whole) => whole !== '');
 }
 
 /** `file` is how faults name the document. */

@@ -18,7 +18,7 @@ import {
   type TextSplice,
 } from './types.js';
 
-const MARKER = new RegExp(`[ \\t]*\\[(${MARKERS.join('|')})\\]$`);
+const MARKER = new RegExp(`(?<![ \\t])[ \\t]*\\[(${MARKERS.join('|')})\\]$`);
 const PART = /^(Phase|Stage)[ \t]+(\d{1,4})[ \t]*:[ \t]*(\S.*)$/s;
 /** Reads like one to a person, and is none. */
 const NEARLY = /^(Phase|Stage)[ \t]+\d/i;
@@ -56,7 +56,7 @@ export function removeMarker(heading: PartHeading, marker: Marker): readonly Tex
   return [{ from: from - blank, to: from + marker.length + 2, text: '' }];
 }
 
-const FIELD = /^[ \t]*(?:[-*+][ \t]+)?\*\*([^*\r\n]{1,60}?)[ \t]*(?::\*\*|\*\*[ \t]*:)[ \t]*(.*)$/;
+const FIELD = /^[ \t]*(?:[-*+][ \t]+)?\*\*([^*\r\n]{1,60}?)[ \t]*(?::\*\*|\*\*[ \t]*:)(.*)$/;
 /** What ends a value that goes on over lines. */
 const NEXT_BLOCK = /^[ \t]*(?:$|[-*+][ \t]|\d+[.)][ \t]|#{1,6}[ \t]|```|~~~|>|<!--|\*\*[^*]+(?::\*\*|\*\*[ \t]*:))/;
 

@@ -20,7 +20,7 @@ const line = (what: string, max: number) =>
     .refine((text) => text !== '' && text.length <= max && !UNSAFE.test(text), {
       error: `${what}: one line of at most ${max} characters without fences and comments`,
     });
-const name = line('a name', REPLAN_NAME_CHARS).refine((text) => !/\[[A-Z]+\]$|^#|#+$/.test(text), {
+const name = line('a name', REPLAN_NAME_CHARS).refine((text) => !/\[[A-Z]+\]$|^#|#$/.test(text), {
   error: 'a name without markers and number signs',
 });
 const task = line('a task', REPLAN_TASK_CHARS).transform((text) => text.replace(/^(?:[-*+]\s+)?\[[ xX]\]\s*/, ''));

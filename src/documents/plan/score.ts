@@ -39,7 +39,7 @@ const PER_POINT = 5;
 const TESTS_VALUE = 2;
 /** `comprehensive testing`, `full test coverage`, `80%+ coverage`. */
 const EXTENSIVE =
-  /\b(?:extensive|comprehensive|thorough|exhaustive|full)\s+(?:[\w-]+\s+){0,2}(?:tests?|testing|coverage)\b|\b(?:[89]\d|100)\s*%\s*\+?\s*(?:[\w-]+\s+)?coverage\b/i;
+  /\b(?:extensive|comprehensive|thorough|exhaustive|full)\s+(?:[\w-]+\s+){0,2}(?:tests?|testing|coverage)\b|\b(?:[89]\d|100)\s*%\s*(?:\+\s*)?(?:[\w-]+\s+)?coverage\b/i;
 
 /** `parts`: the texts that make up the phase, with what is code or comment in each. `tasks`: of all of them. `document`: name of the plan's file. */
 export function scoreOf(
@@ -91,7 +91,7 @@ const countOf = (prose: string, word: string): number =>
 const SPAN_PATH = /`([\w@.~-]+(?:\/[\w@.~-]+)*\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?`/g;
 const BARE_PATH = /(?<![\w@./:~-])((?:[\w@.~-]+\/)+[\w@.~-]*\.[A-Za-z]\w{0,9})(?![\w/])/g;
 const LINK_PATH =
-  /(?:\]\(<?|\]:[ \t]*<?|\b(?:href|src)[ \t]*=[ \t]*["']?)((?![a-z][\w+.-]*:|#|\/)[^)\s>#"']+\.[A-Za-z]\w{0,9})/gi;
+  /(?:\]\(<?|\]:[ \t]*<?|\b(?:href|src)[ \t]*=[ \t]*["']?)((?![a-z][\w+.-]*:|#|\/)[^)\s>#"']{1,300}\.[A-Za-z]\w{0,9})/gi;
 
 /** Distinct paths: in backquotes, with a slash and an extension, or where a relative link leads. */
 export function filesIn(prose: string): readonly string[] {
@@ -171,7 +171,7 @@ const WRITTEN: Record<ThresholdName, string> = {
 /** Of one CLAUDE.md or AGENTS.md: the text under a heading, up to the next that is not deeper. Null without the heading. */
 export function sectionIn(notes: string, title: string): string | null {
   const lines = notes.split(/\r\n|\n|\r/);
-  const start = lines.findIndex((line) => new RegExp(`^#{1,6}[ \\t]+${title}[ \\t]*#*[ \\t]*$`, 'i').test(line));
+  const start = lines.findIndex((line) => new RegExp(`^#{1,6}[ \\t]+${title}[ \\t]*(?:#+[ \\t]*)?$`, 'i').test(line));
   if (start < 0) return null;
   const level = (/^#+/.exec(lines[start] ?? '') ?? [''])[0].length;
   const below = lines.slice(start + 1);

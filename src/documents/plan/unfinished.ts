@@ -35,7 +35,7 @@ const found = (lines: readonly string[], pattern: RegExp): readonly ClaimedUnfin
   return [...byTask.values()].sort((a, b) => a.task - b.task).slice(0, UNFINISHED_TASKS);
 };
 
-const SAID = /^[ \t]*NOT DONE: *(?:task *)?(\d{1,4})\b[ \t.:,)-]*(.*)$/i;
+const SAID = /^[ \t]*NOT DONE: *(?:task *)?(\d{1,4})\b[ \t.:,)-]*(.*)$/is;
 /** Where the answer itself begins, in whatever format: what stands from there on is a file's text. */
 const BODY = /^(FILE|DELETE|FIND|EMEND-COMPLETE)\b|^(---|diff |@@ |\*\*\* |<<<|```|~~~|\{)/;
 const WRITTEN = /^Not done: task (\d{1,4})(?:: (.*))?$/;

@@ -39,7 +39,7 @@ function checkDirectoryPath(written: string): CheckedPath {
 /** `.git` as Windows and macOS read names: without characters that they drop, stream names, trailing dots and blanks. */
 function isGitDirectory(part: string): boolean {
   const shown = part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').split(':')[0] ?? '';
-  return /^(\.git|git~1)$/i.test(shown.replace(/[. ]+$/, ''));
+  return /^(\.git|git~1)[. ]*$/i.test(shown);
 }
 
 /** Paths stand on lines of their own in prompts and answers: a line end inside one would make a second line. */

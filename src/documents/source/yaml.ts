@@ -95,8 +95,9 @@ export function firstHeading(markdown: string): string | null {
       continue;
     }
     if (mark !== undefined) fence = mark;
-    const heading = /^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$/.exec(line)?.[1]?.trim();
-    if (heading) return heading;
+    const written = /^ {0,3}#{1,6}[ \t](.*)$/.exec(line)?.[1] ?? '';
+    const heading = written.replace(/(?<!#)#+\s*$/, '').trim();
+    if (heading !== '') return heading;
   }
   return null;
 }

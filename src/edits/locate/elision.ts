@@ -13,10 +13,10 @@ import type { Reason } from '../types.js';
 
 /** What comments begin and end with, in the languages that models write. */
 const COMMENT = /^\s*(\/\/+|\/\*+|\*|#+|--|;+|%+|<!--|\{\/\*|"""|''')\s*/;
-const COMMENT_END = /\s*(\*+\/\}?|-->|"""|''')?\s*$/;
+const COMMENT_END = /(\*+\/\}?|-->|"""|''')\s*$/;
 const BRACKETED = /^\s*[[(<{].*[\])>}]\s*$/;
 /** What such a note is set in, within its comment or without one: `(rest unchanged)`, `=== existing code ===`. */
-const FRAME = /^[[(<{=~*_-]+\s*(.*?)\s*[\])>}=~*_-]+$/;
+const FRAME = /^[[(<{=~*_-]+(?![[(<{=~*_-])(.*?)(?<![\])>}=~*_-])[\])>}=~*_-]+$/;
 /** Not those of code, as in `f(x, ...)`. */
 const DOTS = /^(?:\.{3,}|…)|[^,([{\s]\s*(?:\.{3,}|…)$|(?:\.{3,}|…)\s+\w/;
 const LEFT_OUT =
@@ -49,7 +49,7 @@ const NO_DOTS = /\.(conf|cfg|ini|toml|env|properties|json[c5]?|s?css|less|sql|tf
 
 /** The text of a comment or of a line in brackets, without what it is set in; null: the line is neither. */
 const noteOf = (line: string): string | null =>
-  COMMENT.test(line) || BRACKETED.test(line) ? textOf(line).replace(FRAME, '$1') : null;
+  COMMENT.test(line) || BRACKETED.test(line) ? textOf(line).replace(FRAME, '$1').trim() : null;
 const textOf = (line: string): string => line.replace(COMMENT, '').replace(COMMENT_END, '').trim();
 
 /** Does a line stand for text wherever it stands? */

@@ -57,7 +57,7 @@ const isPart = (expected: string, found: string): boolean =>
 
 /** In which way two lines differ, the mildest first, and what is the same of two lines that differ in no other. */
 const DIMENSIONS = [
-  ['line end', (line: string) => line.replace(/\r+$/, '')],
+  ['line end', (line: string) => line.replace(/(?<!\r)\r+$/, '')],
   ['non-ASCII spaces', (line: string) => fold(line, SPACES)],
   ['look-alike characters', foldLookalikes],
   ['white space at the line end', (line: string) => line.trimEnd()],

@@ -17,7 +17,7 @@ export interface Fence {
 }
 
 export const openingFence = (line: string | undefined): Fence | null => {
-  const [, indent = '', mark = '', rest = ''] = /^( {0,3})(`{3,}|~{3,})(.*)$/.exec(line?.trimEnd() ?? '') ?? [];
+  const [, indent = '', mark = '', rest = ''] = /^( {0,3})(`{3,}|~{3,})(.*)$/s.exec(line?.trimEnd() ?? '') ?? [];
   return mark === '' || (mark.startsWith('`') && rest.includes('`'))
     ? null
     : { indent: indent.length, mark, info: rest.trim() };

@@ -64,7 +64,7 @@ const NEW_FILES =
   /^[-*+# \t]*(?:\*\*|__)?New files(?:\*\*|__)?:?(?:\*\*|__)?[ \t]*([^]*?)(?=^[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__|#)|$(?![^]))/im;
 /** One path, in code or with a folder or an ending, then nothing, or why. */
 const ITEM =
-  /^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:`([^`\s]+)`|([\w.@-]+(?:\/[\w.@-]+)+|[\w@-][\w.@-]*\.\w+))(?:\s*[:(–—-]\s*([^`]*))?$/;
+  /^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:`([^`\s]+)`|([\w.@-]+(?:\/[\w.@-]+)+|[\w@-][\w.@-]*\.\w+))(?:\s*[:(–—-]([^`]*))?$/;
 
 /** Items that name one new file each. What is written in another way is left. */
 export const newFilesIn = (brief: string): readonly PickedFile[] =>

@@ -73,7 +73,7 @@ export function bounded(text: string, max_bytes: number): string {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= max_bytes) return text;
   const half = Math.floor(max_bytes / 2);
-  const decoded = (part: Buffer): string => new TextDecoder('utf-8').decode(part).replace(/^\uFFFD+|\uFFFD+$/g, '');
+  const decoded = (part: Buffer): string => new TextDecoder('utf-8').decode(part).replace(/^\uFFFD+|\uFFFD{1,3}$/g, '');
   const left = bytes.length - 2 * half;
   return `${decoded(bytes.subarray(0, half))}\n[… ${left} bytes left out here …]\n${decoded(bytes.subarray(bytes.length - half))}`;
 }

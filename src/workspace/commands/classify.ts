@@ -6,6 +6,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { suggestionsFor, runnerOf, type FailureKind } from './runners.js';
 import { sha256 } from '../../system/hash.js';
 
+const READ_LINE_CHARS = 1_000; // bound: Of each line of a test's output so much is read; a longer one is data.
 const TEST_LINES = 40; // bound: Lines of a test's output that tell of failures,
 const TEST_LINE_CHARS = 300; // bound: each cut to this,
 const TEST_LAST_LINES = 15; // bound: and of its end where none does.
@@ -72,6 +73,8 @@ const ERROR_LINE = [
 /** Says only that something before it failed. */
 const EMPTY_WORDS = /^\s*(FAIL|FAILED)\s*$|^error: (test failed|process didn't exit)|^ERR_|^error Command failed/;
 
+const LONG_LINE = new RegExp(`^([^\\n]{${READ_LINE_CHARS}})[^\\n]+`, 'gm');
+const readable = (output: string): string => stripVTControlCharacters(output).replace(LONG_LINE, '$1');
 const isAny = (patterns: readonly RegExp[], line: string): boolean => patterns.some((pattern) => pattern.test(line));
 
 /** Lines that say what went wrong, without those of a failed assertion: what it compares may name any other failure. */
@@ -86,7 +89,7 @@ function errorLines(all: readonly string[]): readonly string[] {
 }
 
 function keyLines(output: string): KeyLines {
-  const all = stripVTControlCharacters(output).split(/\r?\n/);
+  const all = readable(output).split(/\r?\n/);
   const key = all.filter((line) => !EMPTY_WORDS.test(line) && isAny([...FAILED_TEST, ...ERROR_LINE], line));
   const shown = key.length > 0 ? key : all.filter((line) => line.trim() !== '').slice(-TEST_LAST_LINES);
   const lines = [...new Set(shown.map((line) => line.trim().slice(0, TEST_LINE_CHARS)))];
@@ -103,14 +106,13 @@ function keyLines(output: string): KeyLines {
 const MORE =
   /Test suite failed to run|coverage threshold .*not met|^\[\.\.\. \d+ bytes cut \.\.\.\]$|^panic: |^fatal error: /im;
 /** What a runner prints of a failing test beside its name: the number in a list, where and why. */
-const BESIDE_NAME = /^\s*not ok \d+ - |(?<=^(?:FAILED|ERROR) \S+) - .*|(?<=^\[ERROR\] +\S+):\d+ .*/;
+const BESIDE_NAME = /^\s*not ok \d+ - | - (?<=^(?:FAILED|ERROR) \S+ - ).*|:\d+ (?<=^\[ERROR\] +\S+:\d+ ).*/;
 
 /** Tests that failed, by the lines that name them, and how often each was printed. */
 export function failedTests(output: string): ReadonlyMap<string, number> {
   const names = new Map<string, number>();
-  for (const line of stripVTControlCharacters(output)
-    .split(/\r?\n/)
-    .filter((each) => isAny(FAILED_TEST, each))) {
+  for (const line of readable(output).split(/\r?\n/)) {
+    if (!isAny(FAILED_TEST, line)) continue;
     const name = line.replace(BESIDE_NAME, '').replace(DURATION, '').trim().slice(0, TEST_LINE_CHARS);
     names.set(name, (names.get(name) ?? 0) + 1);
   }
@@ -120,7 +122,7 @@ export function failedTests(output: string): ReadonlyMap<string, number> {
 /** The same; null: none was named, or there may be more. */
 export function failingTests(output: string): Readonly<Record<string, number>> | null {
   const names = failedTests(output);
-  return names.size === 0 || MORE.test(stripVTControlCharacters(output)) ? null : Object.fromEntries(names);
+  return names.size === 0 || MORE.test(readable(output)) ? null : Object.fromEntries(names);
 }
 
 /** Temporary directories of the usual systems, up to the name that is made new for each run. */
@@ -231,7 +233,7 @@ export function classifyFailure(output: string, exit: FailedExit): Failure {
   const found = keyLines(output);
   const kind = kindOf(found.text, exit, found.isTestReport);
   const signature = sha256(JSON.stringify([kind, ...found.normalised])).slice(0, 16);
-  const suggestions = [...suggestionsFor(runnerOf(stripVTControlCharacters(output)), kind), ...SUGGESTIONS[kind]];
+  const suggestions = [...suggestionsFor(runnerOf(readable(output)), kind), ...SUGGESTIONS[kind]];
   return { kind, transient: TRANSIENT.has(kind), signature, lines: found.lines, suggestions };
 }
 

@@ -83,7 +83,7 @@ function testScript(manifest: string | null): string | null {
 const pytest: Finder = async (read) => {
   for (const [path, section] of [
     ['pytest.ini', /^/],
-    ['pyproject.toml', /^\s*\[tool\.pytest(\.ini_options)?\]/m],
+    ['pyproject.toml', /^[ \t]*\[tool\.pytest(\.ini_options)?\]/m],
     ['setup.cfg', /^\[tool:pytest\]/m],
     ['tox.ini', /^\[pytest\]/m],
     ['conftest.py', /^/],

@@ -18,8 +18,8 @@ export type Runner = 'jest' | 'vitest' | 'pytest' | 'go' | 'cargo' | 'tsc' | 'es
 
 /** Looked for in this order: make stands around whatever it runs. */
 const SIGNS: readonly (readonly [Runner, RegExp])[] = [
-  ['vitest', /^\s*(RUN|DEV)\s+v\d|^ FAIL {2}\S+ > |\bvitest\b/m],
-  ['jest', /^\s*● .+|^Test Suites: |\bjest\b/m],
+  ['vitest', /^[ \t]*(RUN|DEV)\s+v\d|^ FAIL {2}\S+ > |\bvitest\b/m],
+  ['jest', /^[ \t]*● .|^Test Suites: |\bjest\b/m],
   [
     'pytest',
     /^=+ (test session starts|FAILURES|ERRORS|short test summary info) =+$|^E {3,}\S|^(FAILED|ERROR) \S+\.py/m,
@@ -28,9 +28,9 @@ const SIGNS: readonly (readonly [Runner, RegExp])[] = [
     'cargo',
     /^error\[E\d+\]|^test \S.* \.\.\. FAILED$|^error: could not compile|panicked at .*\.rs:\d+|^test result: FAILED/m,
   ],
-  ['go', /^\s*--- FAIL: |^FAIL\t|\.go:\d+:\d+: |^ok {2}\t|\[(build|setup) failed\]/m],
+  ['go', /^[ \t]*--- FAIL: |^FAIL\t|\.go:\d+:\d+: |^ok {2}\t|\[(build|setup) failed\]/m],
   ['tsc', /\berror TS\d+:/],
-  ['eslint', /^\s+\d+:\d+\s+error\s+\S+.*$|^✖ \d+ problems? \(/m],
+  ['eslint', /^[ \t]+\d+:\d+[ \t]+error[ \t]+\S|^✖ \d+ problems? \(/m],
   ['make', /^make(\[\d+\])?: \*\*\*|^\S*[Mm]akefile:\d+: \*\*\*/m],
 ];
 

@@ -29,15 +29,15 @@ function endOfLineIn(text: string, path: string): { eol: string | null; isRoot: 
   let isRoot = false;
   let applies: boolean | 'preamble' = 'preamble';
   for (const line of text.replace(/^\ufeff/, '').split(/\r?\n/)) {
-    const section = /^\s*\[(.+)\]\s*(?:[#;].*)?$/.exec(line)?.[1];
+    const section = /^\s*\[(.+)\]\s*(?:[#;].*)?$/s.exec(line)?.[1];
     if (section !== undefined) {
       applies = matches(section, path);
       continue;
     }
-    const [, key, value] = /^\s*([^#;=\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (key === undefined || value === undefined) continue;
-    if (applies === 'preamble' && key.toLowerCase() === 'root') isRoot = value.toLowerCase() === 'true';
-    if (applies === true && key.toLowerCase() === 'end_of_line') eol = value.toLowerCase();
+    const [key, value] = line.split(/=(.*)/s).map((side) => side.trim().toLowerCase());
+    if (value === undefined) continue;
+    if (applies === 'preamble' && key === 'root') isRoot = value === 'true';
+    if (applies === true && key === 'end_of_line') eol = value;
   }
   return { eol, isRoot };
 }
@@ -63,8 +63,8 @@ function toPattern(glob: string): string {
       pattern += as;
       i += length - 1;
     };
-    const set = /^\[(!?)([^\]/]+)\]/.exec(rest);
-    const single = /^\{([^{},]*)\}/.exec(rest);
+    const set = /^\[(!?)([^\]/]{1,300})\]/.exec(rest);
+    const single = /^\{([^{},]{0,300})\}/.exec(rest);
     if (rest.startsWith('\\') && rest.length > 1) piece(2, literally(rest.charAt(1)));
     else if (rest.startsWith('**/')) piece(3, '(?:.*/)?');
     else if (rest.startsWith('**')) piece(2, '.*');

@@ -68,8 +68,8 @@ interface Mention {
   readonly pathLike: boolean;
 }
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})[^\n]*\n[^]*?(?:^ {0,3}\1[`~]*[ \t]*$|$(?![^]))/gm;
-const CODE_SPAN = /(`+)([^`]|[^`][^]*?[^`])\1(?!`)/g;
+const FENCE = /^ {0,3}(`{3,}(?!`)|~{3,}(?!~))[^\n]*\n[^]*?(?:^ {0,3}\1[`~]*[ \t]*$|$(?![^]))/gm;
+const CODE_SPAN = new RegExp(`(?<!\`)(\`+)(?!\`)([^]{1,${HINT_CHARS}}?)(?<!\`)\\1(?!\`)`, 'g');
 const WORD = /[^\s`'"“”‘’<>()[\]{}|,;*]+/g;
 
 /**
@@ -98,12 +98,10 @@ function namedIn(text: string, known: ReadonlySet<string>, byName: ReadonlyMap<s
 }
 
 function mentionsIn(text: string): Mention[] {
-  const mentions: Mention[] = [];
-  for (const span of text.matchAll(CODE_SPAN)) {
-    const content = (span[2] ?? '').trim();
-    // The whole span may be a path with blanks; its words are looked at below like all others.
-    if (content.length <= HINT_CHARS) mentions.push({ at: span.index, text: content, pathLike: true });
-  }
+  // The whole span may be a path with blanks; its words are looked at below like all others.
+  const mentions = [...text.matchAll(CODE_SPAN)].map(({ index, 2: span = '' }): Mention => {
+    return { at: index, text: span.trim(), pathLike: true };
+  });
   for (const word of text.matchAll(WORD)) {
     if (!word[0].includes('://')) mentions.push({ at: word.index, text: word[0], pathLike: /\/|.\.\w/.test(word[0]) });
   }
@@ -127,7 +125,7 @@ function fileOf(
 /** As written; without `./`, a line number (`a.ts:12:5`, `a.ts#L12`) and the punctuation of the sentence. */
 function readings(text: string): string[] {
   const bare = text.replace(/^\.\//, '');
-  const trimmed = bare.replace(/[.:!?…]+$/, '');
+  const trimmed = bare.replace(/(?<![.:!?…])[.:!?…]+$/, '');
   const unnumbered = trimmed.replace(/(:\d+(-\d+|:\d+)?|#L\d+(-L?\d+)?)$/, '');
   return [...new Set([bare, trimmed, unnumbered])].filter((reading) => reading !== '');
 }

@@ -32,8 +32,7 @@ const COMMON = new Set(
 /** `parseURLParts` and `parse_url-parts` -> parse, url, parts. */
 export const partsOf = (name: string): readonly string[] =>
   name
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replace(/(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ')
     .toLowerCase()
     .match(/[a-z\d]+/g) ?? [];
 
@@ -43,8 +42,8 @@ export function stemOf(word: string): string {
   const bare = word
     .replace(/(.{3})ing$/, '$1')
     .replace(/(.{3})ed$/, '$1')
-    .replace(/(.+(?:s|x|ch|sh))es$/, '$1')
-    .replace(/(.{3,}[^s])s$/, '$1');
+    .replace(/(.(?:s|x|ch|sh))es$/, '$1')
+    .replace(/(.{3}[^s])s$/, '$1');
   return bare.replace(/(.{4})e$/, '$1').replace(/(.{3}([^ls\d]))\2$/, '$1');
 }
 

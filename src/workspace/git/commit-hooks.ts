@@ -129,7 +129,7 @@ const TRAILER = 'Emend-Step';
  * end at the end. Not asked of git, as each process costs the worker more than what it does.
  */
 export const stripSpace = (text: string): string => {
-  const lines = text.split('\n').map((line) => line.replace(/[ \t\r]+$/, ''));
+  const lines = text.split('\n').map((line) => line.replace(/(?<![ \t\r])[ \t\r]+$/, ''));
   const kept = lines.filter((line, i) => line !== '' || (lines[i - 1] ?? '') !== '');
   while (kept.at(-1) === '') kept.pop();
   return kept.map((line) => `${line}\n`).join('');

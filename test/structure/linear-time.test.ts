@@ -1,0 +1,80 @@
+/** What others write is read in linear time: a regular expression that may begin at each character of a long run takes hours for a megabyte. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+
+import { refusedBySandbox } from '../../src/activities/step/sandbox.js';
+import { anchorsOf } from '../../src/documents/plan/anchors.js';
+import { parsePlan } from '../../src/documents/plan/parse.js';
+import { filesIn, scoreOf, sectionIn } from '../../src/documents/plan/score.js';
+import { claimedUnfinished } from '../../src/documents/plan/unfinished.js';
+import { firstHeading } from '../../src/documents/source/yaml.js';
+import { elisionReasons } from '../../src/edits/locate/elision.js';
+import { openingFence } from '../../src/edits/text/fence.js';
+import { newFilesIn } from '../../src/model/prompts/before-edit.js';
+import { findSecrets } from '../../src/system/secrets.js';
+import { classifyFailure, failingTests } from '../../src/workspace/commands/classify.js';
+import { eolForNewFile, hintedPaths } from '../../src/workspace/files/index.js';
+import { matcherOf } from '../../src/workspace/finding/words.js';
+import { stripSpace } from '../../src/workspace/git/commit-hooks.js';
+import { tempDir } from '../client/fake.js';
+
+const CHARS = 60_000;
+const run = (text: string): string => text.repeat(Math.ceil(CHARS / text.length));
+const blanks = `a${run(' ')}b`;
+const editorConfig = async (text: string): Promise<void> => {
+  const root = await tempDir();
+  await mkdir(join(root, 'src'));
+  await writeFile(join(root, '.editorconfig'), text);
+  await eolForNewFile(root, 'src/a.ts', []);
+};
+const failed = (output: string): void => {
+  classifyFailure(output, { exit: 1 });
+  failingTests(output);
+};
+const inPlan = (text: string) => parsePlan(`# A plan\n\n## Implementation Phases\n\n${text}\n`, 'plan.md');
+const heading = (text: string): void => {
+  const plan = `# ${text}\n`;
+  anchorsOf(plan, 0, { from: 0, to: plan.length }, true);
+};
+
+test.each<[string, () => unknown]>([
+  ['backticks in a job', () => hintedPaths(`${run('`')}a`, ['a'])],
+  ['a fence without an end', () => hintedPaths(run('~'), ['a'])],
+  ['dots in a job', () => hintedPaths(`a/${run('.')}b`, ['a'])],
+  ['the heading of a job', () => firstHeading(`# ${blanks}`)],
+  ['a heading in a plan', () => inPlan(`### Phase 1: ${blanks}`)],
+  ['an underlined heading', () => inPlan(`${blanks}\n---`)],
+  ['brackets in a heading', () => heading(run('['))],
+  ['links in a phase', () => filesIn(run(']('))],
+  ['attributes in a phase', () => filesIn(run('src='))],
+  ['a share of tests', () => scoreOf('', [{ text: `80%${run(' ')}b`, opaque: [] }], 0, 'plan')],
+  ['a heading of notes', () => sectionIn(`# Title${run(' ')}b`, 'Title')],
+  ['what a model leaves out', () => claimedUnfinished(`NOT DONE: 1${run(':')}\u2028`)],
+  ['a fence in an answer', () => openingFence(`${run('~')}\u2028a`)],
+  ['a brief', () => newFilesIn(`New files\n- a/b: ${run(' ')}\``)],
+  [
+    'new lines that look like notes',
+    () => {
+      const lines = Array.from({ length: 2_000 }, () => `// existing ${'='.repeat(200)}${' '.repeat(80)}b`);
+      return elisionReasons('a.ts', null, [{ from: 0, to: 0, lines }]);
+    },
+  ],
+  [
+    'a private key',
+    () => findSecrets(run(`-----BEGIN PRIVATE KEY-----\n${'a'.repeat(15_000)}\n-----END PRIVATE KEY-----\n`).repeat(4)),
+  ],
+  ['a commit message', () => stripSpace(blanks)],
+  ['a name in capitals', () => matcherOf([])(run('A'))],
+  ['a name of many s', () => matcherOf([])(`a${run('s')}e`)],
+  ['an .editorconfig without =', () => editorConfig(`[*]\n${blanks}\n`)],
+  ['an .editorconfig with a value', () => editorConfig(`[*]\na = ${blanks}\n`)],
+  ['empty lines of tests', () => failed(run('\n'))],
+  ['a long line of tests', () => failed(`ERROR ${run('a')}`)],
+  ['a long line of a panic', () => failed(`thread '${run("' ")}`)],
+  ['what a sandbox refused', () => refusedBySandbox(run('fork '))],
+])('%s', async (_, read) => {
+  const from = performance.now();
+  await read();
+  expect(performance.now() - from).toBeLessThan(2_000);
+});
