@@ -22,11 +22,11 @@ import { tempDir } from '../client/fake.js';
 const CHARS = 60_000;
 const run = (text: string): string => text.repeat(Math.ceil(CHARS / text.length));
 const blanks = `a${run(' ')}b`;
-const editorConfig = async (text: string): Promise<void> => {
+const editorConfig = async (text: string, path = 'src/a.ts'): Promise<void> => {
   const root = await tempDir();
   await mkdir(join(root, 'src'));
   await writeFile(join(root, '.editorconfig'), text);
-  await eolForNewFile(root, 'src/a.ts', []);
+  await eolForNewFile(root, path, []);
 };
 const failed = (output: string): void => {
   classifyFailure(output, { exit: 1 });
@@ -69,6 +69,10 @@ test.each<[string, () => unknown]>([
   ['a name of many s', () => matcherOf([])(`a${run('s')}e`)],
   ['an .editorconfig without =', () => editorConfig(`[*]\n${blanks}\n`)],
   ['an .editorconfig with a value', () => editorConfig(`[*]\na = ${blanks}\n`)],
+  [
+    'an .editorconfig with many stars',
+    () => editorConfig(`[${'*a'.repeat(30)}b]\nend_of_line = crlf\n`, 'a'.repeat(100)),
+  ],
   ['empty lines of tests', () => failed(run('\n'))],
   ['a long line of tests', () => failed(`ERROR ${run('a')}`)],
   ['a long line of a panic', () => failed(`thread '${run("' ")}`)],

@@ -1,6 +1,5 @@
 /** How lines of a new file end: .gitattributes, then .editorconfig, then the files beside it, then LF. */
 import { join } from 'node:path';
-import { literally } from '../../shared/text.js';
 import { readGivenText, UNREADABLE, readGiven } from '../../system/given-file.js';
 import { git } from '../git/git.js';
 
@@ -42,47 +41,47 @@ function endOfLineIn(text: string, path: string): { eol: string | null; isRoot: 
   return { eol, isRoot };
 }
 
-function matches(glob: string, path: string): boolean {
-  // A glob without a slash matches in every directory below the file; one with a slash from the file's own directory.
-  const anchored = glob.includes('/') ? glob.replace(/^\//, '') : `**/${glob}`;
+const PIECE =
+  /\*\*\/|\*\*|\\(?<escaped>[^])|\[(?<not>!?)(?<set>[^\]/]{1,300})\]|(?<range>\{-?\d+\.\.-?\d+\})|\{[^{},]{0,300}\}|[^]/g;
+
+function setOf(not: string | undefined, set: string): RegExp {
   try {
-    return new RegExp(`^${toPattern(anchored)}$`).test(path);
+    return new RegExp(`[${not && '^'}${set.replace(/[\\^[]/g, '\\$&')}]`);
   } catch {
-    return false; // an unbalanced bracket
+    return /(?!)/; // a range that ends before it begins
   }
 }
 
-const RANGE = /^\{(-?\d+)\.\.(-?\d+)\}/;
-
-function toPattern(glob: string): string {
-  let pattern = '';
-  let open = 0;
-  for (let i = 0; i < glob.length; i += 1) {
-    const rest = glob.slice(i);
-    const piece = (length: number, as: string): void => {
-      pattern += as;
-      i += length - 1;
-    };
-    const set = /^\[(!?)([^\]/]{1,300})\]/.exec(rest);
-    const single = /^\{([^{},]{0,300})\}/.exec(rest);
-    if (rest.startsWith('\\') && rest.length > 1) piece(2, literally(rest.charAt(1)));
-    else if (rest.startsWith('**/')) piece(3, '(?:.*/)?');
-    else if (rest.startsWith('**')) piece(2, '.*');
-    else if (rest.startsWith('*')) piece(1, '[^/]*');
-    else if (rest.startsWith('?')) piece(1, '[^/]');
-    else if (set) piece(set[0].length, `[${set[1] === '!' ? '^' : ''}${(set[2] ?? '').replace(/[\\^[]/g, '\\$&')}]`);
-    else if (RANGE.test(rest)) piece(RANGE.exec(rest)?.[0].length ?? 1, '-?\\d+');
-    else if (single) piece(single[0].length, literally(single[0])); // `{x}` is text, not a choice
-    else if (rest.startsWith('{')) {
-      open += 1;
-      piece(1, '(?:');
-    } else if (rest.startsWith('}') && open > 0) {
-      open -= 1;
-      piece(1, ')');
-    } else if (rest.startsWith(',') && open > 0) piece(1, '|');
-    else piece(1, literally(rest.charAt(0)));
+/** Keeps all places that the glob may have got to in the path: trying them one after the other takes exponential time. */
+function matches(glob: string, path: string): boolean {
+  // A glob without a slash matches in every directory below the file; one with a slash from the file's own directory.
+  const anchored = glob.includes('/') ? glob.replace(/^\//, '') : `**/${glob}`;
+  let places = new Set([0]);
+  const choices: { readonly from: Set<number>; to: Set<number> }[] = [];
+  const one = (from: Set<number>, form: RegExp) =>
+    new Set([...from].filter((at) => form.test(path.charAt(at))).map((at) => at + 1));
+  const many = (from: Set<number>, form: RegExp) => {
+    const to = new Set(from);
+    for (let at = 0; at < path.length; at += 1) if (to.has(at) && form.test(path.charAt(at))) to.add(at + 1);
+    return to;
+  };
+  const text = (of: string) => new Set([...places].filter((at) => path.startsWith(of, at)).map((at) => at + of.length));
+  for (const { 0: piece, groups: { escaped, not, set, range } = {} } of anchored.matchAll(PIECE)) {
+    const choice = choices.at(-1);
+    if (piece === '**/') places = new Set([...places, ...one(many(places, /[^]/), /\//)]);
+    else if (piece === '**') places = many(places, /[^]/);
+    else if (piece === '*') places = many(places, /[^/]/);
+    else if (piece === '?') places = one(places, /[^/]/);
+    else if (set !== undefined) places = one(places, setOf(not, set));
+    else if (range !== undefined) places = many(one(new Set([...places, ...text('-')]), /\d/), /\d/);
+    else if (piece === '{') choices.push({ from: places, to: new Set() });
+    else if (choice !== undefined && (piece === ',' || piece === '}')) {
+      choice.to = new Set([...choice.to, ...places]);
+      places = piece === ',' ? choice.from : choice.to;
+      if (piece === '}') choices.pop();
+    } else places = text(escaped ?? piece); // `{x}` is text, not a choice
   }
-  return pattern;
+  return choices.length === 0 && places.has(path.length);
 }
 
 /** `siblings`: workspace-relative paths of existing files; those in the new file's directory count, of its extension first. */

@@ -309,6 +309,8 @@ describe('eolForNewFile', () => {
     ['choices', '[*.{bat,cmd}]\nend_of_line = CRLF ', 'a.cmd', '\r\n'],
     ['one in braces is text', '[{a}.c]\nend_of_line=crlf', 'a.c', '\n'],
     ['a range of numbers', '[f{1..3}]\nend_of_line=crlf', 'f2', '\r\n'],
+    ['a set that ends before it begins', '[[c-a]x]\nend_of_line=crlf', 'bx', '\n'],
+    ['choices in choices', '[{a,b{c,d*}e}.c]\nend_of_line=crlf', 'bdxe.c', '\r\n'],
     ['a set', '[[!a-c]x]\nend_of_line=crlf', 'dx', '\r\n'],
     ['the last section wins', '[*]\nend_of_line=crlf\n[*.c]\nend_of_line=lf', 'a.c', '\n'],
     ['comments and unknown keys', '# c\n[*]\n; end_of_line=lf\nend_of_line=crlf\nindent=2', 'a', '\r\n'],
