@@ -1,7 +1,7 @@
 /**
  * begin-patch, a dialect that other tools taught models: a patch without line numbers (docs/formats.md says more).
  *
- *   answer = *( prose / fence ) "*** Begin Patch" NL 1*file "*** End Patch" NL *( prose / fence )
+ *   answer = 1*( *( prose / fence ) "*** Begin Patch" NL 1*file "*** End Patch" NL ) *( prose / fence )
  *   file   = "*** Add File: " path NL *( "+" text NL )
  *          / "*** Delete File: " path NL
  *          / "*** Update File: " path NL [ "*** Move to: " path NL ] 1*chunk

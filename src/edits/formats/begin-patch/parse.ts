@@ -23,8 +23,8 @@ export interface PatchedFile {
 }
 const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*\S)\s*$/;
 const MOVE = /^\*\*\* Move to: (.*\S)\s*$/;
-/** Lines that only a patch has; an item of prose begins with "- ". */
-const OF_A_PATCH = /^(?:[+@]|-(?! )|\*\*\* )/;
+/** Lines that only a patch has; an item of prose begins with "- ", and `---` is a rule. */
+const OF_A_PATCH = /^(?:[+@]|-(?! |-{2,}\s*$)|\*\*\* )/;
 const HEREDOC_END = /^\w{1,20}["')]*\s*$/;
 const WRONG_CHUNK = {
   add: 'adds a file, so each of its lines must start with `+`',
@@ -43,14 +43,13 @@ export class PatchReader extends AnswerReader {
 
   protected one(line: string): Reading | null {
     if (this.#part === 'inside') return this.#inside(line);
-    if (this.#part === 'behind' && OF_A_PATCH.test(line)) return this.#stray(false);
-    if (this.#part === 'behind') {
-      if (!HEREDOC_END.test(line)) this.outside.take(this.at, line);
-    } else if (!this.outside.take(this.at, line) && line.trim() !== '') {
-      if (!/^\*\*\* Begin Patch\s*$/.test(line)) return this.#none();
+    const isBehind = this.#part === 'behind';
+    const isText = !(isBehind && HEREDOC_END.test(line)) && !this.outside.take(this.at, line) && line.trim() !== '';
+    if (/^\*\*\* Begin Patch\s*$/.test(line)) {
       this.outside.belongs(this.at);
       this.#part = 'inside';
-    }
+    } else if (isBehind && OF_A_PATCH.test(line)) return this.#stray(false);
+    else if (isText && !isBehind) return this.#none();
     this.at += 1;
     return null;
   }
