@@ -95,12 +95,14 @@ export const withoutFence = (path: string, body: LineIndex, base: LineIndex, isP
   if (opening === null && (isPart || lone?.info !== '' || lone.mark.length > LONE_FENCE_CHARS)) return body;
   const closed = opening !== null && last > first && closesFence(body.line(last), opening);
   const inner = body.slice(opening === null ? 0 : first + 1, Math.max(last, first + 1));
-  const holdsFences = MARKDOWN_LIKE.test(path) || base.all.some((line) => openingFence(line) !== null);
+  // A line of the other character, as under a title, says nothing of such fences.
+  const isAlike = (line: string): boolean => openingFence(line)?.mark[0] === (opening ?? lone)?.mark[0];
+  const holdsFences = MARKDOWN_LIKE.test(path) || base.all.some(isAlike);
   const ownLines = isBalanced(inner);
   if (holdsFences && (isPart || opening === null)) return body;
   // A fence that is closed at the end was opened behind prose.
   if (opening === null) return ANYTHING.test(path) || !ownLines ? unclear() : inner;
-  const wraps = closed && ownLines;
+  const wraps = closed && (ownLines || !inner.all.some((line) => closesFence(line, opening)));
   if (isPart && !wraps) return body;
   if (holdsFences) return wraps && isAround(opening, inner, base) ? outdented(inner, opening) : body;
   return wraps && !ANYTHING.test(path) ? outdented(inner, opening) : unclear();
