@@ -3,8 +3,8 @@ import type { FilePlan, LinesPlan } from './text/changes.js';
 import { withoutFence } from './text/fence.js';
 import { indexOf, indexOfLines, type LineIndex, NO_LINES } from './text/lines.js';
 import { quotesItsBom, spliced } from './text/to-splices.js';
+import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import type { Problem } from '../shared/problems.js';
 import { elisionReasons } from './locate/elision.js';
 import { toleranceOn } from './locate/likeness.js';
 import { type GuardedFile, guardFindings } from './guards/index.js';
@@ -32,20 +32,19 @@ export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedF
     const decoded = file.bytes === null ? null : decodeFile(file.bytes, file.encoding);
     const checked = checkPath(path);
     const base = decoded?.ok === true ? decoded : null;
+    const problem = decoded?.ok === false ? decoded.problem : null;
     offered.set(checked.ok ? checked.path : path, {
       ...file,
       text: base?.text ?? null,
       base,
       hasBom: base !== null && quotesItsBom(base),
-      ...(decoded?.ok === false ? { unreadable: unreadable(decoded.problem) } : {}),
+      ...(problem && {
+        unreadable: { code: problem.code === 'target_binary' ? 'binary' : 'encoding', why: problem.message },
+      }),
     });
   }
   return offered;
 };
-
-const unreadable = ({ code, message }: Problem): NonNullable<ContextFile['unreadable']> => ({
-  ...{ code: code === 'target_binary' ? 'binary' : 'encoding', why: message },
-});
 
 type Plans = Extract<Reading, { kind: 'plans' | 'refused' }>;
 
@@ -108,6 +107,14 @@ const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string
     if (found !== wanted.toLowerCase()) reasons.push({ code: 'base', path, message });
   }
   return reasons;
+};
+
+/** Is it git's hash (SHA-1) of the bytes, as they are or, as with `core.autocrlf`, without carriage returns? */
+const isBlob = (blob: string, bytes: Uint8Array): boolean => {
+  const text = Buffer.from(bytes).toString('latin1');
+  return [text, text.replaceAll('\r\n', '\n')].some((each) =>
+    createHash('sha1').update(`blob ${each.length}\0${each}`, 'latin1').digest('hex').startsWith(blob),
+  );
 };
 
 class Work {
@@ -213,14 +220,16 @@ class Work {
     const file = this.#offered.get(this.moves.get(path) ?? path);
     const text = (plan.exact ?? file?.base)?.text ?? null;
     const base = text === null ? NO_LINES : indexOf(text);
-    const plain = plan.rewritten || base.length === 0 ? this.#unfenced(path, plan, base) : plan;
-    const resolved = spliced(file?.base ?? null, plain, this.#options);
+    const written = spliced(file?.base ?? null, plan, this.#options);
+    // Where git's hash proves the text, a fence is the file's own, and no line of it stands for others.
+    const isProven = written.ok && plan.blob !== undefined && isBlob(plan.blob, written.bytes);
+    const plain = isProven || !(plan.rewritten || base.length === 0) ? plan : this.#unfenced(path, plan, base);
+    const resolved = plain === plan ? written : spliced(file?.base ?? null, plain, this.#options);
     if (!resolved.ok) return void this.reasons.push(...resolved.reasons);
-    this.reasons.push(...elisionReasons(path, text, resolved.changes));
+    if (!isProven) this.reasons.push(...elisionReasons(path, text, resolved.changes));
     const mode = plan.mode ?? file?.mode;
     const existed = file !== undefined && file.bytes !== null;
-    const same = existed && !this.moves.has(path) && resolved.splices.length === 0 && mode === file.mode;
-    if (same) return;
+    if (existed && !this.moves.has(path) && resolved.splices.length === 0 && mode === file.mode) return;
     this.files.set(path, { bytes: resolved.bytes, ...(mode === undefined ? {} : { mode }) });
     this.splices.set(path, resolved.splices);
     // An exact plan counts in other lines than guards do.

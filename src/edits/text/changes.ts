@@ -22,6 +22,8 @@ export type LinesPlan = ({ readonly changes: readonly Change[] } | { readonly re
   readonly exact?: SpliceBase | undefined;
   /** New mode from a diff header. */
   readonly mode?: number | undefined;
+  /** The beginning of the result's blob hash, as git's diff states it. */
+  readonly blob?: string | undefined;
 };
 
 /** Base lines [from, to) become `lines`, all of them new. Changes are in order, and at least one kept line stands between two. */

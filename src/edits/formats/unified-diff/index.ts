@@ -199,7 +199,7 @@ const planFile = (
   }
   const plans: FilePlan[] = target.from === undefined ? [] : [{ kind: 'move', from: target.from, path }];
   if (found.located.length > 0 || target.kind === 'create' || target.mode !== undefined)
-    plans.push({ kind: 'lines', path, ...result, mode: target.mode, exact: found.exact });
+    plans.push({ kind: 'lines', path, ...result, mode: target.mode, exact: found.exact, blob: file.blob });
   return { plans };
 };
 

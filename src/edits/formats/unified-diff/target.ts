@@ -17,6 +17,8 @@ export interface FileHeader {
   rename?: { readonly from?: string; readonly to?: string };
   /** The mode as written: `100644`. */
   newMode?: string;
+  /** The beginning of the new blob's hash. */
+  blob?: string | undefined;
   created?: boolean;
   deleted?: boolean;
   /** What it does that is refused by name. */
@@ -41,6 +43,7 @@ export const readExtendedHeader = (line: string, file: FileHeader): boolean => {
   if (word === 'deleted file mode') file.deleted = true;
   if (word === 'new file mode') file.created = true;
   if (word === 'new file mode' || word === 'new mode') file.newMode = value;
+  if (word === 'index') file.blob = /^[\da-f]+\.\.([\da-f]{7,})/.exec(value)?.[1];
   const mode = word.endsWith('mode') ? value : word === 'index' ? / (\d{6})$/.exec(value)?.[1] : undefined;
   if (mode === '160000') file.unsupported = { code: 'submodule', message: SUBMODULE };
   if (mode === '120000') file.unsupported = { code: 'symlink', message: SYMLINK };

@@ -1,0 +1,6 @@
+def load(path):
+    return open(path).read()
+
+
+def main():
+    print(load("x"))

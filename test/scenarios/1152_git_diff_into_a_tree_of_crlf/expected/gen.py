@@ -1,0 +1,3 @@
+a
+# ... existing code ...
+b
