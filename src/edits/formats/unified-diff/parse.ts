@@ -50,15 +50,16 @@ export class DiffReader extends AnswerReader {
     super(body.endsWith('\n') ? body.slice(0, -1) : body, context);
   }
 
-  /** An item of a list, or a line that goes on with it, that no file has, signed or not; of a last one not even the beginning. */
+  /** A rule, an item of a list or a line that goes on with it, that no file has, signed or not; of a last one not even the beginning. */
   readonly isItem = (at: number): boolean => {
     const line = this.lines[at] ?? '';
-    if (!/^(?:- | {2})\S/.test(line)) return false;
+    if (!/^(?:(?:- | {2,})\S|-{3,}$)/.test(line)) return false;
     const linesOf = (files: FormatContext['files']) => [...files.values()].flatMap(({ text }) => text?.lines ?? []);
     const texts = (this.#texts ??= new Set(linesOf(this.context.files).map((text) => text.trim())));
     const stands = (said: string): boolean =>
       at < this.lines.length - 1 ? texts.has(said) : [...texts].some((text) => text.startsWith(said));
-    return !stands(line.trim()) && !stands(line.slice(1).trim());
+    // As context a rule is a line that has lost its sign, as any line of prose would be.
+    return (line.startsWith('---') || !stands(line.trim())) && !stands(line.slice(1).trim());
   };
   protected override get hasProse(): boolean {
     return this.#prose;
@@ -102,7 +103,7 @@ export class DiffReader extends AnswerReader {
 
   #stray(text: string): Reading | null {
     const last = this.files.at(-1);
-    const isUnsigned = !/^[ +\-\\]/.test(text) || (this.#gap === 'blank' && this.isItem(this.at));
+    const isUnsigned = !/^[ +\-\\]/.test(text) || (this.#gap !== 'none' && this.isItem(this.at));
     const behindFence = this.#counted || this.#inProse || (isUnsigned && !this.#mayGoOn());
     const apart = this.#gap === 'fence' ? behindFence : this.#gap === 'blank' && isUnsigned;
     // Before the first hunk half a header is a line that names a file, see `#withoutNames`.

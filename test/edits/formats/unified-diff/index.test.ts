@@ -269,6 +269,20 @@ const applied: Case[] = [
     expected: 'f=a|b|c|D|e|f|g',
   },
   { name: 'items behind a hunk', diff: `${HEAD}${HUNK}\n- D\n- more\n  of it\n`, expected: `f=${AFTER}` },
+  ...['---', '---\n\nText', '- more\n  - of\n    - it'].flatMap((prose) => [
+    { name: `${JSON.stringify(prose)} behind a hunk`, diff: `${HEAD}${HUNK}\n${prose}\n`, expected: `f=${AFTER}` },
+    {
+      name: `${JSON.stringify(prose)} behind a fence and wrong counts`,
+      diff: `\`\`\`diff\n${HEAD}@@ -3,9 +3,9 @@\n c\n-d\n+D\n e\n\`\`\`\n${prose}\n`,
+      expected: `f=${AFTER}; [counts]`,
+    },
+    {
+      name: `${JSON.stringify(prose)} behind prose, in a file with rules`,
+      diff: `${HEAD}${HUNK}\nDone.\n\n${prose}\n\nBye.\n`,
+      files: { f: `${LETTERS}---\n` },
+      expected: `f=${AFTER}|---`,
+    },
+  ]),
   {
     name: 'items behind prose between hunks',
     diff: `${HEAD}${HUNK}\nThen:\n\n- the last\n\n@@ -7,2 +7,1 @@\n g\n-h\n`,
@@ -931,6 +945,12 @@ const invalid: Case[] = [
     files: { f: `${LETTERS}- long\n` },
     expected: 'invalid open: stray_line',
   },
+  ...['- d', '---', '- lon'].map((line) => ({
+    name: `"${line}" behind a fence and wrong counts`,
+    diff: `\`\`\`diff\n${HEAD}@@ -3,9 +3,9 @@\n c\n-d\n+D\n e\n\`\`\`\n${line}`,
+    files: { f: `${LETTERS}--\n---\nlong\n` },
+    expected: 'invalid open: stray_line',
+  })),
   { name: 'items and an added line', diff: `${HEAD}${HUNK}\nAnd:\n- x\n+ y\n`, expected: 'invalid open: stray_line' },
   { name: 'changed lines after prose', diff: `${HEAD}${HUNK}\nAnd also:\n+x\n y\n`, expected: 'invalid: stray_line' },
   {
