@@ -92,11 +92,8 @@ const repeatAt = ({ text, to }: Run, at: number, steps: { left: number }): numbe
   }
   return 0;
 };
-const same = (text: readonly string[], a: number, b: number, length: number): boolean => {
-  if (b < 0 || b + length > text.length) return false;
-  for (let i = 0; i < length; i += 1) if (text[a + i] !== text[b + i]) return false;
-  return true;
-};
+const same = (text: readonly string[], a: number, b: number, length: number): boolean =>
+  b >= 0 && b + length <= text.length && text.slice(a, a + length).every((line, i) => line === text[b + i]);
 const tells = (text: readonly string[], at: number, length: number): boolean => {
   const isTelling = (line: string): boolean => (line.match(/[\p{L}\p{N}]/gu) ?? []).length >= TELLING_CHARS;
   return new Set(text.slice(at, at + length).filter(isTelling)).size >= TELLING_LINES;

@@ -149,12 +149,11 @@ const distantRemovals = ({ path, base, changes }: GuardView): Finding[] => {
 const CONFLICT = /^(<{7}|>{7}|\|{7})( |$)/;
 
 const conflictMarkers = (view: GuardView): Finding[] => {
-  const { path } = view;
   const findings: Finding[] = [];
   eachNewLine(view, (line, at) => {
     if (findings.length > 0 || !CONFLICT.test(line)) return;
-    const message = `Line ${at + 1} of ${path} is a conflict marker: ${JSON.stringify(line.slice(0, 60))}.`;
-    findings.push({ guard: 'conflict_markers', severity: 'ask', path, lines: [at + 1, at + 1], message });
+    const message = `Line ${at + 1} of ${view.path} is a conflict marker: ${JSON.stringify(line.slice(0, 60))}.`;
+    findings.push({ guard: 'conflict_markers', severity: 'ask', path: view.path, lines: [at + 1, at + 1], message });
   });
   return findings;
 };

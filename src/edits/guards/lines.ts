@@ -14,20 +14,19 @@ const TOLD = 5; // bound: Characters, and words, told of one file; more are coun
 /** New characters that look like plain ones, each told once. What hides is the guard `unicode`'s. */
 export const characterFindings = (view: GuardView): Finding[] => {
   const { path, base } = view;
-  const seen = new Map<string, Finding | null>();
+  const seen = new Set<string>();
+  const findings: Finding[] = [];
   eachNewLine(view, (line, at) => {
     for (const character of line.match(/\P{ASCII}/gu) ?? []) {
       if (seen.has(character)) continue;
+      seen.add(character);
       const plain = foldLookalikes(character);
-      const isNew = plain !== character && plain !== '' && !base.includes(character);
+      if (plain === character || plain === '' || base.includes(character)) continue;
       const message = `Line ${at + 1} of the new ${path} contains ${characterName(character)}, which looks like ${JSON.stringify(plain)}, which was not in the file before.`;
-      seen.set(
-        character,
-        isNew ? { guard: 'lookalikes', severity: 'note', path, lines: [at + 1, at + 1], message } : null,
-      );
+      findings.push({ guard: 'lookalikes', severity: 'note', path, lines: [at + 1, at + 1], message });
     }
   });
-  return [...seen.values()].filter((finding) => finding !== null);
+  return findings;
 };
 
 /** The file that the examples of the prompts edit: a menu, which no task is about. A guard looks for its lines in results. */

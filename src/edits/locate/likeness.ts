@@ -14,7 +14,6 @@ export type Level = (typeof LEVELS)[number];
  */
 export type Likeness = Level | 'indent' | 'white_space';
 
-const isReturn = (code: number): boolean => code === 13;
 const isTrailing = (code: number): boolean => code === 32 || code === 9 || code === 11 || code === 12 || code === 13;
 // A loop, not a regular expression: /[ \t]+$/ is quadratic on a long run of blanks that does not end the line.
 const trimEnd = (text: string, goes = isTrailing): string => {
@@ -25,7 +24,7 @@ const trimEnd = (text: string, goes = isTrailing): string => {
 
 export const LEVEL_KEYS: Readonly<Record<Likeness, (text: string) => string>> = {
   exact: (text) => text,
-  line_endings: (text) => trimEnd(text, isReturn),
+  line_endings: (text) => trimEnd(text, (code) => code === 13),
   trailing_space: (text) => trimEnd(text),
   lookalikes: (text) => trimEnd(foldLookalikes(text)),
   indent: (text) => text.replace(/^[ \t]+/, '').replace(/^\s*$/, ''),

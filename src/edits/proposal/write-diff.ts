@@ -21,10 +21,9 @@ const hunksOf = (baseText: string, resultText: string): StructuredPatchHunk[] =>
   const base = linesWithEnds(baseText);
   const groups: PlacedChange[][] = [];
   for (const change of changesOf(base, resultText)) {
-    const group = groups.at(-1);
-    const last = group?.at(-1);
-    if (group === undefined || last === undefined || change.from - last.to > 2 * CONTEXT) groups.push([change]);
-    else group.push(change);
+    const last = groups.at(-1)?.at(-1);
+    if (last === undefined || change.from - last.to > 2 * CONTEXT) groups.push([change]);
+    else groups.at(-1)?.push(change);
   }
   return groups.map((group) => hunkOf(group, base));
 };

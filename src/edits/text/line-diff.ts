@@ -59,11 +59,8 @@ const byAnchors = (sides: Sides, stretch: Stretch): void => {
 
 const areFew = (base: number, result: number): boolean => base <= DIFF_FEW_LINES && result <= DIFF_FEW_LINES;
 
-export const haveNothingInCommon = (base: readonly string[], result: readonly string[]): boolean => {
-  if (!areFew(base.length, result.length)) return false;
-  for (const line of base) if (result.includes(line)) return false;
-  return true;
-};
+export const haveNothingInCommon = (base: readonly string[], result: readonly string[]): boolean =>
+  areFew(base.length, result.length) && !base.some((line) => result.includes(line));
 
 /** Writes the origins of lines that are equal at both ends of the stretch and returns what lies between. */
 const trimCommon = ({ base, result, origins }: Sides, stretch: Stretch): Stretch => {

@@ -197,14 +197,11 @@ export class BlockApplier {
     if (found.places.length > 1 || found.more)
       return this.#repeated({ first: found.places.map((p) => p.first), more: found.more });
     const kept = lineOrigins(find, replace);
-    const shifted = replace.map((line, j) => ((kept[j] ?? -1) >= 0 ? line : place.shift(line)));
-    if (shifted.includes(null)) return say.refused('indent', say.unshiftable(this.#words));
-    return this.#change(
-      place.first,
-      find,
-      replace.map((line, j) => shifted[j] ?? line),
-      { tolerances: ['indent'], kept },
-    );
+    const shifted = replace
+      .map((line, j) => ((kept[j] ?? -1) >= 0 ? line : place.shift(line)))
+      .filter((line) => line !== null);
+    if (shifted.length < replace.length) return say.refused('indent', say.unshiftable(this.#words));
+    return this.#change(place.first, find, shifted, { tolerances: ['indent'], kept });
   }
 
   /** The tolerance `elision`; null: it is off, or FIND has no line that stands for others, or its parts stand nowhere. */
@@ -235,11 +232,8 @@ export class BlockApplier {
     // A block that is sent again has nothing to do with other lines that hold its FIND.
     const [node, ...others] = this.#hasMade({ find, replace }) ? [] : this.#parts(find);
     if (node === undefined) return null;
-    if (others.length > 0)
-      return this.#repeated(
-        { first: [node, ...others].slice(0, PLACES_KEPT), more: others.length >= PLACES_KEPT },
-        say.PART_STANDS_ONCE,
-      );
+    const all = { first: [node, ...others].slice(0, PLACES_KEPT), more: others.length >= PLACES_KEPT };
+    if (others.length > 0) return this.#repeated(all, say.PART_STANDS_ONCE);
     const text = this.#chain.textOf(node);
     const lines = withinLine(text, find[0] ?? '', replace);
     return lines === null ? null : this.#change(node, [text], lines, { tolerances: ['part_of_line'] });

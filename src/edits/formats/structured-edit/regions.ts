@@ -120,14 +120,11 @@ const wanted = (
 /** No more lines than one answer may ask for. */
 const withinBound = (ranges: readonly LineRange[]): LineRange[] => {
   let left: number = NEEDS_LINES_LINES;
-  const kept: LineRange[] = [];
-  for (const [from, to] of ranges) {
-    if (left <= 0) break;
+  return ranges.flatMap(([from, to]): LineRange[] => {
     const end = Math.min(to, from + left - 1);
-    kept.push([from, end]);
     left -= end - from + 1;
-  }
-  return kept;
+    return end < from ? [] : [[from, end]];
+  });
 };
 
 const rangesOf = (value: Json): LineRange[] | null => {
