@@ -189,8 +189,7 @@ export class SearchReader extends BlockReader {
         `Line ${this.at + 1} of the answer, ${line.trim()}, does not belong to an open block.`,
       );
     if (OPEN.test(line)) return this.#block();
-    const named = this.named(line);
-    this.#prose ||= named === null && line.trim() !== '' && !isFence;
+    this.#prose = (this.named(line) === null && line.trim() !== '' && !isFence) || this.#prose;
     this.at += 1;
     return null;
   }
