@@ -1,5 +1,5 @@
 /** Runs a command that a person wrote (a job's, a plan's or the project's tests). Never one that came from a model. */
-import { rm } from 'node:fs/promises';
+import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
 import { childEnvironment, redact, type Environment } from '../../system/environment.js';
@@ -68,16 +68,18 @@ export const createLocalRunner = (
     const found = await bubblewrap();
     if (!found.works) throw new Error(`there is no sandbox: ${found.why}`);
     const real = { ...box, workspace: await realpath(box.workspace) };
-    const hadGit = await isThere(join(real.workspace, '.git'));
+    const git = join(real.workspace, '.git');
+    const hadGit = await isThere(git);
     const options = await boxArguments(real, { env, hidden });
     const watch = await watchBox(real, { ...allowanceOf(box), ...allowed });
     const command = box.isOpen === true ? argv : limited(box.settings, argv);
     const args = ['--json-status-fd', '4', ...options, '--', ...command];
     const ran = await runProcess({ ...rest, cwd: real.workspace, file: found.path, args, env: given, watch });
     const { told = '', ended, ...outcome } = ran;
-    // Git, run by us, would take it for the repository.
-    const madeGit = !hadGit && (await isThere(join(real.workspace, '.git')));
-    if (madeGit) await rm(join(real.workspace, '.git'), { recursive: true, force: true });
+    // Git, run by us, would take it for the repository. An empty one is the sandbox's.
+    await rmdir(git).catch(() => undefined);
+    const madeGit = !hadGit && (await isThere(git));
+    if (madeGit) await rm(git, { recursive: true, force: true });
     const isOver = ended !== undefined || ran.timedOut || ran.aborted;
     if (!told.includes('"exit-code"') && !isOver) throw new Error(`could not create the sandbox: ${ran.output.trim()}`);
     const notes = [

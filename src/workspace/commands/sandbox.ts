@@ -2,7 +2,7 @@
  * What a command sees that runs on bytes which a model wrote: the machine read-only, the workspace to write in but for its git directory,
  * tools, and nothing of the person's or of ours beside. docs/sandbox.md has the picture and the attacks that it withstands.
  */
-import { lstatSync, realpathSync } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fail } from '../../shared/problems.js';
@@ -44,8 +44,10 @@ async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
   for (let top = workspace; ; top = dirname(top)) {
     const entry = join(top, '.git');
     const stat = found(() => lstatSync(entry));
-    if (stat?.isDirectory() === true) return { top, places: [entry] };
-    if (stat !== null) {
+    if (stat?.isDirectory() === true) {
+      // The place of a command that was killed.
+      if (found(() => readdirSync(entry))?.length !== 0) return { top, places: [entry] };
+    } else if (stat !== null) {
       const gitDir = /^gitdir: (.+)$/m.exec((await readGivenText(entry, UNREADABLE)) ?? '')?.[1];
       if (gitDir === undefined) return { top, places: [entry] };
       const own = resolve(top, gitDir);
@@ -106,6 +108,8 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
   const isOwn = git !== null && !homes.some((home) => isWithin(home, git.top));
   if (isOwn) mounts.show(git.top);
   mounts.show(workspace, box.dropsWrites === true ? 'overlay' : 'write');
+  // What it makes there is no repository for git that we or a person run, even if it is never removed.
+  if (git === null) mounts.set(join(workspace, '.git'), { kind: 'empty' });
   for (const path of settings.read) mounts.show(expanded(path, homes));
   for (const path of settings.write) mounts.show(expanded(path, homes), 'write');
   for (const path of box.scratch ?? []) mounts.show(path, 'write');

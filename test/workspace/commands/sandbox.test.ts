@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -295,6 +295,23 @@ describeIf(found.works, whyNone)('a command in the sandbox', () => {
     await rm(path, { recursive: true, force: true });
     return is;
   };
+
+  test('a repository made where none was is nowhere outside, also while its command runs or after a kill', async () => {
+    for (const world of worlds) {
+      const at = (name: string): string => join(world.more.N ?? '', name);
+      // As a killed worker leaves the place.
+      await mkdir(at('.git'));
+      execFileSync('chown', ['-R', String(world.user.uid), at('.git')]);
+      const made = 'git init -q . && git config core.fsmonitor ./evil && git status -s && echo made';
+      const running = inBox(world, `${made}; touch ready; until [ -e go ]; do sleep 0.05; done; rm ready go`, at(''));
+      while (!existsSync(at('ready'))) await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(readdirSync(at('.git'))).toEqual([]);
+      await writeFile(at('go'), '');
+      await chmod(at('go'), 0o666);
+      expect((await running).output).toContain('made');
+      expect(readdirSync(at(''))).toEqual([]);
+    }
+  });
 
   test('at least 40 attempts, and docs/sandbox.md names each', () => {
     expect(ATTEMPTS.length).toBeGreaterThanOrEqual(40);
