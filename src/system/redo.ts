@@ -246,12 +246,9 @@ export const replayRedo = (sys: Sys, home: string): Promise<void> =>
       if (owner === null || (isSameBoot && owner.namespace !== own.namespace) || (await isAlive(sys, owner))) continue;
       (isSameBoot || name.endsWith(DONE) ? whole : lost).push(await readLog(sys, join(redoDir(home), name)));
     }
-    if (lost.length > 0)
-      await bringBack(
-        sys,
-        home,
-        lost.sort((a, b) => a.at - b.at),
-      );
+    if (whole.length + lost.length === 0) return;
+    lost.sort((a, b) => a.at - b.at);
+    if (lost.length > 0) await bringBack(sys, home, lost);
     await syncAll(sys, home, pathsIn(home, [...whole, ...lost]));
     for (const { path } of lost) await orNull(sys.rename(path, `${path}${DONE}`));
     for (const place of PLACES.map((each) => join(home, each)))

@@ -468,6 +468,18 @@ describe('a power cut takes back what was not synced; the next start brings back
     });
   });
 
+  test('whoever opens the home beside a worker looks at the logs alone', async () => {
+    await withDir(async (home) => {
+      const redo = await openRedo(realSys, home);
+      await storesOf(home, { ...realSys, redo }).records.putIfAbsent('a', {});
+      const listed: string[] = [];
+      const readdir: Sys['readdir'] = (path) => realSys.readdir((listed.push(path), path));
+      await replayRedo({ ...realSys, readdir }, home);
+      expect(listed).toEqual([join(home, 'redo')]);
+      await redo.close();
+    });
+  });
+
   test('an archive whose first line a full disk tore', async () => {
     await withDir(async (home) => {
       const { sys, cut } = watched(home);
