@@ -138,7 +138,10 @@ export function checkNumber(last: ShownNumber | null, state: StepState): ShownNu
   const [, shown] = /^file (\d+)\/\d+: /.exec(statusOf(state).doing) ?? [];
   if (shown === undefined) return { ...known, doneWith };
   const number = Number(shown);
-  const most = known.number === 0 ? doneWith.size + 1 : known.number + doneWith.size - known.before;
+  // One fold may end a file and ask again for it.
+  const again = files.filter((file) => file.again === true).map((file) => file.path);
+  const first = new Set([...doneWith, ...again]).size + 1;
+  const most = known.number === 0 ? first : known.number + doneWith.size - known.before;
   holds(number <= files.length, `file ${number} of ${files.length}`);
   holds(number >= known.number, `file ${number} after file ${known.number}`);
   holds(number <= most, `file ${number} after file ${known.number}, and at most ${most} is due`);
