@@ -106,11 +106,10 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
 };
 
 const notesOf = async (steps: readonly oldSteps.OldStep[]): Promise<readonly RevertedNotes[]> => {
-  const notes = (workspace: string) => {
-    const there = steps.filter((step) => step.workspaces.includes(workspace));
-    return revertedNotes(workspace, new Set(there.map(({ stepKey }) => stepKey)));
-  };
-  const found = await together([...new Set(steps.flatMap((step) => step.workspaces))], notes, 1);
+  const of = new Map<string, Set<string>>();
+  for (const { stepKey, workspaces } of steps)
+    for (const workspace of workspaces) of.set(workspace, (of.get(workspace) ?? new Set()).add(stepKey));
+  const found = await together([...of], ([workspace, keys]) => revertedNotes(workspace, keys), 1);
   return found.filter((each) => each !== null);
 };
 

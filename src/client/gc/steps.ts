@@ -102,7 +102,9 @@ const byStep = (stored: readonly StoredFile[], directories: readonly string[]): 
     const directory = directories.find((each) => under(file, each));
     const stepKey = directory === undefined ? '' : (file.path.slice(directory.length + 1).split('/')[0] ?? '');
     if (!isStepKey(stepKey)) continue;
-    steps.set(stepKey, [...(steps.get(stepKey) ?? []), file]);
+    const files = steps.get(stepKey);
+    if (files === undefined) steps.set(stepKey, [file]);
+    else files.push(file);
   }
   return steps;
 };
