@@ -35,6 +35,7 @@ import { structuredEdit } from './formats/structured-edit/index.js';
 import { unifiedDiff } from './formats/unified-diff/index.js';
 import { wholeFile } from './formats/whole-file.js';
 import { TOLERANCES, type AnswerFormat, type Tolerance, type ToleranceSettings } from '../shared/formats.js';
+import { escaped } from '../shared/text.js';
 import { toleranceOn } from './locate/likeness.js';
 import { CUT_INSIDE_FENCE } from './text/fence.js';
 import { compose, decodeOffered, type OfferedFiles } from './compose.js';
@@ -200,7 +201,7 @@ export const renderReasons = (reasons: readonly Reason[]): string => {
 };
 
 const place = ({ path, index }: Reason): string => {
-  const shown = path?.replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1));
+  const shown = path?.replace(/\p{Cc}/gu, escaped);
   const parts = [shown, index === undefined ? undefined : `edit ${index + 1}`].filter((part) => part !== undefined);
   return parts.length === 0 ? '' : `${parts.join(', ')}: `;
 };

@@ -111,10 +111,9 @@ const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string
 
 /** Is it git's hash (SHA-1) of the bytes, as they are or, as with `core.autocrlf`, without carriage returns? */
 const isBlob = (blob: string, bytes: Uint8Array): boolean => {
-  const text = Buffer.from(bytes).toString('latin1');
-  return [text, text.replaceAll('\r\n', '\n')].some((each) =>
-    createHash('sha1').update(`blob ${each.length}\0${each}`, 'latin1').digest('hex').startsWith(blob),
-  );
+  const isOf = (each: Uint8Array): boolean =>
+    createHash('sha1').update(`blob ${each.length}\0`).update(each).digest('hex').startsWith(blob);
+  return isOf(bytes) || isOf(Buffer.from(Buffer.from(bytes).toString('latin1').replaceAll('\r\n', '\n'), 'latin1'));
 };
 
 class Work {
@@ -220,11 +219,11 @@ class Work {
     const file = this.#offered.get(this.moves.get(path) ?? path);
     const text = (plan.exact ?? file?.base)?.text ?? null;
     const base = text === null ? NO_LINES : indexOf(text);
-    const written = spliced(file?.base ?? null, plan, this.#options);
+    const written = plan.blob === undefined ? null : spliced(file?.base ?? null, plan, this.#options);
     // Where git's hash proves the text, a fence is the file's own, and no line of it stands for others.
-    const isProven = written.ok && plan.blob !== undefined && isBlob(plan.blob, written.bytes);
+    const isProven = plan.blob !== undefined && written?.ok === true && isBlob(plan.blob, written.bytes);
     const plain = isProven || !(plan.rewritten || base.length === 0) ? plan : this.#unfenced(path, plan, base);
-    const resolved = plain === plan ? written : spliced(file?.base ?? null, plain, this.#options);
+    const resolved = (plain === plan ? written : null) ?? spliced(file?.base ?? null, plain, this.#options);
     if (!resolved.ok) return void this.reasons.push(...resolved.reasons);
     if (!isProven) this.reasons.push(...elisionReasons(path, text, resolved.changes));
     const mode = plan.mode ?? file?.mode;

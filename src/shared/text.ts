@@ -101,6 +101,9 @@ export const visible = (text: string): string =>
     .map((piece) => piece.text)
     .join('');
 
+/** As JSON quotes it. */
+export const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
+
 /** The known word nearest to what was written, or null where none is near: at most a third of its letters differ. */
 export function nearestWord(written: string, known: readonly string[]): string | null {
   const plain = letters(written);

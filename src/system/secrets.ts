@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules } from '@secretlint/secretlint-rule-preset-recommend';
-import { literally } from '../shared/text.js';
+import { escaped, literally } from '../shared/text.js';
 import { secretValues, type Environment } from './environment.js';
 
 // bound: A shorter value stands in ordinary text by chance; hiding it everywhere would garble what is shown.
@@ -171,9 +171,6 @@ export const secretsOfEnvironment = (env: Environment): readonly Secret[] =>
 export const LIKE_PLACEHOLDER = /EMEND_SECRET_\w+/g;
 
 export const hidesSecret = (text: string): boolean => text.search(LIKE_PLACEHOLDER) !== -1;
-
-/** As JSON quotes it. */
-export const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 const anyOf = (texts: Iterable<string>): string =>
   [...texts]

@@ -9,14 +9,8 @@ import type { ModelRequest, TextBlock } from '../../model/ports.js';
 import { GUARDS, type Finding, type GuardSettings } from '../../shared/formats.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { getJson } from '../../stores/ports.js';
-import {
-  escaped,
-  hidesSecret,
-  LIKE_PLACEHOLDER,
-  secretsOfEnvironment,
-  type Secret,
-  Vault,
-} from '../../system/secrets.js';
+import { escaped } from '../../shared/text.js';
+import { hidesSecret, LIKE_PLACEHOLDER, secretsOfEnvironment, type Secret, Vault } from '../../system/secrets.js';
 import type { ActivityPorts } from './ports.js';
 
 const REMEMBERED_FILES = 10_000; // bound: Files whose secrets a worker remembers: each is looked through once.

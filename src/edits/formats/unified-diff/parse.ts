@@ -58,7 +58,7 @@ export class DiffReader extends AnswerReader {
     const texts = (this.#texts ??= new Set(linesOf(this.context.files).map((text) => text.trim())));
     const stands = (said: string): boolean =>
       at < this.lines.length - 1 ? texts.has(said) : [...texts].some((text) => text.startsWith(said));
-    // As context a rule is a line that has lost its sign, as any line of prose would be.
+    // A rule is no line of context, which begins with a blank: only what it would remove counts.
     return (line.startsWith('---') || !stands(line.trim())) && !stands(line.slice(1).trim());
   };
   protected override get hasProse(): boolean {
