@@ -14,7 +14,7 @@ import type { Problem, Version } from './problems.js';
 import type { Outage } from './outage.js';
 import type { Queues } from './names.js';
 import type { RepositoryBase } from './repository.js';
-import type { VerificationFailure } from './proposal-activities.js';
+import type { ProposalSummary, VerificationFailure } from './proposal-activities.js';
 
 // ------------------------------------------------------------------------------------------------------------------------- input
 export interface PlanOptions {
@@ -227,6 +227,14 @@ export interface StepStatus {
   readonly result: StepResult | null;
   /** Of a plan: its phases. */
   readonly plan?: PlanProgress;
+}
+/** What else the query `status` tells when asked for all of it: a query for each would answer of another moment. */
+export interface StatusQuery {
+  readonly full?: boolean;
+}
+export interface FullStatus extends StepStatus {
+  readonly ledger?: readonly LedgerRow[];
+  readonly proposal?: ProposalSummary | null;
 }
 export interface EventsQuery {
   readonly after?: number;

@@ -8,9 +8,8 @@ import { join } from 'node:path';
 import { expect, jest } from '@jest/globals';
 import * as opening from '../../src/client/open.js';
 import type { OpenOptions } from '../../src/client/open.js';
-import type { ClosedRun, Emend, RunRef } from '../../src/client/types.js';
+import type { ClosedRun, Emend } from '../../src/client/types.js';
 import { EXIT, problem, type ExitCode, type ProblemCode } from '../../src/shared/problems.js';
-import { QUERIES } from '../../src/shared/names.js';
 import type { ProposalSummary } from '../../src/shared/proposal-activities.js';
 import type { StepOutcome, StepStatus } from '../../src/shared/run.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
@@ -124,10 +123,7 @@ const propose = async ({ io, serve }: Scene): Promise<void> => {
     files: [{ path: 'a.txt', change: 'edit', added: 1, removed: 1, changes: 1, by: 'model', key: 'a' }],
     ...{ findings: [], tolerances: [], mustAsk: [] },
   };
-  const served = serve();
-  const { query } = served;
-  served.query = async <T>(ref: RunRef, name: string): Promise<T> =>
-    name === QUERIES.proposal ? (proposal as T) : query<T>(ref, name);
+  serve().proposal = proposal;
 };
 
 const SET_UP: Record<Situation, (scene: Scene) => unknown> = {

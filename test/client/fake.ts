@@ -11,8 +11,9 @@ import { createRecordStore } from '../../src/stores/directory/records.js';
 import { storePaths } from '../../src/stores/location.js';
 import { ProblemError, problem } from '../../src/shared/problems.js';
 import { queueNames, QUERIES } from '../../src/shared/names.js';
-import type { LedgerRow, StepStatus } from '../../src/shared/run.js';
+import type { LedgerRow, StatusQuery, StepStatus } from '../../src/shared/run.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
+import type { ProposalSummary } from '../../src/shared/proposal-activities.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import type {
@@ -98,13 +99,16 @@ export class FakeServer implements RunGateway {
       .filter((run) => (run.memo?.stepKey ?? '').startsWith(prefix) && (run.open || !openOnly))
       .reverse();
   };
-  query = async <T>(ref: { workflowId: string; runId: string | null }, name: string): Promise<T> => {
+  ledger: readonly LedgerRow[] = [];
+  proposal: ProposalSummary | null = null;
+  query = async <T>(ref: { workflowId: string; runId: string | null }, name: string, args: readonly unknown[] = []) => {
     this.queries.push(name);
     const run = this.find(ref);
     if (!this.workers || run === undefined) throw new ProblemError(problem('no_worker', 'No worker is running.'));
-    const ledger: readonly LedgerRow[] = [];
-    if (name === QUERIES.events) return this.events as T;
-    return (name === QUERIES.status ? run.status : name === QUERIES.proposal ? null : ledger) as T;
+    const { ledger, proposal } = this;
+    const status = { ...run.status, ...((args[0] as StatusQuery | undefined)?.full === true && { ledger, proposal }) };
+    const answers: Record<string, unknown> = { [QUERIES.events]: this.events, [QUERIES.status]: status };
+    return { ...answers, [QUERIES.ledger]: ledger, [QUERIES.proposal]: proposal }[name] as T;
   };
   update = async (_ref: unknown, request: DecisionRequest) => {
     this.updates.push(request);

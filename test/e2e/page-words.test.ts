@@ -11,7 +11,6 @@ import { resultLines } from '../../src/cli/render/run.js';
 import { plain } from '../../src/cli/render/text.js';
 import type { Emend } from '../../src/client/index.js';
 import { ANSWERS_BY_REASON, type DecisionPoint, type PauseReason } from '../../src/shared/decisions.js';
-import { QUERIES } from '../../src/shared/names.js';
 import type { ProposalSummary } from '../../src/shared/proposal-activities.js';
 import { refusedResult } from '../../src/workflows/frame/details.js';
 import { FakeServer, fakeEmend, type FakeRun } from '../client/fake.js';
@@ -98,9 +97,7 @@ const waitingRuns = async (): Promise<{ emend: Emend; proposal: ProposalSummary 
     await add(keyOf(reason), reason, { state: 'waiting', decision: decisionOf(reason, proposal.id) });
   const ended = await add(ENDED, 'ended', { state: 'aborted', stage: 'closed', result: RESULT });
   server.close(ended, { status: 'COMPLETED', result: RESULT, message: null });
-  const { query } = server;
-  server.query = async <T>(ref: Parameters<typeof query>[0], name: string): Promise<T> =>
-    name === QUERIES.proposal ? (proposal as T) : query<T>(ref, name);
+  server.proposal = proposal;
   // Nothing changes any more.
   server.follow = (_ref, _after, signal) =>
     new Promise((resolve) => {

@@ -8,7 +8,7 @@ import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway 
 import { ProblemError, checkVersion, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
 import { allQueues, QUERIES } from '../../shared/names.js';
-import type { Follows, LedgerRow, StepStatus } from '../../shared/run.js';
+import type { Follows, FullStatus, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
 import { getJson } from '../../stores/ports.js';
 import { testsOf, type ReportVerification } from '../archive/report.js';
@@ -45,7 +45,7 @@ export interface RunView {
 }
 
 export interface ShowOptions {
-  /** False: status only, one action instead of three. Of a run that has ended, none instead of one. */
+  /** False: status only. Of a run that has ended, none instead of one. */
   readonly full?: boolean;
   /** How long a worker that polls may take to answer; until then a call that fails is made again. */
   readonly patience_ms?: number;
@@ -67,10 +67,13 @@ export const showRun = async (
   // All but the exact ledger; of a very large proposal it has the references only, and the last one may have been given up.
   const isLast = closed?.result?.proposalId === (proposal?.id ?? null) && proposal?.files.length !== 0;
   const look = async (ask: Ask) => {
-    const ledger = full ? await ask<readonly LedgerRow[]>(QUERIES.ledger) : [];
-    if (isLast && isWhole(run)) return { ledger, status: statusBy(ledger), proposal };
-    const status = known(await ask<StepStatus>(QUERIES.status));
-    return { ledger, status, proposal: full ? await ask<ProposalSummary | null>(QUERIES.proposal) : null };
+    if (isLast && isWhole(run)) {
+      const ledger = await ask<readonly LedgerRow[]>(QUERIES.ledger);
+      return { ledger, status: statusBy(ledger), proposal };
+    }
+    const answer = known(await ask<FullStatus>(QUERIES.status, ...(full ? [{ full }] : [])));
+    const { ledger = [], proposal: current = null, ...status } = answer;
+    return { ledger, status, proposal: current };
   };
   const asked = !full && isWhole(run) ? { ok: false as const, why: '' } : await askRun(emend, run, look, patience_ms);
   const host = await runHost(emend, run.live);
@@ -114,7 +117,7 @@ const noteOf = ({ closed, newer }: ArchivedRun, why: string): string | null => {
 };
 
 /** A worker that is newer than this client: what its run says is not guessed at. */
-const known = (status: StepStatus): StepStatus => {
+const known = (status: FullStatus): FullStatus => {
   checkVersion(status, 'The status of the run');
   return status;
 };

@@ -8,6 +8,7 @@ import { validateDecision, outcomeOf } from '../../shared/validate-decision.js';
 import { UNSIGNED_ANSWERS, type DecideOutcome, type DecisionRequest } from '../../shared/decisions.js';
 import type { ResultOf } from '../../shared/activities.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
+import type { FullStatus, StatusQuery } from '../../shared/run.js';
 import { callsOf, type Asked, type Calls, type Words } from './activities.js';
 import { eventsOf } from './details.js';
 import type { FrameFact, Machine, RunState } from './machine.js';
@@ -48,7 +49,11 @@ async function ask<N extends 'verifyDecision' | 'checkMove'>(
 export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): void => {
   const { views, signals = [] } = target.machine;
   const { answerQuery } = names;
-  answerQuery(names.status, () => views.status(target.state), 'What the run does or waits for');
+  const statusOf = (query?: StatusQuery): FullStatus => ({
+    ...views.status(target.state),
+    ...(query?.full === true && { ledger: views.ledger(target.state), proposal: views.proposal(target.state) }),
+  });
+  answerQuery(names.status, statusOf, 'What the run does or waits for; with {"full":true} ledger and proposal, too');
   answerQuery(names.ledger, () => views.ledger(target.state), 'Each target file: status, attempts, reason');
   answerQuery(names.events, (query) => eventsOf(target.state, query), 'What happened, in order');
   answerQuery(names.proposal, () => views.proposal(target.state), 'The proposal: files, findings, tolerances');

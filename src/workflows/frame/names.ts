@@ -4,10 +4,10 @@ import { defineQuery, defineSignal, defineUpdate, setHandler, type QueryDefiniti
 import type { Answer, DecideOutcome } from '../../shared/decisions.js';
 import type { StepEvent } from '../../shared/events.js';
 import { PLAN_SIGNALS, QUERIES, QUERY_ANSWER, SIGNALS, UPDATES } from '../../shared/names.js';
-import type { EventsQuery, LedgerRow, StepStatus } from '../../shared/run.js';
+import type { EventsQuery, FullStatus, LedgerRow, StatusQuery } from '../../shared/run.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 
-export const status = defineQuery<StepStatus>(QUERIES.status);
+export const status = defineQuery<FullStatus, [StatusQuery | undefined]>(QUERIES.status);
 export const ledger = defineQuery<readonly LedgerRow[]>(QUERIES.ledger);
 export const events = defineQuery<readonly StepEvent[], [EventsQuery | undefined]>(QUERIES.events);
 export const proposal = defineQuery<ProposalSummary | null>(QUERIES.proposal);

@@ -4,11 +4,22 @@ import { resolveRun } from '../../../src/client/runs/resolve.js';
 import { runDiff, runEvents, showRun } from '../../../src/client/runs/show.js';
 import type { Emend } from '../../../src/client/types.js';
 import { problem, ProblemError, VERSION } from '../../../src/shared/problems.js';
-import type { StepResult } from '../../../src/shared/run.js';
+import type { BlobRef } from '../../../src/shared/ids.js';
+import type { ProposalSummary } from '../../../src/shared/proposal-activities.js';
+import type { LedgerRow, StepResult } from '../../../src/shared/run.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { fakeEmend, FakeServer } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
+
+const ROW: LedgerRow = {
+  ...{ path: 'a.ts', status: 'done', attempts: 1, format: 'whole-file', bucket: 'A', lines: 1, isNew: false },
+  ...{ outputBudget_tokens: 16_384, reason: null, verdict: null },
+};
+const NONE = { hash: '', bytes: 0 } as unknown as BlobRef;
+const PROPOSAL: ProposalSummary = {
+  ...{ id: '', ref: NONE, diff: NONE, files: [], findings: [], tolerances: [], mustAsk: [] },
+};
 
 /** What the activities of a run leave behind up to its approval. */
 const archive = async (emend: Emend): Promise<void> => {
@@ -115,6 +126,28 @@ describe('with a server', () => {
     });
     expect(server.queries).toEqual([]);
     expect(view.link).toBe('http://localhost:8233/namespaces/default/workflows/emend-1/run-1/history');
+  });
+
+  test('status, ledger and proposal are of one moment, though the run goes on while it is asked', async () => {
+    const server = new FakeServer();
+    const run = server.add(KEY, 'emend-1');
+    const emend = await fakeEmend(server);
+    const { query } = server;
+    let moment = 0;
+    server.query = async <T>(...asked: Parameters<typeof query>): Promise<T> => {
+      moment += 1;
+      run.status = { ...run.status, doing: `moment ${moment}` };
+      server.ledger = [{ ...ROW, path: `moment ${moment}` }];
+      server.proposal = { ...PROPOSAL, id: `moment ${moment}` };
+      return query<T>(...asked);
+    };
+    const { status, ledger, proposal } = await showRun(emend, await resolveRun(emend, KEY));
+    expect([status.doing, ledger.map(({ path }) => path), proposal?.id]).toEqual([
+      'moment 1',
+      ['moment 1'],
+      'moment 1',
+    ]);
+    expect(Object.keys(status)).not.toContain('ledger');
   });
 
   test('a run of one queue needs that one alone, and the worker that serves it', async () => {
