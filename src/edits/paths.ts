@@ -18,7 +18,8 @@ const INFO_KEY = /^\{?(?:file|filename|file_path|path|title|name)=|^[A-Za-z][\w+
 const LOOKS = /^(?!.*:\/\/)(?!-)[^\s`<>*#]+$/;
 const ENDING = /(?:\/[^/]*\w|\.(?!net$)[A-Za-z][\w+]{0,15})$/i;
 /** Names without an ending that are words of no sentence; in a fence's info string they are languages. */
-const WHOLE_NAME = /^(?:(?:Docker|Gem|Jenkins|Just|Make|Pip|Proc|Rake|Vagrant)file|CODEOWNERS|LICENSE|README)$/;
+const WHOLE_NAME =
+  /^(?:(?:Docker|Gem|Jenkins|Just|Make|Pip|Proc|Rake|Vagrant)file|AUTHORS|CODEOWNERS|CONTRIBUTORS|COPYING|LICEN[CS]E|MAINTAINERS|NOTICE|README)$/;
 
 /** Words of a line that does no more than name a file; any other makes it a sentence. */
 const LABEL =
@@ -50,9 +51,8 @@ const pathIn = (text: string, files: Files): string | null => {
     const looks = LOOKS.test(left);
     // A name that looks like none is one where it is offered.
     if ((looks || /[./]/.test(left)) && files.has(left)) return left;
-    const inner = (
-      WRAPPED.test(left) ? left.replace(WRAPPED, '$2') : left.replace(BEFORE, '').replace(AFTER, '')
-    ).trim();
+    const bare = WRAPPED.test(left) ? left.replace(WRAPPED, '$2') : left.replace(BEFORE, '').replace(AFTER, '');
+    const inner = bare.trim();
     if (inner === left) return looks && (ENDING.test(left) || WHOLE_NAME.test(left)) ? left : null;
     left = inner;
   }
