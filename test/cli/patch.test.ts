@@ -388,6 +388,20 @@ describe('emend undo', () => {
     expect((await emend(['undo'])).out).toContain('Nothing to undo');
   });
 
+  test('the last change stays the last where the home is a copy, whose files are all new', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    put('b.txt', 'two\n');
+    await patch(DIFF);
+    const transactions = join(home(), 'transactions');
+    const first = readdirSync(transactions);
+    await patch('--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-two\n+2\n');
+    for (const step of first)
+      for (const path of readdirSync(join(transactions, step), { recursive: true, encoding: 'utf8' }))
+        chmodSync(join(transactions, step, path), 0o700);
+    expect(await emend(['undo'])).toMatchObject({ exit: 0 });
+    expect([get('a.txt'), get('b.txt')]).toEqual(['one\nTWO\nthree\n', 'two\n']);
+  });
+
   test('a file that was touched is named, and nothing is written', async () => {
     put('a.txt', 'one\ntwo\nthree\n');
     put('b.txt', 'two\n');

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { committedSince } from './repeat.js';
-import { difference, isAt, look, type Side, openRecord, isOpen, recordsOf } from './record.js';
-import { recordName } from '../proposal.js';
+import { difference, isAt, look, type Side, isOpen, recordsOf } from './record.js';
 import { appliedRecords, type AppliedRecord, isLocal } from './lock-owners.js';
 import { orNull } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';
@@ -43,7 +42,7 @@ export interface LastChange {
   readonly stepKey: StepKey;
   /** `patch`: `emend patch` made it; else a run. */
   readonly by: 'patch' | 'run';
-  /** ISO time of the last of its transactions. */
+  /** ISO time at which it took the workspace. */
   readonly at: string;
   /** Its transactions that stand, in the order in which they were made. */
   readonly records: readonly AppliedRecord[];
@@ -57,22 +56,19 @@ export interface LastChange {
 
 /** `root` is the workspace's real path. Null: there is none. */
 export const lastChange = async (sys: Sys, transactions: string, root: string): Promise<LastChange | null> => {
-  let last: { stepKey: StepKey; at_ns: bigint; records: readonly AppliedRecord[] } | null = null;
+  let last: { stepKey: StepKey; at: string; records: readonly AppliedRecord[] } | null = null;
   for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey)) {
     const all = await appliedRecords(sys, transactions, root, stepKey);
     const records = all.filter(({ closed }) => closed.files.length > 0);
-    for (const { plan } of records) {
-      const name = recordName(stepKey, plan.proposalId, plan.decision);
-      const at_ns = await openRecord(sys, transactions, name).closedAt_ns();
-      if (last === null || at_ns > last.at_ns) last = { stepKey, at_ns, records };
-    }
+    // By what the record says: in a copy of the home the times of files are the copy's.
+    const at = records.at(-1)?.plan.lock.takenAt;
+    if (at !== undefined && (last === null || at > last.at)) last = { stepKey, at, records };
   }
   if (last === null) return null;
-  const { stepKey, records, at_ns } = last;
+  const { stepKey, at, records } = last;
   let commit: string | null = null;
   for (const { plan } of records) commit ??= await committedSince(sys, plan);
   const by = records.every(({ plan }) => isLocal(plan.lock)) ? 'patch' : 'run';
-  const at = new Date(Number(at_ns / 1_000_000n)).toISOString();
   return { stepKey, by, at, records, commit, ...(await compare(sys, root, records)) };
 };
 
