@@ -118,7 +118,7 @@ const shouldRetry = (headers: Headers | undefined): boolean | undefined => {
   return said === 'true' ? true : said === 'false' ? false : undefined;
 };
 
-/** Milliseconds, or null where no (usable) header says. */
+/** Milliseconds, by the clock of the server where it gives a date; null where no (usable) header says. */
 const retryAfter = (headers: Headers | undefined): number | null => {
   const inMs = Number.parseFloat(headers?.get('retry-after-ms') ?? '');
   if (Number.isFinite(inMs)) return bounded(inMs);
@@ -126,7 +126,7 @@ const retryAfter = (headers: Headers | undefined): number | null => {
   const seconds = Number.parseFloat(text);
   if (/^\s*\d+(\.\d+)?\s*$/.test(text)) return bounded(seconds * 1000);
   const date = Date.parse(text);
-  return Number.isNaN(date) ? null : bounded(date - Date.now());
+  return Number.isNaN(date) ? null : bounded(date - (Date.parse(headers?.get('date') ?? '') || Date.now()));
 };
 const bounded = (ms: number): number => Math.min(Math.max(0, Math.ceil(ms)), maxRetryAfter_ms);
 

@@ -196,6 +196,16 @@ describe('a server that does not keep to the protocol', () => {
     );
   });
 
+  test('a time after which to ask again is a time of the server, whose clock may not be ours', async () => {
+    const headers = { date: 'Sat, 01 Jan 2000 00:00:00 GMT', 'retry-after': 'Sat, 01 Jan 2000 00:00:20 GMT' };
+    await withServer(
+      (_incoming, response) => response.writeHead(429, headers).end('{}'),
+      async (url) => {
+        expect((await collect(modelAt(url))).error).toMatchObject({ kind: 'rate_limit', retryAfter_ms: 20_000 });
+      },
+    );
+  });
+
   test('the body of a refusal is read as far as it is of use, whatever its size', async () => {
     let sent_bytes = 0;
     const endless = (response: ServerResponse): void => {
