@@ -282,6 +282,12 @@ describe('sources', () => {
     expect(OPENS.test("import { mkdir, readFile } from 'node:fs/promises';\n")).toBe(true);
   });
 
+  test('a wait ends by a clock that nobody sets; a gRPC deadline is a date', () => {
+    const byDate = /(?<!withDeadline\()Date\.now\(\) \+|(?:<|(?<!=)>)=? Date\.now\(\)|Date\.now\(\) [<>]/;
+    expect(sources('src').filter((path) => byDate.test(read(path)))).toEqual([]);
+    expect(byDate.test('for (const end = Date.now() + 5_000; ; )')).toBe(true);
+  });
+
   test('git is started by src/workspace/git/git.ts alone, where it has its time limit and nobody to ask', () => {
     const starts = /\b(spawn|spawnSync|execFile|execFileSync|exec|execSync|execa|promisify\(execFile\))\(\s*['"`]git\b/;
     const named = /(?:file: ?|captureProcess\(\s*|tool\(\s*)'git'/;

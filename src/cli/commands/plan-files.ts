@@ -85,13 +85,13 @@ export const refuseHalfDone = async ({ cwd, env }: Pick<Io, 'cwd' | 'env'>, type
   const home = homeLocation(env);
   await checkHomeVersion(home);
   const { transactions } = homePaths(home);
-  for (const end = Date.now() + STORE_BOUNDS.attemptPatience_ms; ;) {
+  for (const end = performance.now() + STORE_BOUNDS.attemptPatience_ms; ;) {
     const open = (await openChanges(realSys, transactions)).filter(({ files }) => isOfPlan(cwd, typed, files));
     const dead = open.find(({ live }) => !live);
     if (dead !== undefined) return refuse(typed, dead);
     const [first] = open;
     if (first === undefined) return;
-    if (Date.now() > end)
+    if (performance.now() > end)
       return fail(
         'busy',
         `${typed}: another process (${shownKey(first.stepKey)}) is working on the files of this plan.`,
