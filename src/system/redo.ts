@@ -128,14 +128,15 @@ interface Line {
   readonly mode?: number;
 }
 
-/** `at`: when it was begun (milliseconds; Infinity: nobody was told of what is in it). */
+/** Milliseconds since 1970. `at`: its begin (Infinity: nobody was told of what is in it); `changed_ms`: before that where the clock was set back. */
 const readLog = async (sys: Sys, path: string) => {
+  const changed_ms = Number(((await orNull(sys.lstat(path)))?.changed_ns ?? 0n) / 1_000_000n);
   const text = Buffer.from((await orNull(sys.readFile(path))) ?? []).toString();
   const all = text.split('\n').slice(0, -1).map(jsonOf);
   // Nobody was told of what comes after a line that is not whole.
   const [head, ...lines] = all.slice(0, all.includes(null) ? all.indexOf(null) : undefined);
   if (head != null) checkVersion(head, path);
-  return { path, at: Infinity, ...(head as { at: number } | undefined), lines: lines as readonly Line[] };
+  return { path, changed_ms, at: Infinity, ...(head as { at: number } | undefined), lines: lines as readonly Line[] };
 };
 type Log = Awaited<ReturnType<typeof readLog>>;
 
@@ -222,10 +223,12 @@ const bringBack = async (sys: Sys, home: string, logs: readonly Log[]): Promise<
     // Without a boot id others may write already.
     if (!isTorn(path, await sys.readFile(aside))) await orNull(sys.link(aside, path), ['EEXIST']);
   };
-  if (first.at !== Infinity)
+  if (first.at !== Infinity) {
+    const since_ms = Math.min(first.at, ...logs.map(({ changed_ms }) => changed_ms)) - CLOCK_SET_MS;
     for (const place of PLACES)
-      for (const path of await tornIn(sys, join(home, place), BigInt(first.at - CLOCK_SET_MS) * 1_000_000n))
+      for (const path of await tornIn(sys, join(home, place), BigInt(since_ms) * 1_000_000n))
         if (!files.has(path)) await orNull(drop(path));
+  }
   for (const [path, lines] of files) await orNull(restore(sys, path, lines, inLane(path)));
 };
 

@@ -242,6 +242,25 @@ describe('a power cut takes back what was not synced; the next start brings back
       });
   });
 
+  test('what is half written is found though the clock was set back while the process wrote', async () => {
+    await withDir(async (home) => {
+      const { sys: plain, cut } = watched(home);
+      const now = Date.now;
+      Date.now = () => now() + 365 * 86_400_000;
+      const redo = await openRedo(plain, home).finally(() => (Date.now = now));
+      const { records } = storesOf(home, { ...plain, redo });
+      await records.putIfAbsent('told', { value: 1 });
+      await redo.cut();
+      await records.putIfAbsent('untold', { value: 'x'.repeat(5000) }, 'later');
+      // Its end is there, and its name.
+      cut(() => 0.8);
+      await replayRedo(realSys, home);
+      const after = storesOf(home).records;
+      expect(await after.get('told')).toEqual({ value: 1 });
+      expect(await after.putIfAbsent('untold', { value: 2 })).toEqual({ value: { value: 2 }, created: true });
+    });
+  });
+
   test('a log that the disk cut short; a replay that fails at any of its calls', async () => {
     await withDir(async (home) => {
       const { sys: plain, cut } = watched(home);
