@@ -50,6 +50,18 @@ export const slug = (text: string): string =>
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The items by key, in their order (`Map.groupBy` is not in Node.js 20). */
+export const groupBy = <K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> => {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+};
+
 /** `1 file`, `2,000 files`. Commas cost a command 10 ms, once: so long does Node.js load the tables of languages. */
 export const count = (n: number, one: string, many = `${one}s`): string =>
   `${Number.isInteger(n) && n < 1000 ? n : n.toLocaleString('en-US')} ${n === 1 ? one : many}`;

@@ -15,7 +15,7 @@ import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../
 import { fail, valueOf } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
-import { short } from '../../shared/text.js';
+import { groupBy, short } from '../../shared/text.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { findSecrets } from '../../system/secrets.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -171,8 +171,7 @@ async function refuseUncommitted(plan: ReadPlan, root: string, { reading, planPa
 
 /** Phases keep their ids by their names; one whose name is new gets the next. */
 function idsOf(phases: readonly plans.PhaseReport[], known: ReadPlanInput['known']): readonly PhaseId[] {
-  const named = new Map<string, ReadPlanInput['known'][number][]>();
-  for (const each of known) named.set(each.name, [...(named.get(each.name) ?? []), each]);
+  const named = groupBy(known, ({ name }) => name);
   const taken = phases.map(({ name, number }) => {
     const same = named.get(name) ?? [];
     const found = same.find((each) => each.number === number) ?? same[0];

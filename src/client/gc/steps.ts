@@ -5,6 +5,7 @@
  */
 import { fail } from '../../shared/problems.js';
 import { isStepKey, planOf, type StepKey } from '../../shared/ids.js';
+import { groupBy } from '../../shared/text.js';
 import { createApplyEngine, isOpen, recordsOf } from '../../workspace/apply/index.js';
 import { homePaths } from '../../stores/home.js';
 import { diskFiles } from '../../stores/index.js';
@@ -97,31 +98,25 @@ const workspacesOf = async (emend: Emend, states: Awaited<ReturnType<typeof stat
 const under = ({ path }: StoredFile, directory: string): boolean => path.startsWith(`${directory}/`);
 
 const byStep = (stored: readonly StoredFile[], directories: readonly string[]): Map<StepKey, StoredFile[]> => {
-  const steps = new Map<StepKey, StoredFile[]>();
-  for (const file of stored) {
+  const steps = groupBy(stored, (file) => {
     const directory = directories.find((each) => under(file, each));
-    const stepKey = directory === undefined ? '' : (file.path.slice(directory.length + 1).split('/')[0] ?? '');
-    if (!isStepKey(stepKey)) continue;
-    const files = steps.get(stepKey);
-    if (files === undefined) steps.set(stepKey, [file]);
-    else files.push(file);
-  }
+    return directory === undefined ? '' : (file.path.slice(directory.length + 1).split('/')[0] ?? '');
+  });
+  for (const name of steps.keys()) if (!isStepKey(name)) steps.delete(name);
   return steps;
 };
 
 /** Which lines a model was shown is recorded by call, not by step. */
-const shownByCall = (stored: readonly StoredFile[], calls: string, shown: string): Map<StepKey, StoredFile[]> => {
+const shownByCall = (stored: readonly StoredFile[], calls: string, shown: string) => {
   const stepOf = new Map<string, StepKey>();
   for (const file of stored.filter((each) => under(each, calls))) {
     const [stepKey = '', callKey = ''] = file.path.slice(calls.length + 1).split('/');
     stepOf.set(callKey, stepKey);
   }
-  const found = new Map<StepKey, StoredFile[]>();
-  for (const file of stored.filter((each) => under(each, shown))) {
-    const stepKey = stepOf.get(file.path.slice(shown.length + 1).replace(/\.json$/, ''));
-    if (stepKey !== undefined) found.set(stepKey, [...(found.get(stepKey) ?? []), file]);
-  }
-  return found;
+  return groupBy(
+    stored.filter((each) => under(each, shown)),
+    ({ path }) => stepOf.get(path.slice(shown.length + 1).replace(/\.json$/, '')),
+  );
 };
 
 /** By its archive; a step without one came to nothing (every activity appends to it before it does anything else). */

@@ -4,11 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
+import { groupBy } from '../../shared/text.js';
 import { entriesOf, fileName, linesIn, linesOf, nullOfOther, placeName } from '../directory/archive.js';
 import type { Archive } from '../ports.js';
 import { ObjectLog } from './log.js';
 import { getObject, putObject } from './records.js';
-import type { Found, Objects } from './objects.js';
+import type { Objects } from './objects.js';
 
 const OPEN_LOGS = 1_000; // bound: Runs whose last log object a process knows in an S3 store; for others it begins a new log.
 const PARTS = /^archive\/([^/]+)\/(log-[^/]+)\/\d+$/;
@@ -39,14 +40,12 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       await log.append(new TextEncoder().encode(linesOf(entries)));
     },
     read: async (stepKey) => {
-      const byLog = new Map<string, Found[]>();
-      for (const found of await objects.list(`${placeOf(stepKey)}/log-`)) {
-        const log = PARTS.exec(found.key)?.[2];
-        if (log !== undefined) byLog.set(log, [...(byLog.get(log) ?? []), found]);
-      }
+      const pieces = await objects.list(`${placeOf(stepKey)}/log-`);
+      const byLog = groupBy(pieces, ({ key }) => PARTS.exec(key)?.[2]);
+      byLog.delete(undefined);
       const read = [...byLog.values()].map(async (found) => {
-        const pieces = await Promise.all(found.map(async ({ key }) => (await objects.get(key)) ?? new Uint8Array()));
-        return linesIn(Buffer.concat(pieces));
+        const bytes = await Promise.all(found.map(async ({ key }) => (await objects.get(key)) ?? new Uint8Array()));
+        return linesIn(Buffer.concat(bytes));
       });
       return entriesOf(await Promise.all(read));
     },

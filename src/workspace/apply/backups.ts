@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import type { BlobRef } from '../../shared/ids.js';
+import { groupBy } from '../../shared/text.js';
 import {
   isAt,
   look,
@@ -86,9 +87,8 @@ export const listBackups = async (
     }
   }
   found.sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1));
-  const byIndex = new Map<number, string[]>();
-  for (const { index, path } of found) byIndex.set(index, [...(byIndex.get(index) ?? []), path]);
-  return new Map([...byIndex].sort(([a], [b]) => a - b));
+  const byIndex = [...groupBy(found, ({ index }) => index)].sort(([a], [b]) => a - b);
+  return new Map(byIndex.map(([index, all]) => [index, all.map(({ path }) => path)]));
 };
 
 /** Does what the bytes of a backup ask for. After this it is gone, except where no blob can hold it (a directory). */

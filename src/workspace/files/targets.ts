@@ -6,7 +6,7 @@ import { kindOf } from '../../system/given-file.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
 import type { Result } from '../ports.js';
-import { foldedName } from '../../shared/text.js';
+import { foldedName, groupBy } from '../../shared/text.js';
 
 const NOT_THERE = 'file not found';
 export const isAbsent = ({ code, message }: Problem): boolean =>
@@ -78,11 +78,7 @@ const WORD = /[^\s`'"“”‘’<>()[\]{}|,;*]+/g;
  */
 export function hintedPaths(instructions: string, files: readonly string[]): string[] {
   const known = new Set(files);
-  const byName = new Map<string, string[]>();
-  for (const file of files) {
-    const name = nameOf(file);
-    byName.set(name, [...(byName.get(name) ?? []), file]);
-  }
+  const byName = groupBy(files, nameOf);
   const prose = instructions.replace(FENCE, (fence) => ' '.repeat(fence.length));
   const found = namedIn(prose, known, byName);
   return found.length > 0 ? found : namedIn(instructions, known, byName);

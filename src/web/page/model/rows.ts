@@ -1,5 +1,6 @@
 /** The diff as rows of one long list, of which only those in sight are drawn. Pure. */
 import type { Finding } from '../../../shared/formats.js';
+import { groupBy } from '../../../shared/text.js';
 import type { DiffFile, DiffLine, Hunk } from './diff.js';
 
 export type Layout = 'unified' | 'split';
@@ -73,8 +74,7 @@ export const pairsOf = (hunk: Hunk): readonly (readonly [DiffLine | null, DiffLi
 
 export const rowsOf = (input: RowsInput): readonly Row[] => {
   const rows: Row[] = [];
-  const findings = new Map<string, Finding[]>();
-  for (const finding of input.findings) findings.set(finding.path, [...(findings.get(finding.path) ?? []), finding]);
+  const findings = groupBy(input.findings, ({ path }) => path);
   const spots = new Map<string, Spot>(input.comments.map((spot) => [spotKey(spot), spot]));
   input.files.forEach((file, index) => {
     const add: AddRow = (key, row) => {

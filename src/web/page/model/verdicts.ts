@@ -2,6 +2,7 @@
 import { type ChangeNeed, neededName } from '../../../edits/proposal/index.js';
 import type { Selection, DecisionPoint, DecisionRequest } from '../../../shared/decisions.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
+import { groupBy } from '../../../shared/text.js';
 import type { DiffFile } from './diff.js';
 import type { Spot } from './rows.js';
 
@@ -132,14 +133,8 @@ export const requestsOf = (
     const files = of(answer);
     return files.length === 0 ? [] : [{ decision: decision.id, answer, files, ...said }];
   });
-  const byNote = new Map<string, string[]>();
-  for (const path of of('revise')) {
-    const text = noteOf(
-      general,
-      comments.filter(({ spot }) => spot.path === path),
-    );
-    byNote.set(text, [...(byNote.get(text) ?? []), path]);
-  }
+  const byFile = groupBy(comments, ({ spot }) => spot.path);
+  const byNote = groupBy(of('revise'), (path) => noteOf(general, byFile.get(path) ?? []));
   return [
     ...simple,
     ...[...byNote].map(([text, files]): Request => ({ decision: decision.id, answer: 'revise', files, note: text })),
