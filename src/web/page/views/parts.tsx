@@ -73,11 +73,7 @@ export const ProposalSaid = ({ proposal }: { readonly proposal: ProposalSummary 
       {said.length > 0 && (
         <details class={`box ${proposal.mustAsk.length > 0 ? 'warn' : ''}`} open={said.length <= SAID_SHOWN}>
           <summary>{count(said.length, 'thing')} to look at</summary>
-          <ul>
-            {said.map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
+          <List texts={said} />
         </details>
       )}
     </section>
@@ -160,6 +156,14 @@ export const Alert = ({ text, look }: { readonly text: string | null; readonly l
       {text}
     </p>
   );
+
+export const List = ({ texts, look }: { readonly texts: readonly string[]; readonly look?: string }) => (
+  <ul class={look}>
+    {texts.map((text) => (
+      <li key={text}>{text}</li>
+    ))}
+  </ul>
+);
 
 interface PartProps {
   readonly title: string;

@@ -4,7 +4,7 @@ import type { StepEvent } from '../../../shared/events.js';
 import { isOfKind } from '../../../shared/event-text.js';
 import type { StepStatus } from '../../../shared/run.js';
 import { scoreText, usedOf, wavesOf, type Phase, type Wave } from '../model/plan-rows.js';
-import { EventList, Facts, Part, shownKey, Table } from './parts.js';
+import { EventList, Facts, Part, shownKey, Table, List } from './parts.js';
 
 interface PlanPartsProps {
   readonly plan: PlanProgress;
@@ -73,11 +73,7 @@ const PhaseRow = ({ phase, plan }: { readonly phase: Phase; readonly plan: PlanP
             {phase.score.toFixed(1)}
             {plan.thresholds !== null && <span class="quiet"> of {plan.thresholds.expansion}</span>}
           </summary>
-          <ul>
-            {scoreText(phase).map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
+          <List texts={scoreText(phase)} />
         </details>
       </td>
       <td>{phase.failures === 0 ? '' : phase.failures}</td>

@@ -23,6 +23,7 @@ import {
   StateMark,
   Table,
   TestsSaid,
+  List,
 } from './parts.js';
 import { PlanParts } from './plan-parts.js';
 import type { RunMessage } from '../../feeds.js';
@@ -88,11 +89,7 @@ const RunPage = ({ view, events }: ReviewPageProps) => {
       )}
       {status.ignored.length > 0 && (
         <Part title="Ignored answers" number={status.ignoredCount ?? status.ignored.length}>
-          <ul>
-            {status.ignored.map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
+          <List texts={status.ignored} />
         </Part>
       )}
       <Part title="Events" number={events.length}>

@@ -1,7 +1,7 @@
 /** How far the review is, and what is left to do with one press. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Verdict, VERDICTS, missingIn, openPaths, requestsOf } from '../model/verdicts.js';
-import { Alert, count } from './parts.js';
+import { Alert, count, List } from './parts.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
 import { decide, Refused } from '../api.js';
 import type { Parts, Review } from './use-review.js';
@@ -112,13 +112,7 @@ export const SendDialog = ({ stepKey, decision, review, parts, onClose }: SendDi
             : '(saved with the decision; optional)'}
           <textarea rows={3} value={note} onInput={(event) => review.setTyped({ note: event.currentTarget.value })} />
         </label>
-        {parts.missed.length > 0 && (
-          <ul class="box warn">
-            {parts.missed.map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
-        )}
+        {parts.missed.length > 0 && <List texts={parts.missed} look="box warn" />}
         {told > 0 && <p class="quiet">{count(told, 'comment')} sent with the revised files.</p>}
         {told < comments.length && (
           <p class="box warn">
