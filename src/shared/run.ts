@@ -167,6 +167,14 @@ export interface OpenOnHost {
 
 // ----------------------------------------------------------------------------------------------------------------------- queries
 export type FileStatus = 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped';
+
+/** How many there are of each. */
+export const countsOf = (all: readonly { readonly status: FileStatus }[]): Record<FileStatus, number> => {
+  const counts = { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 };
+  for (const { status } of all) counts[status] += 1;
+  return counts;
+};
+
 export interface LedgerRow extends Omit<Target, 'bytes'> {
   readonly status: FileStatus;
   /** Answers of the model about it so far, at every fallback; an answer about all files is one about each. */

@@ -8,7 +8,7 @@ import type { LedgerRow, StepOutcome } from '../../shared/run.js';
 import type { VerifyResult } from '../../shared/proposal-activities.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef } from '../../shared/ids.js';
-import { isRecord } from '../../shared/text.js';
+import { count, isRecord } from '../../shared/text.js';
 import { archivedStatus, ledgerOfEvents } from './status.js';
 import { isUsage, type ArchivedActivity, type ArchivedRun } from './run.js';
 
@@ -137,10 +137,10 @@ const decisionsOf = ({ events, requests }: ArchivedRun): readonly ReportDecision
   return [...found.values()];
 };
 
-const filesOf = (sent: DecisionRequest | undefined, count: number): DecisionRecord['files'] => {
+const filesOf = (sent: DecisionRequest | undefined, n: number): DecisionRecord['files'] => {
   if (sent?.select !== undefined)
     return Object.entries(sent.select).map(([path, changes]) => `${path} (changes ${changes.join(', ')})`);
-  return sent?.files ?? [`${count} ${count === 1 ? 'file' : 'files'}`];
+  return sent?.files ?? [count(n, 'file')];
 };
 
 /** Each activity's result has the usage of its calls; those of a chunk say their file, others (pick, brief) their name. */

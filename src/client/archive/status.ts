@@ -2,18 +2,18 @@
 import { VERSION } from '../../shared/problems.js';
 import { ANSWERS_BY_REASON, type DecisionPoint } from '../../shared/decisions.js';
 import type { StepEvent } from '../../shared/events.js';
-import type { FileStatus, LedgerRow, RunState, StepStatus } from '../../shared/run.js';
+import { countsOf, type LedgerRow, type RunState, type StepStatus } from '../../shared/run.js';
 import type { StepEstimate } from '../../shared/usage.js';
 import { outcomeOf, type ArchivedRun } from './run.js';
 import { shownKey } from '../../shared/ids.js';
 import type { ClosedRun } from '../types.js';
+import { count } from '../../shared/text.js';
 
 /** Where a run stood when its last event was archived: events reach the archive with the next activity, so it may lag behind a pause. */
 export const archivedStatus = (run: ArchivedRun, ledger = ledgerOfEvents(run.events)): StepStatus => {
   const result = run.closed?.result ?? null;
   const decision = run.closed === null ? openDecision(run) : null;
   const estimated = run.events.find((event) => event.type === 'estimated');
-  const count = (status: FileStatus): number => ledger.filter((row) => row.status === status).length;
   return {
     v: VERSION,
     stepKey: run.stepKey,
@@ -23,13 +23,7 @@ export const archivedStatus = (run: ArchivedRun, ledger = ledgerOfEvents(run.eve
     state: run.closed !== null ? stateOfClosed(run.closed) : decision === null ? 'running' : 'waiting',
     doing: run.closed === null ? lastKnown(run) : endOf(run, run.closed),
     stage: run.closed === null ? 'unknown' : 'closed',
-    counts: {
-      pending: count('pending'),
-      in_progress: count('in_progress'),
-      done: count('done'),
-      failed: count('failed'),
-      skipped: count('skipped'),
-    },
+    counts: countsOf(ledger),
     decision,
     proposalId: result?.proposalId ?? run.proposal?.id ?? null,
     usage: result?.usage ?? run.usage,
@@ -56,9 +50,8 @@ const endOf = ({ stepKey, applied, kept }: ArchivedRun, { status, result, messag
   if (result !== null) return result.outcome;
   const how = status.toLowerCase().replaceAll('_', ' ');
   if (applied.length === 0) return `${how}, nothing applied${message === null ? '' : ` (${message})`}`;
-  const files = applied.length === 1 ? '1 file' : `${applied.length} files`;
   const what = kept ? 'kept' : `emend recover --undo ${shownKey(stepKey)}`;
-  return `${how}, ${files} applied (${what}): ${applied.slice(0, 10).join(', ')}`;
+  return `${how}, ${count(applied.length, 'file')} applied (${what}): ${applied.slice(0, 10).join(', ')}`;
 };
 
 /**
@@ -78,7 +71,7 @@ const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
 };
 
 const openDecision = (run: ArchivedRun): DecisionPoint | null => {
-  const paused = run.events.filter((event) => event.type === 'edit_step_paused').at(-1);
+  const paused = run.events.findLast((event) => event.type === 'edit_step_paused');
   if (paused === undefined) return null;
   const resolved = run.events.some((event) => event.type === 'decision_resolved' && event.decision === paused.decision);
   if (resolved) return null;
@@ -102,8 +95,8 @@ export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow
   const rows = new Map<string, LedgerRow>();
   const picked = new Map<string, string>();
   const change = (path: string, changed: Partial<LedgerRow>, attempts = 0): void => {
-    const open = [...rows.values()].filter(({ status }) => status === 'pending' || status === 'in_progress');
-    for (const row of path === '*' ? open : [rows.get(path)])
+    const isOpen = ({ status }: LedgerRow): boolean => status === 'pending' || status === 'in_progress';
+    for (const row of path === '*' ? [...rows.values()].filter(isOpen) : [rows.get(path)])
       if (row !== undefined) rows.set(row.path, { ...row, ...changed, attempts: row.attempts + attempts });
   };
   for (const event of events) {

@@ -7,7 +7,7 @@ import { addUsage, NO_USAGE, tokensOf } from '../../shared/usage.js';
 import { reportsOf } from './reports.js';
 import { inWaves, type PlanState, groupOf, phaseOf, unmarkedOf, type PhaseEntry } from './state.js';
 import { outageText, type Outage } from '../../shared/outage.js';
-import type { FileStatus, StepResult, StepStatus } from '../../shared/run.js';
+import { countsOf, type FileStatus, type StepResult, type StepStatus } from '../../shared/run.js';
 import { bounded, decisionDetails, plain, resultBase, statusBase } from '../frame/details.js';
 
 export const progressOfPlan = (state: PlanState): PlanProgress => {
@@ -106,14 +106,12 @@ const FILE_STATUS: Record<PhaseStatus, FileStatus> = {
 };
 
 export function statusOfPlan(state: PlanState): StepStatus {
-  const counts: Record<FileStatus, number> = { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 };
-  for (const { status } of state.phases) counts[FILE_STATUS[status]] += 1;
   const paused = state.controls.pausedBy !== null && state.stage.at === 'choosing';
   return {
     ...statusBase(state, state.decision !== null || paused),
     jobPath: state.input.planPath,
     doing: doingOf(state),
-    counts,
+    counts: countsOf(state.phases.map(({ status }) => ({ status: FILE_STATUS[status] }))),
     ...(isWaiting(state) ? { outage: state.outage } : {}),
     proposalId: null,
     wasSplit: false,

@@ -3,7 +3,7 @@ import { BOUNDS } from '../../shared/limits.js';
 import { appliedPaths, chunksLeft } from './effects.js';
 import { wantsBase, wantsTrial } from './reduce-tests.js';
 import { outageText, type Outage } from '../../shared/outage.js';
-import type { FileStatus, LedgerRow, StepResult, StepStatus } from '../../shared/run.js';
+import { countsOf, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
 import {
   answersLeft,
   attemptsLeft,
@@ -64,12 +64,6 @@ const reasonOf = (file: FileEntry, outage: Outage | null): string | null => {
 /** Not of a file that a person has changed since, or left out. */
 const whyUnchanged = ({ status, manual, unchanged = null }: FileEntry): string | null =>
   status === 'done' && !manual ? unchanged : null;
-
-const countsOf = (state: StepState): Record<FileStatus, number> => {
-  const counts: Record<FileStatus, number> = { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 };
-  for (const file of state.edits.files) counts[file.status] += 1;
-  return counts;
-};
 
 function doingOf(state: StepState): string {
   if (state.decision !== null) return `waiting for a decision: ${state.decision.reason}`;
@@ -151,7 +145,7 @@ export const statusOf = (state: StepState): StepStatus => ({
   ...statusBase(state),
   jobPath: state.input.jobPath,
   doing: doingOf(state),
-  counts: countsOf(state),
+  counts: countsOf(state.edits.files),
   ...shownOutage(outageOf(state)),
   proposalId: state.proposal?.id ?? null,
   wasSplit: state.edits.split,
@@ -162,7 +156,7 @@ export const statusOf = (state: StepState): StepStatus => ({
 
 /** Markdown for the Temporal UI (`setCurrentDetails`): what it does, what it waits for and exactly how to answer. */
 export function detailsOf(state: StepState): string {
-  const counts = countsOf(state);
+  const counts = countsOf(state.edits.files);
   const { files } = state.edits;
   const head = `**${plain(doingOf(state))}**`;
   const summary = `${files.length} ${files.length === 1 ? 'file' : 'files'}: ${counts.done} done, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending + counts.in_progress} open`;
