@@ -3,14 +3,14 @@
  * first; a retry writes the same, and nothing is written twice.
  */
 import { getJson, putJson } from '../../stores/ports.js';
-import { rmdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { ProblemError } from '../../shared/problems.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
 import type { MarkPhaseResult, PhaseWriteInput } from '../../shared/plan-activities.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
-import { inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
+import { dropEmptyFolders, inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
 import { recordName, toApply, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import { orNull } from '../../system/durable.js';
 import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
@@ -114,6 +114,8 @@ async function write(
   const proposal = await getJson<Proposal>(ports.blobs, ref, 'proposal');
   const holder = { workflowId, namespace };
   const request: ApplyRequest = { stepKey, workspace, decision, holder, ...toApply(proposal) };
+  const gone = proposal.files.filter(({ result }) => result === null).map(({ path }) => path);
+  const dropFolders = async () => dropEmptyFolders(await ports.workspace.root(workspace), gone);
   const outcome = await ports.workspace.apply(request, scope.assertCurrent);
   scope.assertCurrent();
   switch (outcome.outcome) {
@@ -132,11 +134,11 @@ async function write(
     case 'applied': {
       if (wanted.hold === true) {
         await ports.workspace.releaseLock(workspace, stepKey, outcome.lock.token);
-        await dropFolders(await ports.workspace.root(workspace), proposal);
+        await dropFolders();
         return { outcome: 'written', commit: null, files: request.files, held: ref, marks: false };
       }
       const committed = await land(ports, wanted, { ...request, lock: outcome.lock }, scope);
-      if (committed.outcome === 'written') await dropFolders(await ports.workspace.root(workspace), proposal);
+      if (committed.outcome === 'written') await dropFolders();
       return committed;
     }
   }
@@ -176,11 +178,4 @@ async function land(
   const { outcome } = committed;
   if (outcome === 'no_sandbox') return { outcome: 'conflict', why: noSandboxFor('commit hooks', committed.why) };
   return { outcome: 'conflict', why: outcome === 'failed' ? committed.problem.message : committed.why };
-}
-
-/** Folders of the plan that hold nothing any more, after a phase came back into it. */
-async function dropFolders(root: string, { files }: Proposal): Promise<void> {
-  const gone = files.filter(({ result }) => result === null).map(({ path }) => dirname(path));
-  for (const folder of [...new Set(gone)].sort((a, b) => b.length - a.length))
-    await rmdir(join(root, folder)).catch(() => undefined);
 }

@@ -1,5 +1,5 @@
 /** Writes a changed plan: all of its files or none, by one apply transaction. Commits nothing. */
-import { realpathSync, statSync, rmdirSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -15,7 +15,7 @@ import type { Changed } from '../../documents/plan/index.js';
 import { NEW_FILE_MODE } from '../../workspace/files/index.js';
 import type { ProposalFile } from '../../workspace/proposal.js';
 import { applyLocally, type Local } from '../local/open.js';
-import { inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
+import { dropEmptyFolders, inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
 
 export interface WrittenFile {
   /** As told to a person. */
@@ -54,27 +54,12 @@ export const writePlan = async (local: Local, plan: ReadPlan, changed: Changed):
       `Skipped, saved by someone in the meantime: ${applied.conflicts.map(({ path }) => path).join(', ')}.`,
       'See `emend plan check`; `emend undo` reverts the rest.',
     );
-  dropEmpty(
-    base,
-    paths.filter((path) => !changed.files.has(path)),
-  );
+  const gone = paths.filter((path) => !changed.files.has(path));
+  await dropEmptyFolders(base, gone);
   return paths.map((path) => ({
     path: plan.show(path),
     change: !before.has(path) ? 'create' : changed.files.has(path) ? 'edit' : 'delete',
   }));
-};
-
-/** Folders of the plan that hold nothing any more; one that holds a person's files stays. */
-const dropEmpty = (base: string, gone: readonly string[]): void => {
-  const folders = new Set(
-    gone.flatMap((path) => [dirname(path), dirname(dirname(path))]).filter((folder) => folder !== '.'),
-  );
-  for (const folder of [...folders].sort((a, b) => b.length - a.length))
-    try {
-      rmdirSync(join(base, folder));
-    } catch {
-      // Not empty, or gone already.
-    }
 };
 
 // A change of a plan's files that a killed command left half done: what stands there is neither the plan before it nor the plan after.

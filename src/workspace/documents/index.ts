@@ -4,6 +4,7 @@ export {
   type PlanTest,
   type ReadPlan,
   discoverPlanTests,
+  dropEmptyFolders,
   inWorkspace,
   pathsOfPlan,
   readPlan,

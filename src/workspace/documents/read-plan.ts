@@ -1,6 +1,7 @@
-/** Finds and reads the files of a plan, and the thresholds that hold for it. Needs no server, writes nothing. */
+/** Finds and reads the files of a plan, and the thresholds that hold for it. Needs no server, writes no file. */
 import { join, relative, sep, basename, dirname, resolve } from 'node:path';
 import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
 import { parseConfig, type ProjectConfig } from '../../documents/job/index.js';
 import * as plans from '../../documents/plan/index.js';
 import { type DiscoveredTests, discoverTests, notesAbove } from '../commands/discover.js';
@@ -155,3 +156,10 @@ export const inWorkspace = ({ base }: Pick<ReadPlan, 'base'>, workspace: string,
 
 export const pathsOfPlan = (plan: ReadPlan, workspace: string): readonly string[] =>
   [...plan.tree.files.keys()].map((path) => inWorkspace(plan, workspace, path));
+
+/** Removes folders of the plan that hold nothing any more. `gone`: files that were removed. One that holds a person's files stays. */
+export const dropEmptyFolders = async (root: string, gone: readonly string[]): Promise<void> => {
+  const folders = new Set(gone.flatMap((path) => [dirname(path), dirname(dirname(path))]));
+  for (const folder of [...folders].filter((name) => name !== '.').sort((a, b) => b.length - a.length))
+    await rmdir(join(root, folder)).catch(() => undefined);
+};
