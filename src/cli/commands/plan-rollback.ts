@@ -124,16 +124,12 @@ async function documentsOf(plan: PlanFile, read: ReadPlan, phase: PhaseReport): 
   const status = `${done}/${phases.length} phases complete`;
   const main = [...read.tree.files.values()].find((text) => text.includes('## Implementation Progress'));
   const isLast = main?.includes(`**Last Completed**: Phase ${phase.number} - `) === true;
+  const last = isLast ? ['Last Completed', 'Commit'] : [];
   const progress: readonly (readonly [string, string | null])[] =
     main === undefined
       ? []
       : [
-          ...(isLast
-            ? ([
-                ['Last Completed', null],
-                ['Commit', null],
-              ] as const)
-            : []),
+          ...last.map((name) => [name, null] as const),
           ['Date', new Date().toISOString().slice(0, 10)],
           ['Status', `In Progress (${status})`],
           ['To Resume', `\`emend plan run ${planPath}\``],

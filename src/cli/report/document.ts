@@ -130,21 +130,16 @@ const tests = ({ tests: runs }: ReportMore): Section | null =>
     ? null
     : {
         title: 'Tests',
-        blocks: runs.flatMap((run): readonly Block[] => [
-          { kind: 'text', text: `${run.at}: ${testsText(run)}` },
-          ...run.failed.map((name): Block => ({ kind: 'text', text: `failed: ${name}` })),
-          ...(run.leftOut === 0
-            ? []
-            : [
-                {
-                  kind: 'text',
-                  text: `The first ${count(run.leftOut, 'line')} are omitted; --whole shows them.`,
-                } as const,
-              ]),
-          run.text === null
-            ? { kind: 'text', text: 'Its output is not available.' }
-            : { kind: 'code', text: run.text, language: 'text' },
-        ]),
+        blocks: runs.flatMap(({ at, failed, leftOut, text, ...run }): readonly Block[] => {
+          const said = [
+            `${at}: ${testsText(run)}`,
+            ...failed.map((name) => `failed: ${name}`),
+            ...(leftOut === 0 ? [] : [`The first ${count(leftOut, 'line')} are omitted; --whole shows them.`]),
+            ...(text === null ? ['Its output is not available.'] : []),
+          ];
+          const printed: readonly Block[] = text === null ? [] : [{ kind: 'code', text, language: 'text' }];
+          return [...said.map((each): Block => ({ kind: 'text', text: each })), ...printed];
+        }),
       };
 
 interface Cost {
@@ -193,16 +188,13 @@ const changes = ({ diff, mustAsk }: ReportMore): Section => ({
   ],
 });
 
-const events = (facts: ReportFacts): Section => ({
-  title: 'Events',
-  blocks: [
-    {
-      kind: 'table',
-      head: ['when', 'what'],
-      rows: facts.events.map((event) => [new Date(event.at).toISOString(), eventText(event)]),
-    },
-  ],
-});
+const events = (facts: ReportFacts): Section =>
+  tabular(
+    'Events',
+    ['when', 'what'],
+    facts.events.map((event) => [new Date(event.at).toISOString(), eventText(event)]),
+    'No events.',
+  );
 
 // Text of others in HTML: never markup, never a change of direction or an invisible character. Pure.
 
