@@ -9,7 +9,7 @@ import { openEmend } from '../../src/client/index.js';
 import { HOST_SILENT_MS, WORKER_BEAT_MS } from '../../src/temporal/live-workers.js';
 import { longOnly } from '../support/skipped.js';
 import { eventually } from './ends.js';
-import { inBrowser, launch, listAndRun, servePage } from './page-support.js';
+import { inBrowser, listAndRun, inPages } from './page-support.js';
 import { groupOf, type Group } from './group.js';
 import { whole, type WorkerProcess } from './support.js';
 
@@ -199,9 +199,7 @@ inBrowser()('the page', () => {
       await s.settle(run);
       await s.workerAt('beta');
       const emend = await openEmend({ env: { ...s.env, EMEND_HOME: s.home.replace(/home$/, 'beta') } });
-      const served = await servePage(emend);
-      const browser = await launch();
-      try {
+      await inPages({ emend, close: () => emend.close() }, async (browser, served) => {
         const [list, one] = await listAndRun(browser, served, /Grow/);
         const name = `alpha (${s.id('alpha').slice(0, 8)})`;
         await list.getByText(name).first().waitFor();
@@ -211,12 +209,7 @@ inBrowser()('the page', () => {
         await Promise.all([list, one].map((page) => note(page).waitFor({ timeout: TOLD_MS })));
         await one.evaluate(`location.hash = '#/run/${run.stepKey}'`);
         await one.getByText(` on ${name}`).first().waitFor();
-      } finally {
-        await browser.close();
-        await served.close();
-        await emend.close();
-      }
-      expect(served.errors).toEqual([]);
+      });
     },
     240_000,
   );

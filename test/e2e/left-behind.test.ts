@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { WORKER_BEAT_MS } from '../../src/temporal/live-workers.js';
 import { alive } from '../support/alive.js';
-import { inBrowser, launch, listAndRun, servePage } from './page-support.js';
+import { inBrowser, listAndRun, inPages } from './page-support.js';
 import { scene, whole, type Scene } from './support.js';
 import { serverOf, terminals } from './terminals.js';
 
@@ -84,9 +84,7 @@ inBrowser()('the page', () => {
     const worker = await s.worker();
     const run = await s.start('job.md', JOB);
     await s.settle(run);
-    const served = await servePage(s.emend);
-    const browser = await launch();
-    try {
+    await inPages({ emend: s.emend }, async (browser, served) => {
       const [list, one] = await listAndRun(browser, served, /Grow/);
       const note = (page: typeof list) => page.getByText(/No worker serves the task queues? t-.*emend worker/);
       expect([await note(list).count(), await note(one).count()]).toEqual([0, 0]);
@@ -94,10 +92,6 @@ inBrowser()('the page', () => {
       await Promise.all([list, one].map((page) => note(page).waitFor({ timeout: TOLD_MS })));
       await s.worker();
       await Promise.all([list, one].map((page) => note(page).waitFor({ state: 'detached', timeout: TOLD_MS })));
-    } finally {
-      await browser.close();
-      await served.close();
-    }
-    expect(served.errors).toEqual([]);
+    });
   });
 });

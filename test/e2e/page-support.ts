@@ -113,23 +113,34 @@ export const listAndRun = async (
   return [list, one];
 };
 
+/** With a browser and a page's server for it, in which nothing may fail; both end with `look`, and then what `close` closes. */
+export const inPages = async (
+  { emend, close }: { readonly emend: Emend; readonly close?: () => Promise<void> },
+  look: (browser: Browser, served: ServedPage) => Promise<void>,
+): Promise<void> => {
+  const served = await servePage(emend);
+  const browser = await launch();
+  try {
+    await look(browser, served);
+  } finally {
+    await browser.close();
+    await served.close();
+    await close?.();
+  }
+  expect(served.errors).toEqual([]);
+};
+
 /** A page at `at` (`#/run/…`) in a browser of its own, light or dark and so wide. Nothing may fail in it, nor in its server. */
 export const onPage = async (
   emend: Emend,
   { at, colorScheme, width }: { readonly at: string; readonly colorScheme: 'light' | 'dark'; readonly width: number },
   look: (page: Page) => Promise<void>,
 ): Promise<void> => {
-  const served = await servePage(emend);
-  const browser = await launch();
-  try {
+  await inPages({ emend }, async (browser, served) => {
     const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
     const { page, faults } = await openPage(context, served);
     await page.goto(`${served.url}/${at}`);
     await look(page);
     expect(faults).toEqual([]);
-  } finally {
-    await browser.close();
-    await served.close();
-  }
-  expect(served.errors).toEqual([]);
+  });
 };

@@ -5,7 +5,7 @@
 import { expect, jest, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import { clipped } from './page-narrow.js';
-import { inBrowser, launch, openPage, picture, servePage, violations } from './page-support.js';
+import { inBrowser, openPage, picture, violations, inPages } from './page-support.js';
 import { numbered, scene, whole } from './support.js';
 
 jest.setTimeout(240_000);
@@ -21,9 +21,7 @@ inBrowser()('the files of a review', () => {
       { name: 'again', match: { contains: 'in capitals' }, ...answer('src/b.txt', 'FIVE') },
       ...FILES.map((file) => ({ name: file, match: { contains: `- ${file}` }, ...answer(file, 'five') })),
     ]);
-    const served = await servePage(s.emend);
-    const browser = await launch();
-    try {
+    await inPages(s, async (browser, served) => {
       await s.worker();
       const front = `target_files: [${FILES.join(', ')}]\ncommit: true\ntest: node -e 0\nbaseline: off`;
       const run = await s.start('jobs/five.md', `---\n${front}\n---\n# Write five\n\nChange them.\n`);
@@ -122,12 +120,7 @@ inBrowser()('the files of a review', () => {
       expect(s.git('show', 'HEAD:src/b.txt')).toBe(changed('FIVE'));
       expect(s.git('show', 'HEAD:src/a.txt')).toBe(changed('five'));
       expect(faults).toEqual([]);
-    } finally {
-      await browser.close();
-      await served.close();
-      await s.close();
-      expect(served.errors).toEqual([]);
-    }
+    });
   });
 });
 

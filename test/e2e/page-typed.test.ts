@@ -1,6 +1,6 @@
 /** What a person types and what a long line says, in a real browser: nothing typed is lost, nothing of a change stays out of reach. */
 import { expect, jest, test } from '@jest/globals';
-import { inBrowser, launch, openPage, servePage } from './page-support.js';
+import { inBrowser, openPage, inPages } from './page-support.js';
 import { numbered, scene, whole } from './support.js';
 
 jest.setTimeout(120_000);
@@ -22,9 +22,7 @@ inBrowser()('a review', () => {
         answer: whole({ constructor: `let a = "${'z'.repeat(210_000)}END";\n` }),
       },
     ]);
-    const served = await servePage(s.emend);
-    const browser = await launch();
-    try {
+    await inPages(s, async (browser, served) => {
       await s.worker();
       const front =
         'target_files: [a.txt, long.js, constructor]\nlimits: { maxBytesFullFile: 1000000 }\ntest: node -e 0\nbaseline: off';
@@ -90,11 +88,6 @@ inBrowser()('a review', () => {
       await page.getByText('Note that led to version 2: quieter in all', { exact: true }).waitFor({ timeout: 60_000 });
       await page.getByText('nor here').first().waitFor();
       expect(faults).toEqual([]);
-    } finally {
-      await browser.close();
-      await served.close();
-      await s.close();
-      expect(served.errors).toEqual([]);
-    }
+    });
   });
 });

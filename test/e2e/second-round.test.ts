@@ -9,7 +9,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
 import { clipped } from './page-narrow.js';
-import { inBrowser, launch, openPage, picture, servePage, violations, type ServedPage } from './page-support.js';
+import { inBrowser, openPage, picture, violations, type ServedPage, inPages } from './page-support.js';
 import { numbered, scene, whole, type Scene } from './support.js';
 
 jest.setTimeout(180_000);
@@ -53,9 +53,7 @@ inBrowser()('a second round', () => {
       { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': first }) },
       { name: 'c', match: { contains: '- c.txt' }, answer: whole({ 'c.txt': 'C\n' }) },
     ]);
-    const served = await servePage(s.emend);
-    const browser = await launch();
-    try {
+    await inPages(s, async (browser, served) => {
       await s.worker();
       const front = 'target_files: [a.txt, b.txt, c.txt]\ncommit: true\ntest: node -e 0\nbaseline: off';
       const run = await s.start('job.md', `---\n${front}\n---\n# Three\n\nChange them.\n`);
@@ -147,11 +145,6 @@ inBrowser()('a second round', () => {
       // The person's own line stays theirs: on disk, in no commit of ours.
       expect(s.git('show', 'HEAD:b.txt')).toBe(second);
       expect(s.read('b.txt')).toBe(second.replace('line 2\n', 'two, by a person\n'));
-    } finally {
-      await browser.close();
-      await served.close();
-      await s.close();
-      expect(served.errors).toEqual([]);
-    }
+    });
   });
 });

@@ -4,7 +4,7 @@ import { visible } from '../../src/shared/text.js';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
-import { inBrowser, launch, openPage, servePage, violations } from './page-support.js';
+import { inBrowser, openPage, violations, inPages } from './page-support.js';
 import { scene, whole, type Scene } from './support.js';
 
 jest.setTimeout(120_000);
@@ -94,9 +94,7 @@ test.each<[string, readonly string[]]>([
 
 inBrowser()('the review page', () => {
   test('shows escapes in titles, names, lines and attributes', async () => {
-    const browser = await launch();
-    const served = await servePage(s.emend);
-    try {
+    await inPages({ emend: s.emend }, async (browser, served) => {
       const { page, faults } = await openPage(await browser.newContext(), served);
       const read = async (): Promise<string> => {
         const parts = await page.evaluate(() => [
@@ -129,9 +127,6 @@ inBrowser()('the review page', () => {
       await page.getByText('Refuse').first().waitFor();
       expect(HIDDEN.exec(await read())).toBeNull();
       expect(faults).toEqual([]);
-    } finally {
-      await browser.close();
-      await served.close();
-    }
+    });
   });
 });
