@@ -182,8 +182,8 @@ export const releaseDead = async (engine: ApplyEngine, workspace: string, host: 
   return engine.releaseEnded(workspace, holder, true);
 };
 
-/** The same in every workspace that this home's transactions name and that is there; their paths. */
-export const releaseAllDead = async (engine: ApplyEngine, home: string, host: string): Promise<readonly string[]> => {
+/** The same in every workspace that this home's transactions name and that is there. */
+export const releaseAllDead = async (engine: ApplyEngine, home: string, host: string): Promise<void> => {
   const { transactions } = homePaths(home);
   const workspaces = new Set<string>();
   for (const stepKey of ((await orNull(realSys.readdir(transactions))) ?? []).filter(isStepKey))
@@ -191,10 +191,7 @@ export const releaseAllDead = async (engine: ApplyEngine, home: string, host: st
       const { plan } = await record.load();
       if (plan !== null && isLocal(plan.lock)) workspaces.add(plan.workspace);
     }
-  const freed: string[] = [];
-  for (const workspace of workspaces) {
-    if ((await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES'])) === null) continue;
-    if ((await releaseDead(engine, workspace, host))?.outcome === 'ended') freed.push(workspace);
-  }
-  return freed;
+  for (const workspace of workspaces)
+    if ((await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES'])) !== null)
+      await releaseDead(engine, workspace, host);
 };
