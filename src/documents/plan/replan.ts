@@ -137,19 +137,23 @@ function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_
   const path = node.file?.path ?? node.home;
   const source = tree.files.get(path) ?? '';
   const { tasks } = textOf(node);
-  const top = tasks.filter(({ depth }) => depth === Math.min(...tasks.map((task) => task.depth)));
-  const wanted = parts.flatMap((part) => part.tasks);
-  const unfit = unfitOf(top, wanted);
+  const unfit = unfitOf(
+    tasks,
+    parts.flatMap((part) => part.tasks),
+  );
   if (unfit !== undefined)
     return refused(path, heading.line, `task ${unfit} does not exist, is done, or is named twice`);
-  if (new Set(wanted).size >= top.length)
+  const linesOf = linesOfTasks(source, tasks);
+  const moves = parts.map((part) => outermost(openTasks(tasks, part.tasks).map(linesOf)));
+  if (outermost(moves.flat()).length < moves.flat().length)
+    return refused(path, heading.line, 'a task and one under it would go to different phases');
+  if (tasks.every((task) => holds(moves.flat(), task)))
     return refused(path, heading.line, 'expected at least one task to remain in the phase');
   const first = highestOf(tree) + 1;
   const edits = new Edits();
   const declared = dependenciesOf(node) !== null;
-  const linesOf = linesOfTasks(source, tasks);
   const texts = parts.map((part, index) => {
-    const moved = openTasks(top, part.tasks).map(linesOf);
+    const moved = moves[index] ?? [];
     edits.add(path, ...moved.map(({ from, to }) => ({ from, to, text: '' })));
     const lines = moved.flatMap((span) => taskLines(source, span));
     // One after the other: each may need what the one before it made.
@@ -183,13 +187,13 @@ function updateTasks(tree: PlanTree, node: PartNode, { add, change, remove, phas
     return refused(path, line, `task ${unfit} of Phase ${phase} does not exist, is done, or is named twice`);
   if (add.length + named.length === 0) return refused(path, line, 'expected a task to add, change or remove');
   const gone = openTasks(tasks, remove).map(linesOfTasks(source, tasks));
-  const isGone = ({ mark }: Task): boolean => gone.some(({ from, to }) => mark >= from && mark < to);
-  if (tasks.some((task) => task.done && isGone(task)))
+  if (tasks.some((task) => task.done && holds(gone, task)))
     return refused(path, line, 'a completed task would be removed with its parent');
   const edits = new Edits();
   edits.add(path, ...outermost(gone).map((span) => ({ ...span, text: '' })));
   for (const { task, text } of change)
-    for (const found of openTasks(tasks, [task])) if (!isGone(found)) edits.add(path, renameTask(source, found, text));
+    for (const found of openTasks(tasks, [task]))
+      if (!holds(gone, found)) edits.add(path, renameTask(source, found, text));
   if (add.length > 0) edits.add(path, addTasks(source, { tasks, body, eol: tree.main.eol }, add));
   return edits.made(tree);
 }
@@ -200,6 +204,9 @@ const unfitOf = (tasks: readonly Task[], numbers: readonly number[]): number | u
 
 const openTasks = (tasks: readonly Task[], numbers: readonly number[]): readonly Task[] =>
   numbers.flatMap((n) => tasks[n - 1] ?? []);
+
+const holds = (spans: readonly Span[], { mark }: Task): boolean =>
+  spans.some(({ from, to }) => mark >= from && mark < to);
 
 /** Of spans that lie in each other only the outer. */
 function outermost(spans: readonly Span[]): readonly Span[] {

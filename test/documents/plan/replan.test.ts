@@ -112,7 +112,7 @@ describe('split_phase', () => {
     action: 'split_phase',
     parts: [
       { name: 'Part one', objective: 'First.', tasks: [1] },
-      { name: 'Part two', objective: 'Second.', tasks: [3] },
+      { name: 'Part two', objective: 'Second.', tasks: [4] },
     ],
   };
   test('moves tasks with what stands under them, in parts that wait for each other', () => {
@@ -129,6 +129,20 @@ describe('split_phase', () => {
     );
     expect(waves(after)).toEqual([[1], [2], [4], [5], [3]]);
   });
+  test('numbers are those of the question, in which a task under another has its own', () => {
+    const part = (tasks: readonly number[]) => ({ name: 'N', objective: 'O', tasks });
+    const split = (...parts: (readonly number[])[]) => ({ action: 'split_phase', parts: parts.map(part) });
+    const text = '### Phase 2: Only\n- [ ] a\n  - [ ] a1\n  - [ ] a2\n- [ ] b\n';
+    const parted = (own: string, moved: string) =>
+      `### Phase 2: Only\n${own}\n### Phase 3: N\n**Objective**: O\n\n${moved}\n`;
+    const all = '- [ ] a\n  - [ ] a1\n  - [ ] a2\n';
+    expect(textAfter(text, split([4]))).toBe(parted(all, '- [ ] b\n'));
+    expect(textAfter(text, split([1, 2, 3]))).toBe(parted('- [ ] b\n', all));
+    expect(textAfter(text, split([3]))).toBe(parted('- [ ] a\n  - [ ] a1\n- [ ] b\n', '- [ ] a2\n'));
+    // A task goes with all that is under it, or stays.
+    expect(replan(planOf(text), split([1], [2]))).toMatchObject({ ok: false });
+    expect(replan(planOf(text), split([1], [4]))).toMatchObject({ ok: false });
+  });
   test('of the last phase, without a line end', () => {
     const text = '### Phase 2: Only\n- [ ] a\n- [ ] b';
     expect(textAfter(text, { action: 'split_phase', parts: [{ name: 'N', objective: 'O', tasks: [2] }] })).toBe(
@@ -136,10 +150,10 @@ describe('split_phase', () => {
     );
   });
   test.each([
-    ['a task that is done', [2]],
-    ['a task that is not there', [4]],
+    ['a task that is done', [3]],
+    ['a task that is not there', [5]],
     ['the same task twice', [1, 1]],
-    ['all of them', [1, 2, 3]],
+    ['all of them', [1, 2, 3, 4]],
   ])('refuses %s', (_name, tasks) => {
     const parts = [{ name: 'N', objective: 'O', tasks }];
     expect(replan(planOf(PLAN), { action: 'split_phase', parts })).toMatchObject({ ok: false });
