@@ -8,7 +8,7 @@
  */
 import { scoreReport, tasksOf } from './report.js';
 import { parsePlan } from './parse.js';
-import { splice } from './types.js';
+import { splice, type PlanDocument } from './types.js';
 import type { Thresholds } from './score.js';
 import type { ReplanAction, ReplanMeasures, ReplanRecord } from '../../shared/plan.js';
 import { planNumber } from '../../shared/text.js';
@@ -62,10 +62,15 @@ export function withRevision(source: string, revision: Revision, at: number): st
     const tail = /^[ \t]*(?:\r\n|\n|\r)?/.exec(source.slice(end))?.[0].length ?? 0;
     return splice(source, [{ from: end, to: end + tail, text: (isList ? eol : eol + eol) + entry }]);
   }
-  const level = Math.min(2, document.phases[0]?.heading.level ?? 2);
+  return withSection(document, 'Revision History', entry);
+}
+
+/** With a section of its own at the end, which is in no phase. */
+export function withSection({ source, eol, phases }: PlanDocument, title: string, text: string): string {
+  const level = Math.min(2, phases[0]?.heading.level ?? 2);
   const ended = source === '' || /[\r\n]$/.test(source) ? '' : eol;
   const blank = /(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(source) ? '' : eol;
-  return `${source}${ended}${blank}${'#'.repeat(level)} Revision History${eol}${eol}${entry}`;
+  return `${source}${ended}${blank}${'#'.repeat(level)} ${title}${eol}${eol}${text}`;
 }
 
 function entryOf(revision: Revision, at: number): readonly string[] {

@@ -1,5 +1,6 @@
 /** Writes into a plan what became of a phase: its tasks, the marker of its heading, the progress section. Only what changes is spliced. */
 import { collapsePhase, collapseStage } from './collapse.js';
+import { withSection } from './history.js';
 import { chosenBy } from './triggers.js';
 import { Edits, treeOf, type Changed } from './change.js';
 import { fileOfPart, mainFile, isExpanded, textOf, type PartNode, type PlanTree } from './tree.js';
@@ -77,12 +78,11 @@ const PROGRESS = 'Implementation Progress';
 
 /** Lines of the section that have the same field are replaced, others added; a person's lines stay. Without the section it is made at the end. */
 function withProgress(source: string, file: string, lines: PhaseMark['progress']): string {
-  const { progress, fields, eol } = parsePlan(source, file);
+  const document = parsePlan(source, file);
+  const { progress, fields, eol } = document;
   const written = lines.map(([name, value]) => (value === null ? null : `**${name}**: ${value}`));
-  if (progress === null) {
-    const gap = source === '' || source.endsWith('\n') || source.endsWith('\r') ? '' : eol;
-    return `${source}${gap}${eol}## ${PROGRESS}${eol}${eol}${written.filter((text) => text !== null).join(eol)}${eol}`;
-  }
+  if (progress === null)
+    return withSection(document, PROGRESS, written.filter((text) => text !== null).join(eol) + eol);
   const { starts, lineOf } = lineIndex(source);
   // Their first lines: what follows on the next line is a person's.
   const own = fields

@@ -135,7 +135,7 @@ export function parsePlan(source: string, file: string): PlanDocument {
   const reading = readDocument(source, file);
   const { outline, fields, frontMatter } = reading;
   const phases = phasesOf(reading);
-  const section = (name: string): Span | null => sectionNamed(outline, source, name);
+  const section = (name: string): Span | null => sectionNamed(outline, source, phases, name);
   const metadata = section('Metadata');
   return {
     ...documentText(reading),
@@ -179,8 +179,12 @@ function phasesOf(reading: Reading): readonly Part[] {
   return phases.map((heading) => ({ heading, ...partOf(reading, heading, source.length) }));
 }
 
-function sectionNamed(outline: Outline, source: string, name: string): Span | null {
-  const heading = outline.headings.find(({ text }) => text.trim().toLowerCase() === name.toLowerCase());
+/** What stands in a phase is its text. */
+function sectionNamed(outline: Outline, source: string, phases: readonly Part[], name: string): Span | null {
+  const bodies = phases.map(({ body }) => body);
+  const heading = outline.headings.find(
+    ({ text, from }) => text.trim().toLowerCase() === name.toLowerCase() && !isIn(bodies, from),
+  );
   return heading === undefined ? null : { from: heading.from, to: bodyOf(outline, source, heading, source.length).to };
 }
 

@@ -58,6 +58,18 @@ describe('marking a phase', () => {
     );
   });
 
+  test.each(['', '## Implementation Progress\n\n**Status**: 0/2\n'])(
+    'whose headings are of the first level: the section is in no phase (there: %j)',
+    (own) => {
+      const source = `# Phase 1: One\n\n- [ ] a\n\n# Phase 2: Two\n\n- [ ] c\n\n${own}`;
+      const marked = mark({ '010_demo.md': source })!.files.get('010_demo.md')!;
+      expect(marked).toBe(
+        `${source.replace('One', 'One [COMPLETED]').replace('[ ] a', '[x] a')}${own === '' ? '' : '\n'}# Implementation Progress\n\n**Status**: 1/2\n`,
+      );
+      expect(mark({ '010_demo.md': marked })?.files.get('010_demo.md')).toBe(marked);
+    },
+  );
+
   test('skipped and incomplete leave the tasks and take the place of another outcome', () => {
     const done = mark({ '010_demo.md': PLAN }, { marker: 'INCOMPLETE' })!.files.get('010_demo.md')!;
     expect(done).toContain('### Phase 1: One [INCOMPLETE]\n\n- [ ] a\n');
