@@ -58,6 +58,13 @@ export async function planEntries(
   const results = sets.flat().filter(({ result }) => result !== null && gitMode(result.mode) !== LINK);
   const files = await fileIds(root, [...new Set(results.map(({ to }) => to))]);
   const context: Context = { root, parent, blobs, files };
+  // Marks that a person has committed meanwhile are in the parent, with what the marks before them changed.
+  const landed = new Map<string, number>();
+  for (const [at, changes] of sets.slice(0, -1).entries())
+    for (const { to, result } of changes) {
+      const entry = held.get(to);
+      if (entry !== undefined && result !== null && (await holdsBytes(context, entry, result))) landed.set(to, at);
+    }
   const planned = new Map<string, Entry | null>();
   const conflicts: string[] = [];
   const work = async (queue: Iterable<Change>): Promise<void> => {
@@ -71,8 +78,8 @@ export async function planEntries(
       }
     }
   };
-  for (const changes of sets) {
-    const queue = changes.values();
+  for (const [at, changes] of sets.entries()) {
+    const queue = changes.filter(({ to }) => at > (landed.get(to) ?? -1)).values();
     await Promise.all(Array.from({ length: COMMIT_CONCURRENCY }, () => work(queue)));
     // Each set is planned on what the one before it made of the parent.
     for (const [path, entry] of planned)

@@ -359,6 +359,18 @@ describe('marks of a plan that go along', () => {
     expect(await repo.line('rev-parse', 'HEAD')).toBe(id);
   });
 
+  test('a person has committed them meanwhile, though each changed the same line: there is nothing left of them', async () => {
+    const [one, two] = ['a 1', 'a 2'].map((a) => TEXT.replace('a', a)) as [string, string];
+    const three = two.replace('b', 'b [x]');
+    await repo.write('plan.md', two);
+    await repo.commitAll('wip');
+    await repo.write('plan.md', three);
+    const marks = [mark(1, TEXT, one), mark(2, one, two), mark(3, two, three)];
+    const outcome = await applyAndCommit(own(), { marks });
+    expect(outcome).toMatchObject({ outcome: 'committed', marks: true });
+    expect(await repo.git('show', `${committed(outcome)}:plan.md`)).toBe(three);
+  });
+
   const reasons = [
     [
       'the parent holds other lines in their place',
