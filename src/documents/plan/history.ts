@@ -8,6 +8,7 @@
  */
 import { scoreReport, tasksOf } from './report.js';
 import { parsePlan } from './parse.js';
+import { outlineOf } from './reading.js';
 import { splice, type PlanDocument } from './types.js';
 import type { Thresholds } from './score.js';
 import type { ReplanAction, ReplanMeasures, ReplanRecord } from '../../shared/plan.js';
@@ -65,12 +66,13 @@ export function withRevision(source: string, revision: Revision, at: number): st
   return withSection(document, 'Revision History', entry);
 }
 
-/** With a section of its own at the end, which is in no phase. */
+/** With a section of its own at the end, which is in no phase; as it was where an open fence or comment would swallow it. */
 export function withSection({ source, eol, phases }: PlanDocument, title: string, text: string): string {
   const level = Math.min(2, phases[0]?.heading.level ?? 2);
   const ended = source === '' || /[\r\n]$/.test(source) ? '' : eol;
   const blank = /(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(source) ? '' : eol;
-  return `${source}${ended}${blank}${'#'.repeat(level)} ${title}${eol}${eol}${text}`;
+  const made = `${source}${ended}${blank}${'#'.repeat(level)} ${title}${eol}${eol}${text}`;
+  return outlineOf(made).headings.at(-1)?.text === title ? made : source;
 }
 
 function entryOf(revision: Revision, at: number): readonly string[] {

@@ -70,6 +70,12 @@ describe('marking a phase', () => {
     },
   );
 
+  test.each(['```\ncode', '<!-- a comment'])('an open %j at the end takes in no section', (end) => {
+    const marked = mark({ '010_demo.md': PLAN + end })!.files.get('010_demo.md')!;
+    expect(marked).toContain('### Phase 1: One [COMPLETED]\n\n- [x] a\n');
+    expect(marked.slice(marked.indexOf('### Phase 2'))).toBe(`### Phase 2: Two\n\n- [ ] c\n${end}`);
+  });
+
   test('skipped and incomplete leave the tasks and take the place of another outcome', () => {
     const done = mark({ '010_demo.md': PLAN }, { marker: 'INCOMPLETE' })!.files.get('010_demo.md')!;
     expect(done).toContain('### Phase 1: One [INCOMPLETE]\n\n- [ ] a\n');
