@@ -1,4 +1,4 @@
-/** What a phase's commit leaves undone, on a real repository: by its message and by the files that are there. */
+/** What a phase's commit leaves undone, on a real repository: by its message, by the files that are there, and by what its job did not ask for. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { unfinishedOf } from '../../src/activities/plan/mark-phase.js';
@@ -12,27 +12,48 @@ beforeEach(async () => {
 });
 afterEach(() => repo.remove());
 
-test('tasks that the message names, and those whose file is nowhere', async () => {
+/** `names`: what was asked for; `now`: the lines of the phase in the document. */
+const undone = async (names: readonly string[], now: readonly string[], body: string, byHand = false) => {
   await repo.write('src/deep/there.js', 'x\n');
-  const commit = await repo.commitAll('Phase 1: One\n\nNot done: task 4: no room\n');
-  const names = ['Create `src/deep/there.js`', 'Add `there.js`', 'Create `src/gone.js`', 'Tests', 'Read `else.js`'];
+  await repo.write('010_demo.md', `### Phase 1: One\n\n${now.join('\n')}\n`);
+  await repo.write('said', String(byHand));
+  const commit = await repo.commitAll(`Phase 1: One\n\n${body}`);
   const tasks = names.map((text) => ({ text, done: false, depth: 0 }));
   const blobs = new Blobs();
   const ports = workspacePorts(join(repo.dir, '.home'), blobs);
   const phase = { objective: null, prerequisites: [], tasks, text: '', files: [] };
   const texts = await blobs.put(new TextEncoder().encode(JSON.stringify({ v: 2, phases: { p1: phase } })));
-  const input = {
-    workspace: repo.dir,
-    phase: { id: 'p1', number: 1, name: 'One' },
-    commit,
-    texts,
-    skipped: [],
-    verification: null,
-  };
-  expect(await unfinishedOf(ports, input)).toEqual([
+  return unfinishedOf(ports, {
+    ...{ workspace: repo.dir, planPath: '010_demo', phase: { id: 'p1', number: 1, name: 'One' } },
+    ...{ commit: byHand ? null : commit, texts, skipped: [], verification: null },
+  });
+};
+
+test('tasks that the message names, and those whose file is nowhere', async () => {
+  const names = ['Create `src/deep/there.js`', 'Add `there.js`', 'Create `src/gone.js`', 'Tests', 'Read `else.js`'];
+  const lines = names.map((text) => `- [ ] ${text}`);
+  expect(await undone(names, lines, 'Not done: task 4: no room\n')).toEqual([
     { text: 'Create `src/gone.js`', why: 'src/gone.js is not there' },
     { text: 'Tests', why: 'no room' },
   ]);
   // Done by hand, there is no commit that could say otherwise.
-  expect(await unfinishedOf(ports, { ...input, commit: null })).toEqual([]);
+  expect(await undone(names, lines, '\n', true)).toEqual([]);
+});
+
+test('tasks that a person wrote or changed while the phase ran; the others by the number that they had', async () => {
+  const now = [
+    '- [ ] Written since',
+    '- [x] Done since',
+    '- [ ] One, reworded',
+    '- [ ] Two',
+    '  - [ ] Under',
+    '- [ ] Three',
+  ];
+  expect(await undone(['One', 'Two', 'Three'], now, 'Not done: task 3: no room\n')).toEqual([
+    { text: 'Written since', why: 'it was written while the phase ran' },
+    { text: 'One, reworded', why: 'it was written while the phase ran' },
+    { text: 'Two', why: 'a task under it is not done' },
+    { text: 'Under', why: 'it was written while the phase ran' },
+    { text: 'Three', why: 'no room' },
+  ]);
 });

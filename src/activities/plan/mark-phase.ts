@@ -15,25 +15,32 @@ import { isTrackedBelow } from '../../workspace/files/index.js';
 import { isoTime } from '../../system/clock.js';
 import { isSource } from './phase-job.js';
 
-// What a phase's commit leaves undone: by what its message says, by the files that are there, and by those that were skipped.
+// What a phase's commit leaves undone: by what its message says, by the files that are there, by those that were skipped, and by its job.
 
 /** Empty where the phase has no commit: then a person said that it is done. */
 export async function unfinishedOf(
   ports: Pick<ActivityPorts, 'blobs' | 'repository' | 'workspace'>,
-  input: Pick<MarkPhaseInput, 'workspace' | 'phase' | 'commit' | 'texts' | 'skipped' | 'verification'>,
+  input: Pick<MarkPhaseInput, 'workspace' | 'planPath' | 'phase' | 'commit' | 'texts' | 'skipped' | 'verification'>,
 ): Promise<readonly plans.UnfinishedTask[]> {
   const { workspace, phase, commit, texts, skipped } = input;
   if (commit === null || texts === null) return [];
   const read = await getJson<PhaseTexts>(ports.blobs, texts, 'phase texts');
-  const tasks = read.phases[phase.id]?.tasks ?? [];
-  if (tasks.length === 0) return [];
-  const message = await ports.repository.message(workspace, commit);
+  const asked = read.phases[phase.id]?.tasks.map(({ text }) => text) ?? [];
   const root = await ports.workspace.root(workspace);
+  const node = plans.findPhase((await readFiles(root, input.planPath)).tree, phase);
+  // As they are now; what the message says goes by the numbers that they had in the job.
+  const tasks = node === null ? [] : plans.tasksOf(node);
+  if (tasks.length === 0) return [];
+  const said = plans.readUnfinished(await ports.repository.message(workspace, commit)).map(({ task, why }) => ({
+    task: tasks.findIndex(({ text }) => text === asked[task - 1]) + 1,
+    why,
+  }));
   const missing = new Set<string>();
   for (const path of new Set(tasks.flatMap(({ text }) => plans.filesToMake(text))))
     if (await isMissing(root, path)) missing.add(path);
   const tested = input.verification?.startsWith('pass') === true;
-  return plans.unfinishedTasks(tasks, plans.readUnfinished(message), {
+  return plans.unfinishedTasks(tasks, said, {
+    isAsked: (task) => asked.includes(task),
     isMissing: (path) => missing.has(path),
     skipped,
     tested,

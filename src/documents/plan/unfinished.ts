@@ -5,6 +5,7 @@
  *                      commit's message as `Not done: task 2: why`
  *   the files          a task that speaks of making a file which is not there
  *   skipped            a task that names a file which a person skipped
+ *   the job            a task that a person wrote or changed after it
  *   tasks above        a task is not done as long as one under it is not
  *
  * What nobody doubts counts as done: the model was asked to name what it leaves out, and the tests passed. Pure.
@@ -84,8 +85,9 @@ const TESTS = [
 ];
 const asksForTests = (text: string): boolean => TESTS.some((words) => words.test(text));
 
-/** What became of a phase's commit. `isMissing`: a path that a task speaks of making is not there. `skipped`: paths left out of it. */
+/** What became of a phase's commit. `isAsked`: its job listed a task. `isMissing`: a path that a task speaks of making is not there. `skipped`: paths left out of it. */
 export interface Outcome {
+  readonly isAsked: (task: string) => boolean;
   readonly isMissing: (path: string) => boolean;
   readonly skipped: readonly string[];
   readonly tested: boolean;
@@ -95,10 +97,11 @@ export interface Outcome {
 export function unfinishedTasks(
   tasks: readonly Pick<Task, 'text' | 'done' | 'depth'>[],
   said: readonly ClaimedUnfinished[],
-  { isMissing, skipped, tested }: Outcome,
+  { isAsked, isMissing, skipped, tested }: Outcome,
 ): readonly UnfinishedTask[] {
   const own = tasks.map((task, index): string | null => {
     if (task.done) return null;
+    if (!isAsked(task.text)) return 'it was written while the phase ran';
     const words = said.find((each) => each.task === index + 1);
     if (words !== undefined) return words.why === '' ? 'the model says so' : words.why;
     const left = skipped.find((path) => isNamed(path, task.text));
