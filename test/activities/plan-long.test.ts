@@ -111,3 +111,15 @@ test('a declared dependency in between: those behind wait for what nothing befor
   expect(phases.map(({ dependsOn }) => dependsOn)).toEqual([[], ['p1'], [], ['p2', 'p3'], ['p4']]);
   expect(waves).toEqual([[['p1', 'p3']], [['p2']], [['p4']], [['p5']]]);
 });
+
+test('of two phases with one name each keeps its id by its number, whichever stands first', async () => {
+  await committed('# P\n\n### Phase 3: Same\n\n- [ ] new\n\n### Phase 1: Same [COMPLETED]\n\n- [x] a\n');
+  const second = ready(await read({ reading: 2, known: [{ id: 'p1', name: 'Same', number: 1 }] }));
+  expect(second.phases.map(({ id, number }) => [id, number])).toEqual([
+    ['p2', 3],
+    ['p1', 1],
+  ]);
+  // Renumbered, the name alone says which it is.
+  const other = ready(await read({ reading: 3, known: [{ id: 'p7', name: 'Same', number: 9 }] }));
+  expect(other.phases.map(({ id }) => id)).toEqual(['p7', 'p8']);
+});

@@ -15,7 +15,7 @@ import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../
 import { fail, valueOf } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
-import { groupBy, short } from '../../shared/text.js';
+import { short } from '../../shared/text.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { findSecrets } from '../../system/secrets.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -169,20 +169,16 @@ async function refuseUncommitted(plan: ReadPlan, root: string, { reading, planPa
   );
 }
 
-/** Phases keep their ids by their names; one whose name is new gets the next. */
+/** Phases keep their ids by their names, those of one name by their numbers; one whose name is new gets the next. */
 function idsOf(phases: readonly plans.PhaseReport[], known: ReadPlanInput['known']): readonly PhaseId[] {
-  const named = groupBy(known, ({ name }) => name);
-  const taken = phases.map(({ name, number }) => {
-    const same = named.get(name) ?? [];
-    const found = same.find((each) => each.number === number) ?? same[0];
-    named.set(
-      name,
-      same.filter((each) => each !== found),
-    );
-    return found?.id ?? null;
-  });
+  const left = [...known];
+  const take = (fits: (each: ReadPlanInput['known'][number]) => boolean): PhaseId | undefined => {
+    const at = left.findIndex(fits);
+    return at < 0 ? undefined : left.splice(at, 1)[0]?.id;
+  };
+  const same = phases.map(({ name, number }) => take((each) => each.name === name && each.number === number));
   let next = Math.max(0, ...known.map(({ id }) => Number(id.slice(1)))) + 1;
-  return taken.map((id) => id ?? `p${next++}`);
+  return phases.map(({ name }, index) => same[index] ?? take((each) => each.name === name) ?? `p${next++}`);
 }
 
 const MARKERS: readonly (readonly ['SKIPPED' | 'INCOMPLETE' | 'COMPLETED', PhaseMarker])[] = [
