@@ -23,7 +23,13 @@ export interface ReadPlanInput extends PlanActivityBase {
   /** The result is recorded under (stepKey, reading) and returned unchanged ever after. */
   readonly reading: number;
   /** Ids given so far, by the heading's name without markers. */
-  readonly known: readonly { readonly id: PhaseId; readonly name: string; readonly number: number }[];
+  readonly known: readonly {
+    readonly id: PhaseId;
+    readonly name: string;
+    readonly number: number;
+    /** It is still to be done: a marker that says otherwise is a person's, and a change. */
+    readonly open?: boolean;
+  }[];
   /** As the run knows the plan: where it is still that, only what may differ is told (`same`). Absent: all of it is wanted. */
   readonly hash?: string;
   readonly overrides: Overrides;

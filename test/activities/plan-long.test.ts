@@ -1,4 +1,4 @@
-/** A long plan: what each reading of it passes on does not grow with the square of its phases. */
+/** What a reading of a plan tells: it does not grow with the square of its phases, and knows them again after people changed the document. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { createRecordStore } from '../../src/stores/directory/records.js';
 import type { ReadPlanInput, ReadPlanResult } from '../../src/shared/plan-activities.js';
 import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
 import { progressOfPlan } from '../../src/workflows/plan/views.js';
+import { resolveChanged } from '../../src/workflows/plan/reading.js';
 import { reducePlan } from '../../src/workflows/plan/reduce.js';
 import { initialPlan, readAgain, withPhase } from '../../src/workflows/plan/state.js';
 import { within } from '../../src/workflows/frame/machine.js';
@@ -122,4 +123,36 @@ test('of two phases with one name each keeps its id by its number, whichever sta
   // Renumbered, the name alone says which it is.
   const other = ready(await read({ reading: 3, known: [{ id: 'p7', name: 'Same', number: 9 }] }));
   expect(other.phases.map(({ id }) => id)).toEqual(['p7', 'p8']);
+});
+
+test('an open phase that a person marks as done or skipped: they are asked, and take_new leaves it out', async () => {
+  const text = `# P\n\n${[1, 2, 3].map(phase).join('\n')}`;
+  await committed(text);
+  const first = ready(await read({}));
+  const begun = within(initialPlan(input, 0), 'tests', { answered: true });
+  const started = reducePlan(begun, { type: 'plan_read', result: first }, 1);
+  const done = { status: 'completed', marked: true } as const;
+  const state = withPhase(readAgain(started), 'p1', done);
+  const known = state.phases.map((each) => ({ ...each, open: each.status === 'pending' }));
+  // The mark of the plan's own is no change.
+  const own = text.replace('Phase 1: Part 1\n', 'Phase 1: Part 1 [COMPLETED]\n');
+  await writeFile(join(repo, 'p.md'), own);
+  expect((await read({ reading: 2, known, hash: first.hash })).outcome).toBe('same');
+  const marked = own.replace('Part 2\n', 'Part 2 [SKIPPED]\n').replace('Part 3\n', 'Part 3 [COMPLETED]\n');
+  await writeFile(join(repo, 'p.md'), marked);
+  const changed = reducePlan(
+    state,
+    { type: 'plan_read', result: await read({ reading: 3, known, hash: first.hash }) },
+    2,
+  );
+  expect(changed.ask).toMatchObject({ reason: 'plan_changed' });
+  const taken = { ...resolveChanged(changed, true), ask: null };
+  expect(taken.phases.map(({ status, marked: isMarked }) => [status, isMarked])).toEqual([
+    ['completed', true],
+    ['skipped', true],
+    ['completed', true],
+  ]);
+  expect(nextPlanEffect(taken, 3, false)).toEqual({ kind: 'close', outcome: 'incomplete' });
+  const kept = { ...resolveChanged(changed, false), ask: null, estimateAsked: null };
+  expect(nextPlanEffect(kept, 3, false)).toMatchObject({ kind: 'begin', group: ['p2'] });
 });

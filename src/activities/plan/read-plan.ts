@@ -67,7 +67,8 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const read = report.phases.map((phase, index) => {
     const id = ids[index] ?? '';
     const stages = staged.find((each) => each.phase === phase.number)?.why;
-    const known = phaseReading(phase, plan.tree.phases[index], { id, dependsOn: before[index] ?? [] }, texts);
+    const isOpen = input.known.some((each) => each.id === id && each.open === true);
+    const known = phaseReading(phase, plan.tree.phases[index], { id, dependsOn: before[index] ?? [], isOpen }, texts);
     return stages === undefined ? known : { ...known, stages };
   });
   // Told in full there: all before a phase without a line of its own.
@@ -196,15 +197,16 @@ const CATEGORIES: readonly (readonly [RegExp, PhaseCategory])[] = [
 function phaseReading(
   phase: plans.PhaseReport,
   node: plans.PartNode | undefined,
-  { id, dependsOn }: Pick<PhaseReading, 'id' | 'dependsOn'>,
+  { id, dependsOn, isOpen }: Pick<PhaseReading, 'id' | 'dependsOn'> & { readonly isOpen: boolean },
   texts: PhaseTexts,
 ): PhaseReading {
   const { score } = phase;
   const tasks = node === undefined ? [] : plans.tasksOf(node);
   const open = (texts.phases[id]?.text ?? '').replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]');
+  const marker = MARKERS.find(([each]) => phase.markers.includes(each))?.[1] ?? null;
+  const closed = isOpen && marker !== null && marker !== 'incomplete' ? [marker] : [];
   return {
-    ...{ id, number: phase.number, name: phase.name, expanded: phase.expanded },
-    marker: MARKERS.find(([marker]) => phase.markers.includes(marker))?.[1] ?? null,
+    ...{ id, number: phase.number, name: phase.name, expanded: phase.expanded, marker },
     dependsOn,
     tasks: { total: tasks.length, done: tasks.filter(({ done }) => done).length },
     score: {
@@ -221,7 +223,7 @@ function phaseReading(
     },
     second: plans.wantsSecondScore(score.score, tasks.length),
     category: CATEGORIES.find(([words]) => words.test(phase.name))?.[1] ?? 'code',
-    text: sha256(canonicalJson([phase.name, open])).slice(0, 16),
+    text: sha256(canonicalJson([phase.name, open, ...closed])).slice(0, 16),
   };
 }
 

@@ -37,19 +37,22 @@ export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number
   return wanted.inherit === null ? later(state, plan, result, now) : inherited(state, wanted.inherit, result);
 }
 
+/** What the document says is done needs no mark. */
+const closedBy = ({ marker }: PhaseReading): Pick<PhaseEntry, 'status' | 'marked'> | null =>
+  marker === 'completed' || marker === 'skipped' ? { status: marker, marked: true } : null;
+
 const entryOf = (phase: PhaseReading, from: number | null): PhaseEntry => {
   const before = from !== null && phase.number < from;
-  const done = before || phase.marker === 'completed' || phase.marker === 'skipped';
   return {
     ...phase,
-    status: !done ? 'pending' : phase.marker === 'skipped' ? 'skipped' : 'completed',
+    status: before ? 'completed' : 'pending',
     runs: 0,
     job: null,
     result: null,
     commits: [],
     tests: null,
     unfinished: 0,
-    marked: done,
+    marked: before,
     failures: [],
     note: null,
     report: null,
@@ -69,6 +72,7 @@ const entryOf = (phase: PhaseReading, from: number | null): PhaseEntry => {
     marksLost: 0,
     markSkipped: false,
     cancelled: false,
+    ...closedBy(phase),
   };
 };
 
@@ -221,7 +225,7 @@ export function resolveChanged(state: PlanState, takeNew: boolean): PlanState {
     const old = known.get(phase.id);
     if (old === undefined) return entryOf(phase, null);
     const complexity = { score: phase.score.score, method: 'threshold', reasoning: null } as const;
-    return isDone(old) ? { ...old, ...phase } : { ...old, ...phase, complexity };
+    return isDone(old) ? { ...old, ...phase } : { ...old, ...phase, complexity, ...closedBy(phase) };
   });
   return {
     ...within(state, 'reading', { changed: null, plan: changed }),
@@ -235,9 +239,9 @@ function inherited(state: PlanState, counts: NonNullable<Reading['inherit']>, re
   const phases = result.phases.map((phase): PhaseEntry => {
     const before = known.get(phase.id);
     if (before === undefined) return { ...entryOf(phase, null), ...counts };
-    const same = before.text === phase.text || isDone(before);
+    if (isDone(before)) return { ...before, ...phase };
     const complexity = { score: phase.score.score, method: 'threshold', reasoning: null } as const;
-    return { ...before, ...phase, ...(same ? {} : { complexity }) };
+    return { ...before, ...phase, ...(before.text === phase.text ? {} : { complexity }), ...closedBy(phase) };
   });
   const read = within(within(state, 'reading', { plan: result }), 'group', { ids: [] });
   return { ...read, phases, stage: { at: 'choosing' } };

@@ -8,7 +8,7 @@ import { choicesOf, isReport } from './reports.js';
 import { failedSince } from './revising.js';
 import { isDone, phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
 
-const about = ({ id, number, name }: PhaseEntry) => ({ id, number, name });
+export const about = ({ id, number, name }: PhaseEntry) => ({ id, number, name });
 const failuresOf = ({ failures }: PhaseEntry): readonly PlanCallFailure[] =>
   failures.map(({ run, kind, summary, output }) => ({ run, kind, summary, output }));
 

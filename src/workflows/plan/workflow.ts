@@ -16,8 +16,8 @@ import { nextPlanEffect, type PlanMove, type PlanMoves } from './effects.js';
 import { cancelPhase, childId, endRuns, runPhases } from './phase-child.js';
 import { reducePlan, type PlanFact, type PlanRun } from './reduce.js';
 import { reportsOf } from './reports.js';
-import { revise, score } from './revise.js';
-import { commandsOf, initialPlan, isHeld, markerOf, phaseOf, type PlanState } from './state.js';
+import { about, revise, score } from './revise.js';
+import { commandsOf, initialPlan, isDone, isHeld, markerOf, phaseOf, type PlanState } from './state.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
 import { worktreeName } from './worktrees.js';
 
@@ -105,7 +105,7 @@ function read(run: PlanRun): Promise<void> {
     {
       ...where(state),
       reading,
-      known: phases.map(({ id, name, number }) => ({ id, name, number })),
+      known: phases.map((phase) => ({ ...about(phase), ...(isDone(phase) ? {} : { open: true }) })),
       // After a replan of ours the plan is another one; what was lost is wanted anew.
       ...(last === null || stage.at !== 'reading' || stage.inherit !== null || stage.renew ? {} : { hash: last.hash }),
       overrides: input.overrides,
