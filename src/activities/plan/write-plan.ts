@@ -3,16 +3,12 @@
  * first; a retry writes the same, and nothing is written twice.
  */
 import { getJson, putJson } from '../../stores/ports.js';
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { ProblemError } from '../../shared/problems.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
 import type { MarkPhaseResult, PhaseWriteInput } from '../../shared/plan-activities.js';
-import { NEW_FILE_MODE } from '../../workspace/files/index.js';
-import { dropEmptyFolders, inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
-import { recordName, toApply, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
-import { orNull } from '../../system/durable.js';
+import { changedTexts, dropFolders, inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
+import { recordName, toApply, type Proposal } from '../../workspace/proposal.js';
 import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -88,18 +84,8 @@ async function recordOf(
   const alone = marks.length > 0 && !hold;
   if (texts === null && !alone) return { proposal: null };
   const { before, after, data } = texts ?? { before: new Map<string, string>(), after: new Map<string, string>() };
-  const paths = [...new Set([...before.keys(), ...after.keys()])].filter(
-    (path) => before.get(path) !== after.get(path),
-  );
-  if (paths.length === 0 && !alone) return { proposal: null, data };
-  const root = await ports.workspace.root(workspace);
-  const files: ProposalFile[] = [];
-  for (const path of paths.sort()) {
-    const mode = ((await orNull(stat(join(root, path)), ['ENOENT', 'ENOTDIR']))?.mode ?? NEW_FILE_MODE) & 0o777;
-    const put = async (text: string | undefined): Promise<ProposalFile['base']> =>
-      text === undefined ? null : { ref: await ports.blobs.put(new TextEncoder().encode(text)), mode };
-    files.push({ path, base: await put(before.get(path)), result: await put(after.get(path)), by: 'model' });
-  }
+  const files = await changedTexts(ports.blobs, await ports.workspace.root(workspace), before, after);
+  if (files.length === 0 && !alone) return { proposal: null, data };
   const proposal = await putJson(ports.blobs, { stepKey, files, renames: [] } satisfies Proposal);
   return { proposal, data };
 }
@@ -114,8 +100,7 @@ async function write(
   const proposal = await getJson<Proposal>(ports.blobs, ref, 'proposal');
   const holder = { workflowId, namespace };
   const request: ApplyRequest = { stepKey, workspace, decision, holder, ...toApply(proposal) };
-  const gone = proposal.files.filter(({ result }) => result === null).map(({ path }) => path);
-  const dropFolders = async () => dropEmptyFolders(await ports.workspace.root(workspace), gone);
+  const dropEmpty = async () => dropFolders(await ports.workspace.root(workspace), proposal.files);
   const outcome = await ports.workspace.apply(request, scope.assertCurrent);
   scope.assertCurrent();
   switch (outcome.outcome) {
@@ -134,11 +119,11 @@ async function write(
     case 'applied': {
       if (wanted.hold === true) {
         await ports.workspace.releaseLock(workspace, stepKey, outcome.lock.token);
-        await dropFolders();
+        await dropEmpty();
         return { outcome: 'written', commit: null, files: request.files, held: ref, marks: false };
       }
       const committed = await land(ports, wanted, { ...request, lock: outcome.lock }, scope);
-      if (committed.outcome === 'written') await dropFolders();
+      if (committed.outcome === 'written') await dropEmpty();
       return committed;
     }
   }

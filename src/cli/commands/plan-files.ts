@@ -12,10 +12,8 @@ import type { Io } from '../io.js';
 import { count, plain } from '../render/text.js';
 import { newStepKey } from '../../client/runs/start.js';
 import type { Changed } from '../../documents/plan/index.js';
-import { NEW_FILE_MODE } from '../../workspace/files/index.js';
-import type { ProposalFile } from '../../workspace/proposal.js';
 import { applyLocally, type Local } from '../local/open.js';
-import { dropEmptyFolders, inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
+import { changedTexts, dropFolders, inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
 
 export interface WrittenFile {
   /** As told to a person. */
@@ -25,22 +23,10 @@ export interface WrittenFile {
 
 /** Throws ProblemError `busy`, `conflict` or `disk`; then nothing was written, but where a person saved in the same moment. */
 export const writePlan = async (local: Local, plan: ReadPlan, changed: Changed): Promise<readonly WrittenFile[]> => {
-  const before = plan.tree.files;
-  const paths = [...new Set([...before.keys(), ...changed.files.keys()])]
-    .filter((path) => before.get(path) !== changed.files.get(path))
-    .sort();
-  if (paths.length === 0) return [];
   const { workspace, base } = plan;
-  const modeOf = (path: string): number =>
-    (statSync(join(base, path), { throwIfNoEntry: false })?.mode ?? NEW_FILE_MODE) & 0o777;
-  const put = async (text: string | undefined, mode: number): Promise<ProposalFile['base']> =>
-    text === undefined ? null : { ref: await local.blobs.put(new TextEncoder().encode(text)), mode };
-  const files: ProposalFile[] = [];
-  for (const path of paths) {
-    const mode = modeOf(path);
-    const [old, result] = [await put(before.get(path), mode), await put(changed.files.get(path), mode)];
-    files.push({ path: inWorkspace(plan, workspace, path), base: old, result, by: 'model' });
-  }
+  const changes = await changedTexts(local.blobs, base, plan.tree.files, changed.files);
+  if (changes.length === 0) return [];
+  const files = changes.map((file) => ({ ...file, path: inWorkspace(plan, workspace, file.path) }));
   const applied = await applyLocally(local, workspace, { stepKey: newStepKey(), files, renames: [] });
   if (applied.outcome === 'base_changed')
     return fail(
@@ -54,11 +40,10 @@ export const writePlan = async (local: Local, plan: ReadPlan, changed: Changed):
       `Skipped, saved by someone in the meantime: ${applied.conflicts.map(({ path }) => path).join(', ')}.`,
       'See `emend plan check`; `emend undo` reverts the rest.',
     );
-  const gone = paths.filter((path) => !changed.files.has(path));
-  await dropEmptyFolders(base, gone);
-  return paths.map((path) => ({
-    path: plan.show(path),
-    change: !before.has(path) ? 'create' : changed.files.has(path) ? 'edit' : 'delete',
+  await dropFolders(base, changes);
+  return changes.map((file) => ({
+    path: plan.show(file.path),
+    change: file.base === null ? 'create' : file.result === null ? 'delete' : 'edit',
   }));
 };
 

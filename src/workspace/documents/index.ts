@@ -3,8 +3,9 @@ export { type JobFile, type JobText, jobOfText, readJobFile, repositoryFor, work
 export {
   type PlanTest,
   type ReadPlan,
+  changedTexts,
   discoverPlanTests,
-  dropEmptyFolders,
+  dropFolders,
   inWorkspace,
   pathsOfPlan,
   readPlan,

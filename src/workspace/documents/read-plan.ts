@@ -1,11 +1,15 @@
-/** Finds and reads the files of a plan, and the thresholds that hold for it. Needs no server, writes no file. */
+/** Finds and reads the files of a plan, and the thresholds that hold for it, and says how its files change. Needs no server. */
 import { join, relative, sep, basename, dirname, resolve } from 'node:path';
 import { lstatSync, realpathSync, statSync } from 'node:fs';
-import { rmdir } from 'node:fs/promises';
+import { rmdir, stat } from 'node:fs/promises';
 import { parseConfig, type ProjectConfig } from '../../documents/job/index.js';
 import * as plans from '../../documents/plan/index.js';
 import { type DiscoveredTests, discoverTests, notesAbove } from '../commands/discover.js';
 import { topOf } from '../git/git.js';
+import { NEW_FILE_MODE } from '../files/index.js';
+import type { ProposalFile } from '../proposal.js';
+import type { BlobStore } from '../../stores/ports.js';
+import { orNull } from '../../system/durable.js';
 import { sha256 } from '../../system/hash.js';
 import { fail, failAll, problem, valueOf } from '../../shared/problems.js';
 import { kindOf, readGivenSync, readSettings } from '../../system/given-file.js';
@@ -157,9 +161,28 @@ export const inWorkspace = ({ base }: Pick<ReadPlan, 'base'>, workspace: string,
 export const pathsOfPlan = (plan: ReadPlan, workspace: string): readonly string[] =>
   [...plan.tree.files.keys()].map((path) => inWorkspace(plan, workspace, path));
 
-/** Removes folders of the plan that hold nothing any more. `gone`: files that were removed. One that holds a person's files stays. */
-export const dropEmptyFolders = async (root: string, gone: readonly string[]): Promise<void> => {
-  const folders = new Set(gone.flatMap((path) => [dirname(path), dirname(dirname(path))]));
+/** The texts that differ as files of a proposal, by path; paths are relative to `root`, where a file's mode is read. */
+export const changedTexts = async (
+  blobs: BlobStore,
+  root: string,
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): Promise<readonly ProposalFile[]> => {
+  const files: ProposalFile[] = [];
+  for (const path of [...new Set([...before.keys(), ...after.keys()])].sort()) {
+    if (before.get(path) === after.get(path)) continue;
+    const mode = ((await orNull(stat(join(root, path)), ['ENOENT', 'ENOTDIR']))?.mode ?? NEW_FILE_MODE) & 0o777;
+    const put = async (text: string | undefined): Promise<ProposalFile['base']> =>
+      text === undefined ? null : { ref: await blobs.put(new TextEncoder().encode(text)), mode };
+    files.push({ path, base: await put(before.get(path)), result: await put(after.get(path)), by: 'model' });
+  }
+  return files;
+};
+
+/** Removes the folders of deleted files that hold nothing any more; one that holds a person's files stays. */
+export const dropFolders = async (root: string, files: readonly ProposalFile[]): Promise<void> => {
+  const gone = files.filter(({ result }) => result === null).map(({ path }) => dirname(path));
+  const folders = new Set(gone.flatMap((folder) => [folder, dirname(folder)]));
   for (const folder of [...folders].filter((name) => name !== '.').sort((a, b) => b.length - a.length))
     await rmdir(join(root, folder)).catch(() => undefined);
 };
