@@ -98,6 +98,9 @@ export const guardSettings = async (
 
 export type SizedTarget = Omit<SnapshotTarget, 'format' | 'bucket' | 'outputBudget_tokens'>;
 
+/** https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md: the first two lines. */
+const LFS_POINTER = /^version https:\/\/git-lfs\.github\.com\/spec\/v1\r?\n(ext-.*\n)*oid sha256:[0-9a-f]{64}/;
+const FETCH = 'Fetch it with `git lfs pull`, or name another file.';
 const CHECK_OUT = 'Check it out with `git sparse-checkout add`, or name another file.';
 
 export async function snapshotTarget(options: {
@@ -124,10 +127,9 @@ export async function snapshotTarget(options: {
   }
   const target = found.value;
   const bytes = await readGiven(target.realPath);
-  const encoding = encodingOf(config, path);
-  const facts = await ports.edits.run('describe', { path, bytes, encoding: encoding ?? null }, signal);
-  if (facts.binary && !deletes)
-    fail('target_binary', `${path} is a binary file (it contains a NUL): it cannot be edited as text`);
+  const encoding = encodingOf(config, path) ?? null;
+  const facts = await ports.edits.run('describe', { path, bytes, encoding }, signal);
+  if (!deletes) needText(path, bytes, facts);
   const ref = await ports.blobs.put(bytes, 'later');
   return {
     // A symbolic link stays one: the file that it leads to is what is edited.
@@ -136,11 +138,18 @@ export async function snapshotTarget(options: {
     sha: ref.slice('sha256:'.length),
     bytes: bytes.length,
     lines: facts.lines,
-    encoding: encoding ?? null,
+    encoding,
     newFileEol: config.create ? await eolForNewFile(workspace, path, await options.siblings()) : '\n',
     ...(deletes ? { deletes } : {}),
   };
 }
+
+/** Throws ProblemError `target_binary` where the bytes are not a text, or not that of the file. */
+const needText = (path: string, bytes: Uint8Array, { binary }: { readonly binary: boolean }): void => {
+  if (binary) fail('target_binary', `${path} is a binary file (it contains a NUL): it is not text to show and edit`);
+  if (LFS_POINTER.test(decoder.decode(bytes.subarray(0, 200))))
+    fail('target_binary', `${path} is a pointer of Git LFS, not what the file holds`, FETCH);
+};
 
 /** Context and rules files. `jobPath` null: a missing file is left out; else it is a fault of the job. */
 export async function textRefs(options: {
@@ -167,8 +176,7 @@ export async function textRefs(options: {
     if (found.value.bytes > most)
       fail('target_too_large', `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`);
     const bytes = await readGiven(found.value.realPath);
-    const { binary } = await ports.edits.run('describe', { path, bytes, encoding: null }, signal);
-    if (binary) fail('target_binary', `${path} is a binary file: it cannot be shown to a model`);
+    needText(path, bytes, await ports.edits.run('describe', { path, bytes, encoding: null }, signal));
     refs.push({ path, ref: await ports.blobs.put(bytes, 'later'), bytes: bytes.length });
   }
   return refs;

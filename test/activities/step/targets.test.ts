@@ -6,9 +6,9 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 import { findCandidates } from '../../../src/activities/step/find.js';
-import { snapshotTarget } from '../../../src/activities/step/snapshot.js';
+import { snapshotTarget, textRefs } from '../../../src/activities/step/snapshot.js';
 import { chooseTargets, judge } from '../../../src/activities/step/targets.js';
-import { applyAnswer, type ApplyAnswerInput } from '../../../src/edits/index.js';
+import { applyAnswer, describeFile, type ApplyAnswerInput } from '../../../src/edits/index.js';
 import { FORMATS, type Format } from '../../../src/shared/formats.js';
 import { parseJob } from '../../../src/documents/job/job.js';
 import { LIMITS, type Limits } from '../../../src/shared/limits.js';
@@ -181,4 +181,24 @@ test('a sparse checkout: what git tracks outside it is no new file, and no model
   const asked = { root: repo.dir, files, task: 'The giraffe' };
   const found = await findCandidates({} as Parameters<typeof findCandidates>[0], asked, new AbortController().signal);
   expect(found.map(({ path }) => path)).toEqual(['lib/inner.txt']);
+});
+
+test('a pointer of Git LFS is not what its file holds: refused, with how to fetch it; it may be deleted', async () => {
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'4d7a2146'.repeat(8)}\nsize 12345\n`;
+  await repo.write('big.csv', pointer);
+  await repo.write('about.txt', `A pointer:\n${pointer}`);
+  const ports = {
+    edits: { run: (_: string, { bytes }: { bytes: Uint8Array }) => Promise.resolve(describeFile(bytes)) },
+    blobs: { put: () => Promise.resolve('sha256:0') },
+  };
+  const given = { ports, workspace: repo.dir, limits, config: { encodings: [] }, signal: new AbortController().signal };
+  const taken = (path: string, deletes = false) =>
+    snapshotTarget({ ...given, path, deletes } as unknown as Parameters<typeof snapshotTarget>[0]);
+  const refusal = { problem: { code: 'target_binary', message: expect.stringMatching(/^big\.csv.*Git LFS/) } };
+  await expect(taken('big.csv')).rejects.toMatchObject(refusal);
+  await expect(taken('big.csv')).rejects.toMatchObject({ problem: { next: expect.stringContaining('git lfs pull') } });
+  expect(await taken('big.csv', true)).toMatchObject({ deletes: true });
+  expect(await taken('about.txt')).toMatchObject({ lines: 4 });
+  const shown = { ...given, paths: ['big.csv'], jobPath: 'job.md' } as unknown as Parameters<typeof textRefs>[0];
+  await expect(textRefs(shown)).rejects.toMatchObject(refusal);
 });
