@@ -42,7 +42,7 @@ export const PROBLEMS = {
   plan_not_found: spec(EXIT.usage, 'Give the path of a plan: a Markdown file, or the folder of the same name.'),
   plan_invalid: spec(EXIT.usage, 'Fix the named line of the plan; docs/plans.md describes plans.'),
   usage: spec(EXIT.usage, 'See `emend help`.'),
-  target_missing: spec(EXIT.usage, 'Correct the path, or create files with `output_files`.'),
+  target_missing: spec(EXIT.usage, 'Correct the path, or name files to create under `new_files`.'),
   target_not_a_file: spec(EXIT.usage, 'Name files, not directories or devices.'),
   target_outside: spec(EXIT.usage, 'Name files inside the workspace.'),
   run_unknown: spec(EXIT.usage, 'See `emend list`.'),

@@ -127,6 +127,12 @@ export function nearestWord(written: string, known: readonly string[]): string |
   return best !== null && best.distance <= Math.max(1, Math.floor(letters(best.word).length / 3)) ? best.word : null;
 }
 
+/** What to type instead of a word that is not known: the nearest one, else one of all. */
+export const inPlaceOf = (written: string, known: readonly string[]): string => {
+  const nearest = nearestWord(written, known);
+  return nearest === null ? `expected one of ${known.join(', ')}` : `did you mean \`${nearest}\`?`;
+};
+
 /** `targetFiles`, `target-files` and `target_files` are the same word to a person. */
 const letters = (word: string): string => word.slice(0, WORD_chars).toLowerCase().replace(/[-_ ]/g, '');
 

@@ -197,7 +197,7 @@ describe('examples of the help', () => {
     ])
       expect((await run(asked, dir, 0)).out).toContain('Usage: emend ');
     expect((await run(['run', 'x.md', '--polcy', 'y'], dir, 2)).err).toContain('Did you mean --policy?');
-    expect((await run(['decide', 'abcd', 'aprove'], dir, 2)).err).toContain('did you mean approve?');
+    expect((await run(['decide', 'abcd', 'aprove'], dir, 2)).err).toContain('did you mean `approve`?');
   });
 });
 

@@ -62,7 +62,7 @@ describe('what went wrong', () => {
       'emend: job.md:3: b',
       '  Fix the named line or key of the job; docs/jobs.md lists every key.',
       'emend: job.md:4: c',
-      '  Correct the path, or create files with `output_files`.',
+      '  Correct the path, or name files to create under `new_files`.',
     ]);
   });
 

@@ -75,7 +75,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('anywhere', '--help', end(done, 'prints its help', 'Usage: emend')),
   same('anywhere', 'help run', end(done, 'prints its help', 'Usage: emend run')),
   same('anywhere', '', end(usage, 'prints its help as an error', 'Usage: emend')),
-  same('anywhere', 'decide RUN aprove', end(usage, 'names the nearest word', 'did you mean approve?')),
+  same('anywhere', 'decide RUN aprove', end(usage, 'names the nearest word', 'did you mean `approve`?')),
   same('anywhere', 'run job.md --live --quiet', end(usage, 'names the flags', 'cannot be used with')),
   same('anywhere', 'completion bash', end(done, 'prints the script', '_emend()')),
   same('anywhere', 'completion tcsh', end(usage, 'names the shells', 'Allowed choices are bash, zsh, fish.')),
@@ -229,6 +229,12 @@ export const EXIT_TABLE: readonly ExitRow[] = [
       end(usage, 'sends nothing, prints what to type', ' --decision '),
       { typed: ['y'] },
     ),
+  ),
+  differs(
+    'waits',
+    'revise RUN',
+    end(usage, 'names what is missing, asks nothing', 'needs a note'),
+    end(usage, 'sends nothing, prints what to type', ' --note '),
   ),
   differs(
     'waits',

@@ -243,7 +243,7 @@ const JOBS: Record<string, Bad> = {
     args: RUN,
     exit: 2,
     make: withJob('target_files:\n  - a.js\n  - gone.js'),
-    says: [/job\.md:4: target_files: expected an existing file, gone\.js/, /`output_files`/],
+    says: [/job\.md:4: target_files: expected an existing file, gone\.js/, /`new_files`/],
   },
   'target a directory': {
     args: RUN,
@@ -295,7 +295,7 @@ const TYPED: Record<string, Bad> = {
   'unknown answer': {
     args: ['decide', 'abcd', 'perhaps'],
     exit: 2,
-    says: [/"perhaps" is not an answer; answers are approve, /, /emend show RUN/],
+    says: [/"perhaps" is not an answer; expected one of approve, /, /emend show RUN/],
   },
   'bad timing': {
     args: ['list'],

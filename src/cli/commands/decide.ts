@@ -1,4 +1,4 @@
-import { decide as sendDecision, openDecision, type DecideOptions } from '../../client/runs/decide.js';
+import { decide as sendDecision, needParts, openDecision, type DecideOptions } from '../../client/runs/decide.js';
 import { shownKey } from '../../shared/ids.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { diffText, showRun } from '../../client/runs/show.js';
@@ -6,7 +6,7 @@ import { ANSWER_MEANS, type Answer } from '../../shared/decisions.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { urlFault } from '../../shared/repository.js';
 import type { Emend } from '../../client/types.js';
-import { nearestWord } from '../../shared/text.js';
+import { inPlaceOf } from '../../shared/text.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { commandFor, decisionHead } from '../render/decision.js';
@@ -33,18 +33,18 @@ export const decide = async (io: Io, run: string, written: string, flags: Decide
     if (answer === 'revise' && flags.decision === undefined && (await isPushed(emend, resolved))) return null;
     if ((flags.wait ?? flags.yes) === true)
       fail('usage', '--wait and --yes are for the run that follows one.', 'Add --from-pr, or omit them.');
-    const files = flags.file.map((path) => path.replace(/^\.\//, ''));
-    const seen =
-      flags.decision ??
-      (answer === 'abort' ? null : await lookedAt({ io, emend, flags: { ...flags, file: files } }, resolved, answer));
+    const given = {
+      answer,
+      files: flags.file.map((path) => path.replace(/^\.\//, '')),
+      set,
+      ...(flags.note === undefined ? {} : { note: flags.note }),
+    };
+    const seen = flags.decision ?? (answer === 'abort' ? null : await lookedAt({ io, emend, flags }, resolved, given));
     if (typeof seen === 'number') return seen;
     const result = await sendDecision(emend, resolved, {
-      answer,
-      files,
-      set,
+      ...given,
       ...(seen === null ? {} : { decision: seen }),
       ...((flags.hunk ?? []).length === 0 ? {} : { select: await partOf({ emend, flags }, resolved, answer, seen) }),
-      ...(flags.note === undefined ? {} : { note: flags.note }),
     });
     printFound({ io, flags }, 'decide', result, [`${shownKey(resolved.stepKey)}  ${plain(result.message)}`]);
     return EXIT.done;
@@ -65,9 +65,10 @@ const isPushed = async (emend: Emend, run: ResolvedRun): Promise<boolean> => {
 const lookedAt = async (
   { io, emend, flags }: Session<DecideFlags>,
   run: ResolvedRun,
-  answer: Answer,
+  given: DecideOptions,
 ): Promise<string | ExitCode | null> => {
-  const decision = await openDecision(emend, run, { answer, files: flags.file });
+  const { answer } = given;
+  const decision = await openDecision(emend, run, given);
   if (decision === null || typeof decision === 'string') return decision;
   if (!io.isTty || flags.json === true)
     return fail(
@@ -75,6 +76,7 @@ const lookedAt = async (
       `\`${answer}\` needs the id of the decision you saw; the open one is ${decision.id} (${decision.reason}).`,
       `Type: ${commandFor(shownKey(run.stepKey), decision, answer, givenText(flags))}`,
     );
+  needParts((flags.hunk ?? []).length === 0 ? given : { ...given, select: {} });
   const { proposal, status } = await showRun(emend, run);
   const shown = proposal?.id === decision.proposalId ? proposal : null;
   const applies = ['approve', 'keep'].includes(answer) && decision.proposalId !== null;
@@ -125,12 +127,11 @@ const partOf = async (
 const answerOf = (written: string): Answer => {
   const word = written.trim().toLowerCase().replaceAll('-', '_');
   const known = Object.keys(ANSWER_MEANS) as Answer[];
-  const nearest = nearestWord(word, known);
   return (
     known.find((answer) => answer === word) ??
     fail(
       'usage',
-      `"${written.slice(0, 40)}" is not an answer; ${nearest === null ? `answers are ${known.join(', ')}.` : `did you mean ${nearest}?`}`,
+      `"${written.slice(0, 40)}" is not an answer; ${inPlaceOf(word, known)}`,
       '`emend show RUN` lists the answers that its decision accepts.',
     )
   );

@@ -60,16 +60,7 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
   const bytes = Buffer.byteLength(options.note ?? '');
   if (bytes > BOUNDS.note_bytes)
     return fail('usage', `The note has ${bytes} bytes; at most ${BOUNDS.note_bytes} are allowed.`);
-  if (options.answer === 'revise' && (options.note ?? '').trim() === '')
-    return fail('usage', 'revise needs a note that says what to change.', 'Add --note "…".');
-  if (options.answer === 'select' && options.select === undefined)
-    return fail(
-      'usage',
-      'select needs the hunks to accept.',
-      'Add --hunk PATH:1,3 (repeatable), or review them: emend review RUN.',
-    );
-  if (options.answer === 'other' && options.set?.command === undefined)
-    return fail('usage', 'other needs the command to run.', 'Add --set command="…".');
+  needParts(options);
   if (options.decision === undefined && options.answer !== 'abort')
     return fail(
       'usage',
@@ -92,6 +83,20 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
     { id: request.requestId, at: new Date().toISOString(), kind: 'decision', data: { request, result } },
   ]);
   return result;
+};
+
+/** Throws ProblemError `usage` where the answer lacks what it cannot do without, whatever is open. */
+export const needParts = ({ answer, note = '', select, set }: DecideOptions): void => {
+  if (answer === 'revise' && note.trim() === '')
+    fail('usage', 'revise needs a note that says what to change.', 'Add --note "…".');
+  if (answer === 'select' && select === undefined)
+    fail(
+      'usage',
+      'select needs the hunks to accept.',
+      'Add --hunk PATH:1,3 (repeatable), or review them: emend review RUN.',
+    );
+  if (answer === 'other' && set?.command === undefined)
+    fail('usage', 'other needs the command to run.', 'Add --set command="…".');
 };
 
 /** Signed where an approver must and a key is configured. */

@@ -2,7 +2,7 @@
 import { PART_NAMES, TEXT_SETTINGS } from '../../shared/decisions.js';
 import { LIMITS, type LimitName, type Limits, type Overrides } from '../../shared/limits.js';
 import { problem } from '../../shared/problems.js';
-import { nearestWord } from '../../shared/text.js';
+import { inPlaceOf } from '../../shared/text.js';
 import { expectedOfLimit, isLimitValue, LIMIT_NAMES } from '../source/schemas.js';
 import type { Checked, Job, ProjectConfig } from './types.js';
 import { described } from '../source/check.js';
@@ -54,10 +54,7 @@ export function parseLimitSetting(written: string, of: 'run' | 'decision'): Chec
   const limitName = LIMIT_NAMES.find((known) => known === name);
   if (limitName === undefined) {
     const known = [...LIMIT_NAMES, ...(of === 'run' ? ['requireCompleteSentinel'] : TEXTS)];
-    const nearest = nearestWord(name, known);
-    return bad(
-      `unknown name; ${nearest === null ? `expected one of ${known.join(', ')}` : `did you mean \`${nearest}\`?`}`,
-    );
+    return bad(`unknown name; ${inPlaceOf(name, known)}`);
   }
   const number = /^-?\d+(_\d+)*(\.\d+)?$/.test(value) ? Number(value.replaceAll('_', '')) : Number.NaN;
   if (!isLimitValue(limitName, number))

@@ -1,7 +1,7 @@
 /** Checks a YAML map key by key and collects EVERY problem, each naming file, line, key, what was expected and what was received. */
 import type { z } from 'zod';
 import { problem, type Problem } from '../../shared/problems.js';
-import { cut, isRecord, nearestWord } from '../../shared/text.js';
+import { cut, inPlaceOf, isRecord } from '../../shared/text.js';
 import { readYaml } from './yaml.js';
 
 const JOB_VALUE_CHARS = 60; // bound: A value of a job file or `emend.yaml` in a message.
@@ -102,11 +102,7 @@ export function readMap<S extends Shape>(source: string, shape: S, place: MapPla
 }
 
 function unknownKey(path: readonly PropertyKey[], known: readonly string[], found: Findings): void {
-  const nearest = nearestWord(String(path.at(-1)), known);
-  found.say(
-    path,
-    nearest === null ? `unknown key; expected one of ${known.join(', ')}` : `unknown key; did you mean \`${nearest}\`?`,
-  );
+  found.say(path, `unknown key; ${inPlaceOf(String(path.at(-1)), known)}`);
 }
 
 function at(value: unknown, path: readonly PropertyKey[]): unknown {
