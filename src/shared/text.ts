@@ -136,16 +136,19 @@ export const inPlaceOf = (written: string, known: readonly string[]): string => 
 /** `targetFiles`, `target-files` and `target_files` are the same word to a person. */
 const letters = (word: string): string => word.slice(0, WORD_chars).toLowerCase().replace(/[-_ ]/g, '');
 
-/** Levenshtein, with two rows. */
+/** Levenshtein, with two letters in the wrong order as one mistake. */
 function editDistance(a: string, b: string): number {
+  let before: readonly number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const isTurned = j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const turned = isTurned ? (before[j - 2] ?? 0) + 1 : Infinity;
+      next.push(Math.min(swap, turned, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length] ?? 0;
 }

@@ -21,6 +21,8 @@ const KEYS = ['mode', 'model', 'target_files', 'output_file', 'output_files', 'c
 test.each([
   ['mod', 'mode'],
   ['modell', 'model'],
+  ['mdoe', 'mode'],
+  ['moedl', 'model'],
   ['TARGETFILES', 'target_files'],
   ['outputfiless', 'output_files'],
   ['comit', 'commit'],
