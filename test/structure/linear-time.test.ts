@@ -22,6 +22,7 @@ import { tempDir } from '../client/fake.js';
 const CHARS = 60_000;
 const run = (text: string): string => text.repeat(Math.ceil(CHARS / text.length));
 const blanks = `a${run(' ')}b`;
+const sameNames = Array.from({ length: CHARS }, (_, n) => `p${n}/index.ts`);
 const editorConfig = async (text: string, path = 'src/a.ts'): Promise<void> => {
   const root = await tempDir();
   await mkdir(join(root, 'src'));
@@ -41,6 +42,7 @@ const heading = (text: string): void => {
 test.each<[string, () => unknown]>([
   ['backticks in a job', () => hintedPaths(`${run('`')}a`, ['a'])],
   ['a fence without an end', () => hintedPaths(run('~'), ['a'])],
+  ['files of one name', () => hintedPaths('See index.ts', sameNames)],
   ['dots in a job', () => hintedPaths(`a/${run('.')}b`, ['a'])],
   ['the heading of a job', () => firstHeading(`# ${blanks}`)],
   ['a heading in a plan', () => inPlan(`### Phase 1: ${blanks}`)],
