@@ -48,7 +48,7 @@ export const afterRunning = (limit_ms: number, end: () => void): (() => void) =>
 export const timeFor = (limit_ms: number): number =>
   Math.max(0, Math.min(limit_ms, (ends.getStore() ?? Infinity) - performance.now()));
 
-/** Does the same with each of many, at most `most` at a time; what came of them, in order. After a failure none is begun. */
+/** Does the same with each of many, at most `most` at a time; what came of them, in order. After a failure none is begun, and it is thrown when none is at work. */
 export const together = async <T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,
@@ -63,7 +63,9 @@ export const together = async <T, R>(
         throw error;
       });
   };
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, next));
+  const all = Array.from({ length: Math.min(most, items.length) }, next);
+  await Promise.allSettled(all);
+  await Promise.all(all);
   return results;
 };
 

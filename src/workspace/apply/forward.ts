@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { isUnfinishedCopy, listBackups, restore, resultMode, backUp, resolveBackup, type Drive } from './backups.js';
 import { difference, isAt, look, type ClosedRecord, type PlannedFile } from './record.js';
 import { dirOf, fileAt, targetDirs, targetPaths, isStillDirectory } from './paths.js';
+import { syncDirs } from './prepare.js';
 import { orNull, unlinkIfThere } from '../../system/durable.js';
 import { errnoOf, linksFail } from '../../system/sys.js';
 import type { ConflictFile } from '../ports.js';
@@ -39,10 +40,8 @@ export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
 export const STAYS = ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY', 'EPERM', 'EACCES'];
 
 /** The step's files and directories as they are made durable: every directory in which a name came or went. */
-const fsyncDirs = async ({ sys, plan }: Drive): Promise<void> => {
-  const dirs = new Set([...targetDirs(plan), ...plan.dropDirs.map(dirOf)]);
-  for (const dir of dirs) await orNull(sys.fsyncDir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR']);
-};
+const fsyncDirs = ({ sys, plan }: Drive) =>
+  syncDirs(sys, plan.workspace, [...targetDirs(plan), ...plan.dropDirs.map(dirOf)]);
 
 const place = async (drive: Drive, file: PlannedFile, index: number): Promise<void> => {
   const { sys, plan } = drive;

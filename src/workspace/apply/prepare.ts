@@ -4,6 +4,7 @@ import { difference, isAt, look, PERMISSIONS, type Seen, type PlannedFile, type 
 import { dirOf, isStillDirectory, resolveInWorkspace, targetDirs, targetPaths } from './paths.js';
 import { orNull } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
+import { together } from '../../system/turns.js';
 import type { ApplyRequest, ConflictFile } from '../ports.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { ProposalFile } from '../proposal.js';
@@ -94,26 +95,26 @@ export const isUnchanged = async (
 
 const NEW_DIRECTORY = 0o777; // less the umask, as mkdir(1) does it
 const TOMBSTONE = 0o600;
+const SYNCED_TOGETHER = 4; // bound: Results and directories made durable at once, as Node's pool has threads: a disk does those of one moment together.
+
+/** Makes names that came and went in the directories (relative to the workspace) durable, each directory once. `gone`: errnos of one that need not be. */
+export const syncDirs = (sys: Sys, root: string, dirs: readonly string[], gone = ['ENOENT', 'ENOTDIR']) =>
+  together([...new Set(dirs)], (dir) => orNull(sys.fsyncDir(join(root, dir)), gone), SYNCED_TOGETHER);
 
 /** Writes every result (an empty tombstone for a deletion) beside its target, durably. Throws disk errors and `blob_lost`. */
 export const prepare = async (sys: Sys, blobs: BlobStore, plan: TransactionPlan): Promise<void> => {
-  for (const dir of plan.dirs) {
-    await orNull(sys.mkdir(join(plan.workspace, dir), NEW_DIRECTORY), ['EEXIST']);
-    await sys.fsyncDir(join(plan.workspace, dirOf(dir)));
-  }
-  for (const [index, file] of plan.files.entries()) {
-    if (!file.write) continue;
+  for (const dir of plan.dirs) await orNull(sys.mkdir(join(plan.workspace, dir), NEW_DIRECTORY), ['EEXIST']);
+  const write = async ([index, file]: readonly [number, PlannedFile]): Promise<void> => {
+    if (!file.write) return;
     const { temp } = targetPaths(plan, index);
-    if (file.result === null) {
-      await sys.writeExclusive(temp, new Uint8Array(), { mode: TOMBSTONE });
-      continue;
-    }
+    if (file.result === null) return sys.writeExclusive(temp, new Uint8Array(), { mode: TOMBSTONE });
     const bytes = await blobs.get(file.result.ref);
     const owner = file.owner === null ? {} : { owner: file.owner };
-    await sys.writeExclusive(temp, bytes, { mode: resultMode(file), ...owner });
-  }
+    return sys.writeExclusive(temp, bytes, { mode: resultMode(file), ...owner });
+  };
+  await together([...plan.files.entries()], write, SYNCED_TOGETHER);
   // A temp file that a power cut takes back would look like a finished one.
-  for (const dir of targetDirs(plan)) await sys.fsyncDir(join(plan.workspace, dir));
+  await syncDirs(sys, plan.workspace, [...plan.dirs.map(dirOf), ...targetDirs(plan)], []);
 };
 
 /** Takes back what `prepare` made. Nothing of a person is touched: made directories go only where they are empty. */
@@ -126,7 +127,5 @@ export const takeBack = async (sys: Sys, plan: TransactionPlan): Promise<void> =
     if (!(await isStillDirectory(sys, plan.workspace, dir))) continue;
     await orNull(sys.rmdir(join(plan.workspace, dir)), ['ENOTEMPTY', 'EEXIST', 'ENOENT']);
   }
-  for (const dir of [...targetDirs(plan), ...plan.dirs.map(dirOf)]) {
-    await orNull(sys.fsyncDir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR']);
-  }
+  await syncDirs(sys, plan.workspace, [...targetDirs(plan), ...plan.dirs.map(dirOf)]);
 };

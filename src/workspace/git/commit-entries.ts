@@ -17,6 +17,7 @@ import { rebase3 } from '../../edits/internal.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { CommitRequest } from '../ports.js';
 import type { ProposalFile } from '../proposal.js';
+import { together } from '../../system/turns.js';
 
 const COMMIT_CONCURRENCY = 4; // bound: Files planned at once: each runs up to four short git processes.
 
@@ -67,20 +68,21 @@ export async function planEntries(
     }
   const planned = new Map<string, Entry | null>();
   const conflicts: string[] = [];
-  const work = async (queue: Iterable<Change>): Promise<void> => {
-    for (const change of queue) {
-      const plan = await planOne(context, change);
-      if (plan === 'as_parent') continue;
-      if ('conflict' in plan) conflicts.push(`${change.name}: ${plan.conflict}`);
-      else {
-        planned.set(change.to, plan.entry);
-        if (change.from !== change.to) planned.set(change.from, null);
-      }
+  const work = async (change: Change): Promise<void> => {
+    const plan = await planOne(context, change);
+    if (plan === 'as_parent') return;
+    if ('conflict' in plan) conflicts.push(`${change.name}: ${plan.conflict}`);
+    else {
+      planned.set(change.to, plan.entry);
+      if (change.from !== change.to) planned.set(change.from, null);
     }
   };
   for (const [at, changes] of sets.entries()) {
-    const queue = changes.filter(({ to }) => at > (landed.get(to) ?? -1)).values();
-    await Promise.all(Array.from({ length: COMMIT_CONCURRENCY }, () => work(queue)));
+    await together(
+      changes.filter(({ to }) => at > (landed.get(to) ?? -1)),
+      work,
+      COMMIT_CONCURRENCY,
+    );
     // Each set is planned on what the one before it made of the parent.
     for (const [path, entry] of planned)
       if (entry === null) parent.delete(path);

@@ -132,8 +132,8 @@ export async function treeWith(
   { paths, commit }: Pick<TreeChanges, 'paths' | 'commit'>,
 ): Promise<{ readonly tree: string; readonly lost: readonly string[] }> {
   const lost: string[] = [];
-  const inside = (dir: string): string[] => [...folders.keys()].filter((each) => each.startsWith(`${dir}/`));
-  const isEmpty = (dir: string): boolean => [dir, ...inside(dir)].every((each) => (folders.get(each)?.size ?? 0) === 0);
+  const within = (dir: string): string[] =>
+    folders.has(dir) ? [...folders.keys()].filter((each) => `${each}/`.startsWith(`${dir}/`)) : [];
   // Removals first, so that a file may become a directory.
   const removed = paths.filter((path) => !commit.has(path)).map((path) => split(inBytes(path)));
   for (const [dir, name] of removed) folders.get(dir)?.delete(name);
@@ -145,8 +145,10 @@ export async function treeWith(
       if (above !== '' && folders.get(outer)?.delete(own) === true) lost.push(above);
       if (!folders.has(above)) folders.set(above, new Map());
     }
-    if (!isEmpty(here) || folders.get(dir)?.get(name)?.mode === FOLDER) lost.push(path);
-    for (const gone of [here, ...inside(here)]) folders.delete(gone);
+    const gone = within(here);
+    if (gone.some((each) => folders.get(each)?.size !== 0) || folders.get(dir)?.get(name)?.mode === FOLDER)
+      lost.push(path);
+    for (const each of gone) folders.delete(each);
     folders.get(dir)?.set(name, entry);
   }
   const written: string[] = [];

@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { realSys, type Sys } from '../../../src/system/sys.js';
 import { sampled } from '../../support/seeded.js';
+import { errnoError } from '../../support/sys-shim.js';
 import {
   leftovers,
   makeScene,
@@ -23,6 +26,8 @@ const start = async (files: readonly SceneFile[], options?: { git?: boolean }): 
 afterEach(() => {
   scene.remove();
 });
+/** As src/workspace/apply/prepare.ts bounds it. */
+const AT_ONCE = 4;
 const ONE: SceneFile = { path: 'a.txt', before: 'old\n', after: 'new\n' };
 
 describe('apply', () => {
@@ -43,6 +48,51 @@ describe('apply', () => {
       expect(leftovers(workspace)).toEqual([]);
     },
   );
+
+  test('many files: results are made durable several at a time, a directory once a moment however much was made in it', async () => {
+    const made = Array.from({ length: 24 }, (_, i): SceneFile => {
+      return { path: `made/${i}/a.txt`, before: null, after: `${i}\n` };
+    });
+    const { request, engine, at } = await start(made);
+    const syncs = new Map<string, number>();
+    let [now, most] = [0, 0];
+    const sys: Sys = {
+      ...realSys,
+      fsyncDir: (path) => {
+        syncs.set(path, (syncs.get(path) ?? 0) + 1);
+        return realSys.fsyncDir(path);
+      },
+      writeExclusive: async (path, ...rest) => {
+        if (path.endsWith('.tmp')) most = Math.max(most, (now += 1));
+        await realSys.writeExclusive(path, ...rest);
+        if (path.endsWith('.tmp')) now -= 1;
+      },
+    };
+    expect(await engine({ sys }).apply(request)).toMatchObject({ outcome: 'applied' });
+    expect(most).toBe(AT_ONCE);
+    expect(syncs.get(at('made'))).toBe(1);
+    expect(syncs.get(at('made/0'))).toBe(3);
+  });
+
+  test('one of many results cannot be written: nothing that was begun beside it is left', async () => {
+    const { request, workspace, engine } = await start(mixedFiles(12));
+    let writes = 0;
+    const sys: Sys = {
+      ...realSys,
+      writeExclusive: async (path, ...rest) => {
+        const isTemp = path.endsWith('.tmp');
+        if (isTemp && ++writes === 2) throw errnoError('EIO', 'write', path);
+        // The others are slower than what the failure brings about.
+        if (isTemp) await sleep(50);
+        await realSys.writeExclusive(path, ...rest);
+      },
+    };
+    expect(await engine({ sys }).apply(request)).toMatchObject({ outcome: 'failed', problem: { code: 'disk' } });
+    expect(writes).toBeLessThanOrEqual(AT_ONCE);
+    await sleep(100);
+    expect(leftovers(workspace)).toEqual([]);
+    expect(new Set(sidesOf(scene))).toEqual(new Set(['old']));
+  });
 
   test('again with the same key: the same outcome, and nothing is touched', async () => {
     const { request, workspace, engine } = await start(mixedFiles(6));
