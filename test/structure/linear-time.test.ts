@@ -14,7 +14,7 @@ import { openingFence } from '../../src/edits/text/fence.js';
 import { newFilesIn } from '../../src/model/prompts/before-edit.js';
 import { findSecrets } from '../../src/system/secrets.js';
 import { classifyFailure, failingTests } from '../../src/workspace/commands/classify.js';
-import { eolForNewFile, hintedPaths } from '../../src/workspace/files/index.js';
+import { eolsForNewFiles, hintedPaths } from '../../src/workspace/files/index.js';
 import { matcherOf } from '../../src/workspace/finding/words.js';
 import { stripSpace } from '../../src/workspace/git/commit-hooks.js';
 import { tempDir } from '../client/fake.js';
@@ -27,7 +27,7 @@ const editorConfig = async (text: string, path = 'src/a.ts'): Promise<void> => {
   const root = await tempDir();
   await mkdir(join(root, 'src'));
   await writeFile(join(root, '.editorconfig'), text);
-  await eolForNewFile(root, path, []);
+  await eolsForNewFiles(root, [path], []);
 };
 const failed = (output: string): void => {
   classifyFailure(output, { exit: 1 });
@@ -44,6 +44,14 @@ test.each<[string, () => unknown]>([
   ['a fence without an end', () => hintedPaths(run('~'), ['a'])],
   ['files of one name', () => hintedPaths('See index.ts', sameNames)],
   ['dots in a job', () => hintedPaths(`a/${run('.')}b`, ['a'])],
+  [
+    'many files of one name',
+    () =>
+      hintedPaths(
+        '`a`',
+        Array.from({ length: CHARS / 2 }, (_, i) => `d${i}/index.js`),
+      ),
+  ],
   ['the heading of a job', () => firstHeading(`# ${blanks}`)],
   ['a heading in a plan', () => inPlan(`### Phase 1: ${blanks}`)],
   ['an underlined heading', () => inPlan(`${blanks}\n---`)],

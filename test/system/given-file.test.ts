@@ -17,7 +17,7 @@ import { readPlan } from '../../src/workspace/documents/read-plan.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { look } from '../../src/workspace/apply/record.js';
 import { discoverTests } from '../../src/workspace/commands/discover.js';
-import { eolForNewFile, inspectTarget, listWorkspaceFiles } from '../../src/workspace/files/index.js';
+import { eolsForNewFiles, inspectTarget, listWorkspaceFiles } from '../../src/workspace/files/index.js';
 import { readGiven, readGivenSync } from '../../src/system/given-file.js';
 import { realSys } from '../../src/system/sys.js';
 
@@ -72,7 +72,7 @@ describe('a named pipe in place of', () => {
         return readPlan(dir, 'plan.md');
       },
     ],
-    '.editorconfig': ['.editorconfig', () => eolForNewFile(dir, 'new.txt', [])],
+    '.editorconfig': ['.editorconfig', () => eolsForNewFiles(dir, ['new.txt'], [])],
     '.gitignore': ['.gitignore', () => listWorkspaceFiles(dir)],
     'a policy': ['policy.yaml', (path) => readPolicy(path, dir)],
     'the settings of a person': ['emend/config.yaml', () => notifyCommand({ env: { XDG_CONFIG_HOME: dir } })],
@@ -88,7 +88,9 @@ describe('a named pipe in place of', () => {
 
   test('a file beside a new one: it is left out', async () => {
     const made = pipe('beside.txt');
-    expect(await said(() => eolForNewFile(dir, 'new.txt', ['beside.txt']), [made])).toBe('"\\n"');
+    expect(
+      await said(async () => (await eolsForNewFiles(dir, ['new.txt'], ['beside.txt'])).get('new.txt'), [made]),
+    ).toBe('"\\n"');
   });
 });
 

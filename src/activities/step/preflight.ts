@@ -8,7 +8,7 @@ import * as jobs from '../../documents/job/index.js';
 import { fail, valueOf } from '../../shared/problems.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
 import { readGivenText, readSettings, UNREADABLE } from '../../system/given-file.js';
-import { listWorkspaceFiles, newFilesRefused } from '../../workspace/files/index.js';
+import { eolsForNewFiles, listWorkspaceFiles, newFilesRefused } from '../../workspace/files/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { findCandidates, findSignatures } from './find.js';
@@ -114,10 +114,12 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
   let listed: Promise<readonly string[]> | null = null;
   const siblings = () => (listed ??= listWorkspaceFiles(root));
+  let ended: ReturnType<typeof eolsForNewFiles> | null = null;
+  const eols = () => (ended ??= siblings().then((files) => eolsForNewFiles(root, wanted, files)));
   const sized = await Promise.all(
     wanted.map((path) =>
       snapshots.snapshotTarget({
-        ...{ ports, workspace: root, path, config: base.config, limits: asked, siblings, signal },
+        ...{ ports, workspace: root, path, config: base.config, limits: asked, siblings, eols, signal },
         deletes: chosen.deleted.includes(path),
       }),
     ),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { encodingOf, parseConfig, type Effort, type ProjectConfig } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
-import { eolForNewFile, inspectTarget, isAbsent } from '../../workspace/files/index.js';
+import { inspectTarget, isAbsent } from '../../workspace/files/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven, readSettings } from '../../system/given-file.js';
 import type { GuardSettings } from '../../shared/formats.js';
@@ -111,18 +111,18 @@ export async function snapshotTarget(options: {
   readonly limits: Limits;
   /** The change removes the file: what it holds is kept, and need not be text. */
   readonly deletes: boolean;
-  /** As `listWorkspaceFiles` has them, asked for only where a file is new: it ends its lines as those beside it do. */
+  /** As `listWorkspaceFiles` has them; `eols`: how new files of the targets' names end their lines. Asked for only where a file is new. */
   readonly siblings: () => Promise<readonly string[]>;
+  readonly eols: () => Promise<ReadonlyMap<string, '\n' | '\r\n'>>;
   readonly signal: AbortSignal;
 }): Promise<SizedTarget> {
   const { ports, workspace, path, config, limits, deletes, signal } = options;
   const found = await inspectTarget(workspace, path, limits.maxFile_bytes);
   if (!found.ok) {
     if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
-    const there = await options.siblings();
-    if (isAbsent(found.problem) && there.includes(path))
+    if (isAbsent(found.problem) && (await options.siblings()).includes(path))
       fail('target_missing', `${path} is tracked by git but outside the sparse checkout (skip-worktree)`, CHECK_OUT);
-    const newFileEol = await eolForNewFile(workspace, path, there);
+    const newFileEol = (await options.eols()).get(path) ?? '\n';
     return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };
   }
   const target = found.value;
@@ -139,7 +139,7 @@ export async function snapshotTarget(options: {
     bytes: bytes.length,
     lines: facts.lines,
     encoding,
-    newFileEol: config.create ? await eolForNewFile(workspace, path, await options.siblings()) : '\n',
+    newFileEol: (config.create ? (await options.eols()).get(path) : null) ?? '\n',
     ...(deletes ? { deletes } : {}),
   };
 }

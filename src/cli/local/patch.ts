@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as engine from '../../edits/index.js';
 import { encodingOf, parseConfig, type ProjectConfig, resolveLimits } from '../../documents/job/index.js';
 import {
-  eolForNewFile,
+  eolsForNewFiles,
   isAbsent,
   inspectTarget,
   listWorkspaceFiles,
@@ -70,7 +70,7 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
   const [first] = absent;
   if (first === undefined) return { files, reasons, newFileEol: '\n', absent, beside: [] };
   const there = await listWorkspaceFiles(workspace);
-  const newFileEol = await eolForNewFile(workspace, first, there);
+  const newFileEol = (await eolsForNewFiles(workspace, [first], there)).get(first) ?? '\n';
   return { files, reasons, newFileEol, absent, beside: [...(await namesAround(workspace, absent)), ...there] };
 };
 

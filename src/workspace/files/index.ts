@@ -75,7 +75,7 @@ async function whyIgnored(root: string, path: string): Promise<string | null> {
 }
 
 export { dirtyPaths, foreignPaths } from '../git/entries.js';
-export { eolForNewFile } from './line-ends.js';
+export { eolsForNewFiles } from './line-ends.js';
 export { type TargetFacts, hintedPaths, inspectTarget, isAbsent, namesAround, NEW_FILE_MODE } from './targets.js';
 
 /** Names that are not UTF-8 cannot be said in JSON or to a model. */

@@ -84,29 +84,30 @@ function matches(glob: string, path: string): boolean {
   return choices.length === 0 && places.has(path.length);
 }
 
-/** `siblings`: workspace-relative paths of existing files; those in the new file's directory count, of its extension first. */
-export async function eolForNewFile(root: string, path: string, siblings: readonly string[]): Promise<'\n' | '\r\n'> {
-  return (
-    (await attributesEol(root, path)) ??
-    (await editorConfigEol(root, path)) ??
-    (await siblingsEol(root, path, siblings)) ??
-    '\n'
-  );
+/** For each of the paths; `files`: workspace-relative paths of existing ones; those in a new file's directory count, of its extension first. */
+export async function eolsForNewFiles(root: string, paths: readonly string[], files: readonly string[]) {
+  const beside = new Map(paths.map((path) => [dirOf(path), [] as string[]]));
+  for (const file of files) beside.get(dirOf(file))?.push(file);
+  const eols = await attributesEols(root, paths);
+  for (const path of paths) {
+    const siblings = beside.get(dirOf(path)) ?? [];
+    const eol = eols.get(path) ?? (await editorConfigEol(root, path)) ?? (await siblingsEol(root, path, siblings));
+    eols.set(path, eol ?? '\n');
+  }
+  return eols;
 }
 
-async function attributesEol(root: string, path: string): Promise<'\n' | '\r\n' | null> {
-  const asked = await git(['check-attr', '-z', 'eol', 'text', '--', path], { cwd: root, reading: true });
-  if (!asked.ok) return null; // not a repository
-  const fields = asked.value.text.split('\0');
-  const value = (name: string): string | undefined => fields[fields.indexOf(name, 1) + 1];
-  if (value('text') === 'unset') return null;
-  const eol = fields.includes('eol') ? value('eol') : undefined;
-  return eol === 'crlf' ? '\r\n' : eol === 'lf' ? '\n' : null;
+/** Of `path eol value path text value` for each; none outside a repository. */
+async function attributesEols(root: string, paths: readonly string[]) {
+  const input = paths.map((path) => `${path}\0`).join('');
+  const asked = await git(['check-attr', '-z', '--stdin', 'eol', 'text'], { cwd: root, reading: true, input });
+  const said = asked.ok ? asked.value.text.matchAll(/(?<![^\0])([^\0]+)\0eol\0(lf|crlf)\0\1\0text\0(?!unset\0)/g) : [];
+  return new Map([...said].map(([, path = '', eol]) => [path, eol === 'lf' ? ('\n' as const) : ('\r\n' as const)]));
 }
 
 async function siblingsEol(root: string, path: string, siblings: readonly string[]): Promise<'\n' | '\r\n' | null> {
-  const [dir, extension] = [dirOf(path), extensionOf(path)];
-  const beside = siblings.filter((file) => file !== path && dirOf(file) === dir);
+  const extension = extensionOf(path);
+  const beside = siblings.filter((file) => file !== path);
   const alike = beside.filter((file) => extensionOf(file) === extension);
   let [lf, crlf] = [0, 0];
   for (const file of (alike.length > 0 ? alike : beside).slice(0, SIBLINGS_FILES)) {

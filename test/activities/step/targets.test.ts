@@ -169,8 +169,9 @@ test('a sparse checkout: what git tracks outside it is no new file, and no model
   await repo.commitAll();
   await repo.git('sparse-checkout', 'set', '--no-cone', '/lib/');
   const files = await listWorkspaceFiles(repo.dir);
-  const given = { workspace: repo.dir, limits, deletes: false, siblings: () => Promise.resolve(files) };
-  const taken = (path: string) => snapshotTarget({ ...given, path } as Parameters<typeof snapshotTarget>[0]);
+  const eols = () => Promise.resolve(new Map<string, '\n'>());
+  const given = { workspace: repo.dir, limits, deletes: false, siblings: () => Promise.resolve(files), eols };
+  const taken = (path: string) => snapshotTarget({ ...given, path } as unknown as Parameters<typeof snapshotTarget>[0]);
   await expect(taken('giraffe.txt')).rejects.toMatchObject({
     problem: {
       code: 'target_missing',

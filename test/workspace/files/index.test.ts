@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 import {
   dirtyPaths,
-  eolForNewFile,
+  eolsForNewFiles,
   inspectTarget,
   listWorkspaceFiles,
   looksSecret,
@@ -283,6 +283,9 @@ describe('dirtyPaths', () => {
   });
 });
 
+const eolForNewFile = async (root: string, path: string, files: readonly string[]) =>
+  (await eolsForNewFiles(root, [path], files)).get(path);
+
 describe('eolForNewFile', () => {
   test('.gitattributes, then .editorconfig, then siblings, then LF', async () => {
     await makeRepo();
@@ -300,6 +303,29 @@ describe('eolForNewFile', () => {
     expect(await eolForNewFile(repo.dir, 'd/new.txt', siblings)).toBe('\r\n');
     expect(await eolForNewFile(repo.dir, 'd/text', siblings)).toBe('\r\n');
     expect(await eolForNewFile(repo.dir, 'run.sh', siblings)).toBe('\n');
+  });
+
+  test('many new files cost one git, and one look at each name of the workspace', async () => {
+    await makeRepo();
+    const path = process.env.PATH ?? '';
+    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+    await write('bin/git', `#!/bin/sh\necho >> '${plain}/calls'\nexec '${real}' "$@"\n`);
+    await chmod(join(plain, 'bin/git'), 0o755);
+    await repo.write('.gitattributes', '*.bat eol=crlf\n*.bin -text eol=crlf\n');
+    await repo.write('d/a.txt', 'x\r\n');
+    const wanted = Array.from({ length: 30 }, (_, i) => `d/new${i}.${['bat', 'bin', 'md'][i % 3] ?? ''}`);
+    let looks = 0;
+    const names = Array.from({ length: 100 }, (_, i) => `e/${i}.txt`);
+    const files = new Proxy([...names, 'd/a.txt'], {
+      get: (all: string[], key) => {
+        if (/^\d+$/.test(String(key))) looks += 1;
+        return Reflect.get(all, key) as unknown;
+      },
+    });
+    process.env.PATH = `${plain}/bin:${path}`;
+    const eols = await eolsForNewFiles(repo.dir, wanted, files).finally(() => (process.env.PATH = path));
+    expect(wanted.map((each) => eols.get(each))).toEqual(wanted.map(() => '\r\n'));
+    expect({ looks, gits: (await readFile(join(plain, 'calls'), 'utf8')).length }).toEqual({ looks: 101, gits: 1 });
   });
 
   test.each<[string, string, string, '\n' | '\r\n']>([
