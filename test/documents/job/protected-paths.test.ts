@@ -16,6 +16,15 @@ const OF_THE_ISSUE = words(`
 
 /** Files of the same kind beyond that list: some tool runs what stands in them, or a program that they name, unasked. */
 const OF_THE_SAME_KIND = words(`
+  .azuredevops/ci.yml .zuul.d/jobs.yaml .mergify.yml jitpack.yml vercel.ts appspec.yml .platform/hooks/predeploy/a.sh .ebextensions/a.config
+  .profile.d/a.sh railway.toml .release-it.json .changeset/config.json .coderabbit.yaml .hooks/pre-commit git-hooks/pre-push githooks/pre-commit
+  simple-git-hooks.cjs .cz-config.js .hg/hgrc .ycm_extra_conf.py .lazy.lua .replit .env hie.yaml startup.m .config/mise/config.toml aqua.yaml
+  Properties/launchSettings.json .agent/rules/a.md .aiassistant/rules/a.md .claude-plugin/plugin.json mcp_config.json hatch_build.py versioneer.py
+  dub.json dub.sdl build.hxml DESCRIPTION deps/build.jl .ocamlinit a.nims Kconfig.debug Tupfile.lua BUILD.gn a.gni app.pro m4/a.m4 src/Makevars
+  Trunk.toml src-tauri/tauri.conf.json Cross.toml .config/nextest.toml rescript.json .jvmopts Directory.Build.rsp a.csproj.user a.pubxml
+  electron-builder.yml gatsby-node.js .eleventy.js webpack.common.js cdktf.json packer.pkr.hcl helmfile.yaml psakefile.ps1 RoboFile.php dvc.yaml
+  uwsgi.ini config.ru _quarto.yml _plugins/a.rb pytest.toml pylintrc gunicorn.conf.py .rspec-local .yardopts .rubocop_todo.yml .lintr .vscode-test.mjs
+  wallaby.js jest.preset.js a.runsettings
   .github/workflows/ci.yml .github/actions/a/action.yml .circleci/config.yml Jenkinsfile azure-pipelines.yml .buildkite/pipeline.yml
   .drone.yml .cirrus.yml appveyor.yml bitbucket-pipelines.yml .woodpecker.yml .woodpecker/build.yml .forgejo/workflows/a.yml
   cloudbuild.yaml buildspec.yml .readthedocs.yaml netlify.toml vercel.json Procfile fly.toml serverless.yml wrangler.toml
