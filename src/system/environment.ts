@@ -1,4 +1,5 @@
 /** What a child process may see of our environment, and what must not stay in output that is kept. */
+import { delimiter, isAbsolute, resolve } from 'node:path';
 
 const SECRET_CHARS = 6; // bound: Shorter values stand in ordinary output by chance; blanking them would garble it.
 
@@ -60,3 +61,7 @@ export const redact = (text: string, env: Environment): string =>
 
 /** A path as one word of a shell, for what a person is told to type. */
 export const shellWord = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;
+
+/** Where a program of this name may be ('': the directories themselves), in the order of PATH. */
+export const onPath = ({ PATH = '' }: Environment, name = ''): string[] =>
+  PATH.split(delimiter).flatMap((dir) => (isAbsolute(dir) ? [resolve(dir, name)] : []));

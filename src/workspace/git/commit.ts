@@ -3,6 +3,7 @@
  * lock's commit as parent and fixed dates, `update-ref` expecting that parent. The same request makes the same commit, so a retry
  * finds it done. Killed at any point it leaves loose objects and a scratch directory at worst.
  */
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, ProblemError } from '../../shared/problems.js';
@@ -23,7 +24,6 @@ import { syncIndex, commitSince, moveRef, stateOfHolder } from './commit-branch.
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from './git.js';
 import { treeChanges, treeEntries, treeWith, type TreeChanges } from './entries.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
-import { lstat } from '../../system/fs.js';
 import { commandTurn, NoTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
 import type { BlobStore } from '../../stores/ports.js';
@@ -201,11 +201,8 @@ async function finish(work: Work, commit: string, made: TreeChanges | null = nul
   // The lock ends after the index followed: without it that was done, and what is staged now is the person's.
   if (!(await mayMove(work))) return committed;
   const changes = made ?? (await treeChanges(root, head, commit));
-  const rebases = ['rebase-merge', 'rebase-apply'].map((name) => lstat(join(repository.gitDir, name)));
-  const detached = await Promise.any(rebases).then(
-    () => REBASING,
-    () => DETACHED,
-  );
+  const rebases = ['rebase-merge', 'rebase-apply'].map((name) => join(repository.gitDir, name));
+  const detached = rebases.some((path) => existsSync(path)) ? REBASING : DETACHED;
   const notes = [headRef === null ? detached : null, await syncIndex({ root, ...changes, wait_ms })];
   const note = notes.filter((each) => each !== null).join('; ');
   return note === '' ? committed : { ...committed, note };

@@ -1,6 +1,6 @@
 /** Git as a child process: no shell, fixed environment, byte output, git's own words in a Problem. */
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { captureProcess, runProcess } from '../../system/launcher.js';
 import { childEnvironment, type Environment } from '../../system/environment.js';
@@ -228,10 +228,25 @@ async function placeOf(call: GitCall): Promise<Omit<GitRepository, keyof Head> |
     said = (await Promise.all(PLACES.map((each) => gitLine(['rev-parse', each], call)))).map(valueOf);
   const [top = '', gitDir = '', prefix = ''] = said;
   const root = await realpath(top);
+  await failIfHiding(root);
   const config = await configOf(cwd);
   if (tops.size >= REMEMBERED_PLACES) tops.clear();
   if (config !== null && prefix === '' && gitDir === join(root, '.git')) tops.set(cwd, config);
   return { root, gitDir, prefix };
+}
+
+/** Git keeps no file below a repository's top in one around it. Where one has such files, a command that a model wrote may have made the `.git`. */
+async function failIfHiding(root: string): Promise<void> {
+  let outer = dirname(root);
+  for (; !existsSync(join(outer, '.git')); outer = dirname(outer)) if (outer === dirname(outer)) return;
+  const below = `${relative(outer, root)}/`;
+  const listed = await git(['ls-files', '-z', '--', below], { cwd: outer, reading: true });
+  if (listed.ok && fieldsOf(listed.value).some((path) => path.startsWith(below)))
+    fail(
+      'git_failed',
+      `${root}/.git hides the repository ${outer}, which has the files of ${root}.`,
+      'Remove it: a command may have made it. If it is yours, `git rm -r --cached` them in the other one.',
+    );
 }
 
 /**

@@ -92,19 +92,13 @@ export function placedAt(worktree: Worktree, path: string): Worktree {
   return { ...worktree, path, workspace: `${path}${workspace.slice(recorded.length)}` };
 }
 
-type OfUs = (directory: string) => boolean;
-export const ofAttempt =
-  (path: string): OfUs =>
-  (name) =>
-    name === basename(path);
-export const ofAnyAttempt =
-  (recorded: Worktree): OfUs =>
-  (name) =>
-    name === basename(recorded.path) || name.startsWith(`${basename(recorded.path)}.`);
-
-/** Directories of attempts, and git's files about them: those that lead to them, and those of their names that lead nowhere yet. */
-export async function clear(sys: Sys, { path, commonDir }: Worktree, ours: OfUs): Promise<void> {
+/**
+ * The directory of an attempt, null: of any, and git's files about it: those that lead to it, and those of its name that lead nowhere yet.
+ */
+export async function clear(sys: Sys, { path, commonDir }: Worktree, attempt: string | null): Promise<void> {
   const places = dirname(path);
+  const ours = (name: string): boolean =>
+    attempt === null ? `${name}.`.startsWith(`${basename(path)}.`) : name === basename(attempt);
   for (const each of (await orNull(sys.readdir(places))) ?? [])
     if (ours(each)) await rm(join(places, each), { recursive: true, force: true });
   const all = join(commonDir, 'worktrees');

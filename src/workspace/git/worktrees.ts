@@ -11,8 +11,6 @@ import { fail, ProblemError } from '../../shared/problems.js';
 import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { commandTurn } from '../../system/turns.js';
-import type { SandboxSettings } from '../../documents/job/index.js';
-import type { Box } from '../commands/index.js';
 import type { WorkspaceLock, Result } from '../ports.js';
 import type { Attempt, RemovedWorktree, Worktree, Worktrees, WorktreeWanted } from '../repository.js';
 import * as inGit from './worktree-git.js';
@@ -82,7 +80,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
       if (await isThere(join(there, '.git'))) return inGit.placedAt(worktree, there);
       // Deleted by somebody: what was committed is on the branch.
       assertCurrent();
-      await inGit.clear(sys, worktree, inGit.ofAttempt(there));
+      await inGit.clear(sys, worktree, there);
       for (const what of ['.ready', '.made'] as const)
         await unlinkIfThere(sys, file(worktree.plan, worktree.name, what));
     }
@@ -96,7 +94,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
       const noted = await putJsonIfAbsent(sys, file(worktree.plan, worktree.name, '.made'), { path });
       return inGit.placedAt(worktree, noted.value.path);
     } finally {
-      if ((await madeAt(worktree)) !== path) await inGit.clear(sys, worktree, inGit.ofAttempt(path));
+      if ((await madeAt(worktree)) !== path) await inGit.clear(sys, worktree, path);
     }
   };
 
@@ -121,7 +119,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     if (holder !== null)
       fail('busy', `Step ${holder.stepKey.slice(0, 8)} has locked ${worktree.path}; Emend waits for it to end.`);
     const kept = await inGit.keepUnmerged(worktree);
-    await inGit.clear(sys, recorded, inGit.ofAnyAttempt(recorded));
+    await inGit.clear(sys, recorded, null);
     await inGit.dropBranch(worktree);
     for (const what of ['.ready', '.made', ''] as const) await unlinkIfThere(sys, file(plan, name, what));
     await sweep(plan, name);
@@ -136,9 +134,9 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
         const ready = file(worktree.plan, worktree.name, '.ready');
         if (await isThere(ready)) return { outcome: 'ready' };
         const turn = { wait_ms: turn_ms, work_ms: how.timeout_s * 1000, signal: how.signal };
-        const ran = await commandTurn(turn, () =>
-          commands.run({ cwd: worktree.workspace, ...how, sandbox: boxIn(sandbox, worktree.workspace) }),
-        );
+        const { workspace } = worktree;
+        const box = sandbox === 'off' ? 'off' : { settings: sandbox, workspace };
+        const ran = await commandTurn(turn, () => commands.run({ cwd: workspace, ...how, sandbox: box }));
         // Cut short by the worker's stop, it has not failed.
         if (ran.aborted) throw new Error('worktree.setup was stopped');
         if (ran.exit !== 0)
@@ -163,9 +161,6 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     remove: (plan, name) => onDisk(`Removing the worktree ${name}`, () => remove(plan, name)),
   };
 };
-
-const boxIn = (settings: SandboxSettings | 'off', workspace: string): Box | 'off' =>
-  settings === 'off' ? 'off' : { settings, workspace };
 
 const checked = (name: string): string =>
   NAME.test(name) ? name : fail('internal', `${JSON.stringify(name)} is not the name of a plan or worktree.`);

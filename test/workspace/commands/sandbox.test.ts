@@ -130,6 +130,11 @@ const ATTEMPTS: readonly Attempt[] = [
     run: 'cd $W && git config core.fsmonitor $W/evil.sh && echo PWNED',
     outside: true,
   },
+  {
+    name: "a file that the repository's configuration includes",
+    run: 'for f in .gitconfig conf/git; do echo "#" >> $W/$f && echo PWNED; done; mv $W/conf $W/c && mv $W/c $W/conf && echo PWNED',
+    outside: true,
+  },
   { name: 'a hook', run: 'echo "#!/bin/sh" > $W/.git/hooks/post-commit && echo PWNED', outside: true },
   { name: 'another repository in place of the real one', run: 'mv $W/.git $W/git2 && echo PWNED', outside: false },
   {
@@ -199,9 +204,12 @@ const makeWorld = async (user: BoxUser): Promise<World> => {
   for (const dir of ['home/.m2/repository', 'outside', 'plain']) await mkdir(at(dir), { recursive: true });
   for (const dir of ['emend', 'store', 'other']) await put(at(dir, 'key'), `${SECRET}\n`);
   await put(at('ws/a.txt'), 'a\n');
+  await put(at('ws/.gitconfig'), '[include]\n\tpath = conf/git\n');
+  await put(at('ws/conf/git'), '[core]\n');
   const inWs = { cwd: at('ws'), stdio: 'ignore' } as const;
   execFileSync('git', ['init', '-q', '-b', 'main', '.'], inWs);
   execFileSync('git', ['add', '.'], inWs);
+  execFileSync('git', ['config', 'include.path', '../.gitconfig'], inWs);
   execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-qm', 'base'], inWs);
   const servers = [
     await listen(at('agent.sock')),

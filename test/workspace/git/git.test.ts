@@ -172,6 +172,29 @@ describe("no program of a repository's configuration is run", () => {
     expect(await ran()).toBe(true);
   });
 
+  test('a filter of a repository that a command made over files of the real one', async () => {
+    await repo.write('below/f', '1\n');
+    await repo.write('own/.keep', '');
+    await repo.git('add', 'below');
+    const [below, own] = [join(repo.dir, 'below'), join(repo.dir, 'own')];
+    const inner = await Repo.make({ dir: below });
+    await inner.git('config', 'filter.x.clean', await program('filter', 'cat'));
+    await inner.write('.gitattributes', '* filter=x\n');
+    await expect(repositoryOf(below)).rejects.toThrow(
+      `${below}/.git hides the repository ${repo.dir}, which has the files of ${below}`,
+    );
+    await expect(dirtyPaths(below, ['f'])).rejects.toThrow('hides the repository');
+    expect(await ran()).toBe(false);
+    await inner.git('status');
+    execFileSync('git', ['hash-object', '--path=f', '--stdin'], { cwd: below, input: 'x' });
+    expect(await ran()).toBe(true);
+    // A clone or a submodule has no file of the outer one.
+    await Repo.make({ dir: own });
+    expect(await repositoryOf(own)).toMatchObject({ root: own });
+    await repo.git('update-index', '--add', '--cacheinfo', `160000,${await repo.line('rev-parse', 'HEAD')},own`);
+    expect(await repositoryOf(own)).toMatchObject({ root: own });
+  });
+
   test('a filter of a directory that looks like a bare repository', async () => {
     const filter = await program('filter', 'cat');
     for (const [path, text] of [
