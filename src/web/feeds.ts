@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import type { RunList } from '../client/runs/list.js';
 import { resolveRun } from '../client/runs/resolve.js';
 import { runEvents, showRun, type RunView } from '../client/runs/show.js';
-import type { Emend } from '../client/types.js';
+import { needRuns, type Emend } from '../client/types.js';
 import { watchList } from '../client/runs/watch-list.js';
 import { watchRun } from '../client/runs/watch.js';
 import type { StepEvent } from '../shared/events.js';
@@ -82,6 +82,7 @@ export const createFeeds = (onError: (error: unknown) => void): Feeds => {
   };
   return {
     join: (name, source, response, since) => {
+      if (response.destroyed) return true; // Who went away while its run was looked for is told of no 'close' any more.
       if (streams >= WEB_STREAMS) return false;
       streams += 1;
       const feed = feeds.get(name) ?? start(name, source);
@@ -179,8 +180,10 @@ export const runFeed =
     };
     for (;;) {
       const run = await resolveRun(emend, stepKey);
-      if (run.live?.open !== true || emend.runs === null) {
+      if (run.live?.open !== true) {
         await look();
+        // Without a server there may be more to come: it fails, and is begun anew.
+        if (run.archived.closed === null) needRuns(emend);
         return;
       }
       const changed = async ({ status }: RunView): Promise<undefined> => {

@@ -2,7 +2,9 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { createFeeds, type FeedState, WEB_UNREAD_BYTES } from '../../src/web/feeds.js';
+import { problem } from '../../src/shared/problems.js';
+import { createFeeds, type FeedState, listFeed, runFeed, WEB_UNREAD_BYTES } from '../../src/web/feeds.js';
+import { fakeEmend, FakeServer } from '../client/fake.js';
 
 const endings: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -79,3 +81,71 @@ test('a client that stops reading is cut off at a bound; others are told everyth
   expect(responses).toHaveLength(3);
   expect(responses[2]?.destroyed).toBe(false);
 }, 30_000);
+
+test('a client that went away while its run was looked for takes no stream, and nothing is watched for it', async () => {
+  const feeds = createFeeds((error) => {
+    throw error;
+  });
+  let watched = 0;
+  const joined: boolean[] = [];
+  const server = createServer((_request, response) => {
+    // Its run is looked for; it goes away meanwhile.
+    response.on('close', () => {
+      setImmediate(() => {
+        joined.push(
+          feeds.join(
+            'one',
+            () => {
+              watched += 1;
+              return new Promise(() => undefined);
+            },
+            response,
+            null,
+          ),
+        );
+      });
+    });
+    response.socket?.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  endings.push(
+    () =>
+      new Promise((resolve) =>
+        server.close(() => {
+          resolve();
+        }),
+      ),
+  );
+  const { port } = server.address() as AddressInfo;
+  for (let n = 1; n <= 70; n++)
+    await new Promise<void>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: page\r\n\r\n'));
+      socket.on('error', () => undefined);
+      socket.once('close', () => {
+        resolve();
+      });
+    });
+  while (joined.length < 70) await new Promise((resolve) => setImmediate(resolve));
+  expect(watched).toBe(0);
+  expect(joined).not.toContain(false);
+});
+
+test.each(['list', 'run'])('a %s that was opened while no server answers is looked at again', async (what) => {
+  const server = new FakeServer();
+  const key = 'abcd1234'.padEnd(32, '0');
+  server.add(key, 'emend-1');
+  const emend = await fakeEmend(server);
+  const at = new Date(0).toISOString();
+  const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', queues: {} };
+  await emend.archive.append(key, [{ id: 'started', at, kind: 'started', data }]);
+  const none = { ...emend, runs: null, unreachable: problem('no_server', 'None answers.') };
+  const source = async () => none;
+  const told: unknown[] = [];
+  const feed = what === 'list' ? listFeed(source) : runFeed(source, key);
+  const limit = AbortSignal.timeout(5_000);
+  const watching = feed((state) => told.push(state.of(null)), limit);
+  // It fails after it has told what the archive knows, so it is begun anew, with a server if there is one by then.
+  await expect(watching).rejects.toMatchObject({ problem: { code: 'no_server' } });
+  expect(told).toHaveLength(1);
+  expect(JSON.stringify(told)).toContain('None answers.');
+});

@@ -14,7 +14,7 @@ import { openOnServer } from './hosts.js';
 import { listNote, listRuns, type ListedRun, type RunList } from './list.js';
 import { findRun, resolveRun, type ResolvedRun } from './resolve.js';
 import { showRun, type RunView } from './show.js';
-import type { Emend } from '../types.js';
+import { needRuns, type Emend } from '../types.js';
 import { watchRun } from './watch.js';
 
 // bound: A run that starts makes its folder first and notes what it is a moment later: it is looked for this often,
@@ -81,8 +81,8 @@ class ListWatch {
 
   async run(): Promise<void> {
     this.given.onChange(this.given.list);
-    if (this.given.emend.runs !== null)
-      for (const { open, stepKey } of this.given.list.runs) if (open) this.follow(stepKey);
+    needRuns(this.given.emend);
+    for (const { open, stepKey } of this.given.list.runs) if (open) this.follow(stepKey);
     while (!this.until.aborted) {
       await this.look().catch((error: unknown) => this.fail(error));
       await this.given.archive.told(this.until);
