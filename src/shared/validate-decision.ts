@@ -6,6 +6,7 @@ import {
   type Answer,
   type DecideOutcome,
   type DecisionPoint,
+  type DecisionRecord,
   type DecisionRequest,
   type ResolvedDecision,
   TEXT_SETTINGS,
@@ -21,6 +22,8 @@ export interface DecisionContext extends Ruled, OutageState {
   readonly stage: { readonly at: string; readonly outcome?: string };
   readonly decision: DecisionPoint | null;
   readonly resolved: readonly ResolvedDecision[];
+  /** Answers to the open decision so far. */
+  readonly pendingRecords: readonly DecisionRecord[];
   readonly seenRequests: readonly string[];
   /** A step's; a plan has none. */
   readonly proposal?: ProposalSummary | null;
@@ -93,6 +96,13 @@ function validateSelection(state: DecisionContext, { answer, files, select }: De
   return null;
 }
 
+/** As the one that counted: of another note, of other changes and of settings (no record has them) nobody is told that they count. */
+const isSame = ({ answer, note, select }: DecisionRecord, request: DecisionRequest): boolean =>
+  answer === request.answer &&
+  request.set === undefined &&
+  (request.note ?? note) === note &&
+  JSON.stringify(request.select ?? select) === JSON.stringify(select);
+
 function validateResolved(state: DecisionContext, request: DecisionRequest): Validation | null {
   const past = state.resolved.find((decision) => decision.id === request.decision);
   if (past === undefined) return null;
@@ -100,7 +110,7 @@ function validateResolved(state: DecisionContext, request: DecisionRequest): Val
   const wanted = files === undefined ? null : [...files].sort().join('\0');
   const same = past.answers.some(
     (record) =>
-      record.answer === request.answer &&
+      isSame(record, request) &&
       (wanted === null ? past.answers.length === 1 : [...record.files].sort().join('\0') === wanted),
   );
   const words = past.answers.map((record) => `${record.answer} by ${record.by.name}`).join(', ');
@@ -170,12 +180,14 @@ function validateFiles(state: DecisionContext, open: DecisionPoint, request: Dec
         .slice(0, 20)
         .join(', ')}`,
     );
-  const clash = named.find((path) => (answerOf(open, path) ?? request.answer) !== request.answer);
+  const isNew = named.some((path) => answerOf(open, path) === undefined);
+  const isOther = (path: string): boolean =>
+    (answerOf(open, path) ?? request.answer) !== request.answer ||
+    (!isNew && !state.pendingRecords.some((record) => record.files.includes(path) && isSame(record, request)));
+  const clash = named.find(isOther);
   if (clash !== undefined)
     return no(`${clash} is already answered: ${answerOf(open, clash) ?? ''}; the first answer counts`);
-  if (named.every((path) => answerOf(open, path) === request.answer))
-    return again('these files already have this answer');
-  return { counts: true };
+  return isNew ? { counts: true } : again('these files already have this answer');
 }
 
 /** What the caller of an accepted update is told; call it on the state after the decision was folded. */

@@ -210,6 +210,33 @@ describe('counts once', () => {
     });
   });
 
+  test.each<[string, () => StepDriver, Saying, Partial<DecisionRequest>, boolean]>([
+    ['revise with the same note', atApproval, ['revise', { note: 'shorter' }], { note: 'shorter' }, true],
+    ['revise with another note', atApproval, ['revise', { note: 'shorter' }], { note: 'longer' }, false],
+    ['select of the same changes', atParts, ['select', { select: { 'a.ts': [1] } }], { select: { 'a.ts': [1] } }, true],
+    ['select of other changes', atParts, ['select', { select: { 'a.ts': [1] } }], { select: { 'a.ts': [2] } }, false],
+    ['another command', atTests, ['other', { set: { command: 'make' } }], { set: { command: 'just' } }, false],
+    ['retry with a limit', atFailed, 'retry', { set: { concurrency: 2 } }, false],
+    ['retry with a hint', atFailed, 'retry', { note: 'in two' }, false],
+  ])('resolved or answered for the file: %s', (_, made, said, more, again) => {
+    const [answer] = typeof said === 'string' ? [said] : said;
+    const driver = made();
+    const { id, files } = driver.state.decision!;
+    driver.say(said);
+    expect(validateDecision(driver.state, { ...driver.request(answer, id), ...more })).toMatchObject({
+      ...{ counts: false, again },
+    });
+    // While the decision still waits for the other file.
+    if (files.length < 2 || typeof said === 'string' || answer === 'select') return;
+    const partly = made();
+    partly.say([answer, { ...said[1], files: ['a.ts'] }]);
+    expect(partly.state.decision?.id).toBe(id);
+    expect(validateDecision(partly.state, { ...partly.request(answer, id), ...more, files: ['a.ts'] })).toMatchObject({
+      counts: false,
+      again,
+    });
+  });
+
   test('a file named twice is answered once', () => {
     const driver = atApproval();
     driver.say(['skip', { files: ['a.ts', 'a.ts'] }]);

@@ -7,11 +7,10 @@ import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { boundsOf, type Ruled } from '../../shared/rules.js';
 import type { DecisionContext } from '../../shared/validate-decision.js';
 
-export interface DecisionState extends OutageState, Pick<DecisionContext, 'decision' | 'resolved' | 'seenRequests'> {
+export interface DecisionState
+  extends OutageState, Pick<DecisionContext, 'decision' | 'resolved' | 'pendingRecords' | 'seenRequests'> {
   /** A pause that the reducer wants; the next move opens it as a decision point. */
   readonly ask: Pause | null;
-  /** Answers given to the open decision so far. */
-  readonly pendingRecords: readonly DecisionRecord[];
   readonly nextDecision: number;
   /** The last ones, and how many there were. */
   readonly ignored: readonly string[];
