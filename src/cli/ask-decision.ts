@@ -109,11 +109,12 @@ export const askDecision = async (
   signal: AbortSignal,
 ): Promise<Asked> => {
   const { io, emend } = session;
-  const { proposal, status } = await showRun(emend, run);
+  const { proposal: current, status } = await showRun(emend, run);
   const { workspace } = status;
+  // Read a moment later, it may be a newer one: that is another decision's.
+  const proposal = current?.id === decision.proposalId ? current : null;
   // A pager may take the screen, so what is asked stands below the change.
-  if (proposal !== null && decision.proposalId !== null)
-    await printDiff(io, await diffText(emend, proposal), workspace);
+  if (proposal !== null) await printDiff(io, await diffText(emend, proposal), workspace);
   for (const text of ['', ...decisionHead(decision, { width: io.columns, proposal }), '']) io.out(text);
   const menu = menuLines(decision, io.columns);
   for (const text of menu) io.out(text);
@@ -145,7 +146,7 @@ export const askDecision = async (
       if (reply.kind === 'answer' && reply.answer === 'select' && proposal !== null) {
         const loaded = await loadReview(emend, decision, proposal, new Set());
         const reviewed = await askReview(session, run, loaded, { dir: workspace, signal: until });
-        if (reviewed.kind === 'answered') return 'answered';
+        if (typeof reviewed !== 'string') return 'answered';
         continue;
       }
       if (reply.kind === 'answer') {

@@ -59,8 +59,7 @@ export const followPlan = async (
         }
         const child = status.plan?.phases.find((phase) => phase.status === 'running' && !seen.has(phase.run ?? ''));
         if (status.decision !== null && !handled.has(status.decision.id)) {
-          const isLeft = options.wait && !options.interactive;
-          if (isLeft && (await yesTo(session, run, status.decision, options)) === null) {
+          if (options.wait && !options.interactive && (await yesTo(session, run, status.decision, options)) === null) {
             progress.sayWaiting(decisionLines(shownKey(run.stepKey), status.decision, { width: io.columns }));
             handled.add(status.decision.id);
             return undefined;

@@ -8,6 +8,7 @@ import type { ClosedRun, Emend } from '../client/types.js';
 import { watchRun, type WatchOptions } from '../client/runs/watch.js';
 import type { DecisionPoint } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
+import { nullOn } from '../shared/problems.js';
 import type { StepStatus } from '../shared/run.js';
 import { askDecision } from './ask-decision.js';
 import type { Io } from './io.js';
@@ -95,7 +96,7 @@ const follow = async (
         }
         const { decision } = view.status;
         if (decision === null || handled.has(decision.id)) return undefined;
-        const isOurs = isJudged(decision) || (options.yes && decision.reason === 'approval');
+        const isOurs = isJudged(decision) || (await yesTo(session, run, decision, options)) !== null;
         if (!isOurs && !told.has(decision.id)) {
           told.add(decision.id);
           await options.onWaiting?.(view.status, decision);
@@ -152,9 +153,11 @@ export const answerHere = async (
   const answer = await yesTo(session, run, decision, options);
   if (answer === null) return options.interactive ? askDecision(session, run, decision, options.signal) : 'left';
   const by = { name: loginName(), from: '--yes' };
-  const result = await decide(session.emend, run, { answer, decision: decision.id, by, sign: false });
+  const sent = decide(session.emend, run, { answer, decision: decision.id, by, sign: false });
+  // Somebody else was faster: what they decided is told as what happens next.
+  const result = await sent.catch(nullOn('answer_not_accepted'));
   const what = answer === 'approve' ? 'approved' : 'estimate approved';
-  if (options.shows === 'progress') session.io.out(`${what} (--yes): ${plain(result.message)}`);
+  if (options.shows === 'progress' && result !== null) session.io.out(`${what} (--yes): ${plain(result.message)}`);
   return 'answered';
 };
 

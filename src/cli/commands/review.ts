@@ -11,7 +11,7 @@ import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { askDecision } from '../ask-decision.js';
 import { type Io, asides, type QuietFlag } from '../io.js';
-import { commandLines, decisionLines } from '../render/decision.js';
+import { decisionHead, decisionLines } from '../render/decision.js';
 import { plain } from '../render/text.js';
 import { askReview } from '../review/ask.js';
 import { loadReview } from '../review/text.js';
@@ -82,26 +82,30 @@ const inTerminal = async (
   for (const text of await asked(emend, started)) io.out(text);
   for (let run = started; ; run = await refreshRun(emend, run)) {
     const view = await showRun(emend, run);
+    // Somebody else has answered all that was asked.
+    if (run !== started && view.source === 'run' && view.status.decision === null) return EXIT.done;
     const decision = waitingFor(view, shown);
     if (decision.reason !== 'approval' || view.proposal === null) {
       const asked = await askDecision(session, run, decision, signal);
-      return signal.aborted ? EXIT.interrupted : asked === 'left' ? EXIT.waiting : EXIT.done;
+      if (signal.aborted) return EXIT.interrupted;
+      if (asked === 'answered' || asked === 'left') return asked === 'left' ? EXIT.waiting : EXIT.done;
+      continue;
     }
     const loaded = await loadReview(emend, decision, view.proposal, chosen);
-    const lines = decisionLines(shown, decision, { width: io.columns, proposal: view.proposal });
-    for (const text of lines.slice(0, lines.length - commandLines(shown, decision, io.columns).length)) io.out(text);
+    for (const text of [...decisionHead(decision, { width: io.columns, proposal: view.proposal }), '']) io.out(text);
     const reviewed = await askReview(session, run, loaded, { dir: view.status.workspace, signal });
     const again = `${shown} waits on.${aside.after(` Again: emend review ${shown}`)}`;
     if (signal.aborted) {
       io.err(`\nNothing was sent; ${again}`);
       return EXIT.interrupted;
     }
-    if (reviewed.kind === 'left') {
+    if (reviewed === 'changed') continue;
+    if (reviewed === 'left') {
       io.out(`Nothing more was sent; ${again}`);
       return EXIT.waiting;
     }
-    for (const verdict of reviewed.verdicts) if (verdict.answer === 'select') chosen.add(verdict.path);
-    const answers = new Set(reviewed.verdicts.map(({ answer }) => answer));
+    for (const verdict of reviewed) if (verdict.answer === 'select') chosen.add(verdict.path);
+    const answers = new Set(reviewed.map(({ answer }) => answer));
     if (!answers.has('select') || answers.has('revise')) {
       aside.out(`emend watch ${shown}   follows it`);
       return EXIT.done;

@@ -9,7 +9,7 @@ import { readMap } from '../../documents/source/check.js';
 import { text } from '../../documents/source/schemas.js';
 import { foldedName } from '../../shared/text.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
-import { fail, failAll, valueOf } from '../../shared/problems.js';
+import { fail, failAll, nullOn, valueOf } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import type { StepStatus, StepResult } from '../../shared/run.js';
 import { createLocalRunner } from '../../workspace/commands/index.js';
@@ -40,6 +40,8 @@ export const readPolicy = async (path: string, cwd: string): Promise<Policy> => 
   return valueOf(parsePolicy(source, relative(cwd, resolve(cwd, path))));
 };
 
+/** Somebody else was faster. */
+const tooLate = nullOn('answer_not_accepted');
 /** Approves where the proposal is within the policy's bounds (returns nothing), else says why not. Secrets are masked. */
 export const approveBy =
   ({ io, emend }: Session, policy: Policy, path: string, quiet: boolean) =>
@@ -48,7 +50,7 @@ export const approveBy =
     const digest = createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 12);
     const by = { name: `policy ${path} ${digest}`, from: 'policy' } as const;
     if (decision.reason === 'secret_found') {
-      await decide(emend, run, { answer: 'mask', decision: decision.id, by });
+      await decide(emend, run, { answer: 'mask', decision: decision.id, by }).catch(tooLate);
       return [];
     }
     const { proposal, ledger, status } = await showRun(emend, run);
@@ -64,13 +66,9 @@ export const approveBy =
       ...evaluatePolicy(policy, looked, ledger),
     ];
     if (why.length > 0) return why;
-    const result = await decide(emend, run, {
-      answer: 'approve',
-      decision: decision.id,
-      note: `within ${ruleOf(policy)}`,
-      by,
-    });
-    if (!quiet) io.out(plain(`approved by the policy ${path}: ${result.message}`));
+    const note = `within ${ruleOf(policy)}`;
+    const result = await decide(emend, run, { answer: 'approve', decision: decision.id, note, by }).catch(tooLate);
+    if (!quiet && result !== null) io.out(plain(`approved by the policy ${path}: ${result.message}`));
     return [];
   };
 

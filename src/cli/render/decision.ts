@@ -48,12 +48,6 @@ interface DecisionView {
   readonly width?: number;
   readonly proposal?: ProposalSummary | null;
 }
-export const decisionLines = (run: string, decision: DecisionPoint, view: DecisionView = {}): readonly string[] => [
-  ...decisionHead(decision, view),
-  '',
-  ...commandLines(run, decision, view.width),
-];
-
 /** What is asked, without the commands. */
 export const decisionHead = (
   decision: DecisionPoint,
@@ -74,7 +68,8 @@ export const decisionHead = (
   ];
 };
 
-export const commandLines = (run: string, decision: DecisionPoint, width = Infinity): readonly string[] => {
+export const decisionLines = (run: string, decision: DecisionPoint, view: DecisionView = {}): readonly string[] => {
+  const { width = Infinity } = view;
   const parts = (decision.parts ?? []).map(({ name, accepts }) => ` --set ${name}=${accepts[0] ?? ''}`).join('');
   const rows = decision.accepts.map((answer) => [
     `  ${commandFor(run, decision, answer, answer === 'start' ? parts : undefined)}`,
@@ -83,6 +78,8 @@ export const commandLines = (run: string, decision: DecisionPoint, width = Infin
   const inColumns = table(rows);
   const perFile = decision.accepts.some((answer) => !WHOLE_ANSWERS.includes(answer)) && decision.files.length > 1;
   return [
+    ...decisionHead(decision, view),
+    '',
     ...(decision.proposalId === null ? [] : [`  emend diff ${run}`]),
     ...(ABOUT_TESTS.includes(decision.reason) ? [`  emend show ${run} --tests`] : []),
     ...(inColumns.some((text) => text.length > width)

@@ -63,10 +63,8 @@ const editNote = async (io: Io, editor: string, about: readonly string[]): Promi
   }
 };
 
-export type Reviewed =
-  | { readonly kind: 'answered'; readonly verdicts: readonly FileVerdict[] }
-  /** Nothing was sent, or not for all files. */
-  | { readonly kind: 'left' };
+/** What was sent; `left`: nothing, or not for all files; `changed`: nor can it be, as somebody else was faster. */
+type Reviewed = readonly FileVerdict[] | 'left' | 'changed';
 
 export const askReview = async (
   session: Session,
@@ -77,14 +75,14 @@ export const askReview = async (
   const { io } = session;
   const walk = await goThrough({ io, dir, signal }, review);
   const verdicts = verdictsOf(walk);
-  if (verdicts.length === 0 || signal.aborted) return { kind: 'left' };
+  if (verdicts.length === 0 || signal.aborted) return 'left';
   const waiting = review.files.length - verdicts.length;
   io.out('');
   for (const text of [...summaryLines(verdicts, waiting), ...missedLines(review, walk)]) io.out(text);
   const sure = await io.key('Send these answers [y,n]? ', signal);
-  if (sure?.trim().toLowerCase() !== 'y') return { kind: 'left' };
-  if (!(await send(session, run, review, verdicts))) return { kind: 'left' };
-  return waiting === 0 ? { kind: 'answered', verdicts } : { kind: 'left' };
+  if (sure?.trim().toLowerCase() !== 'y') return 'left';
+  if (!(await send(session, run, review, verdicts))) return 'changed';
+  return waiting === 0 ? verdicts : 'left';
 };
 
 const goThrough = async (place: Place, review: Review): Promise<Navigation> => {

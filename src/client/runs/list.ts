@@ -91,7 +91,7 @@ const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promis
     doing: status?.doing ?? 'no worker is running',
     decision: status?.decision ? { id: status.decision.id, reason: status.decision.reason } : null,
     startedAt: run.startedAt.toISOString(),
-    open: true,
+    open: status?.stage !== 'closed', // lists learn late
     host: await runHost(emend, run),
   };
 };

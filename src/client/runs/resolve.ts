@@ -78,15 +78,15 @@ export const withLive = async (emend: Emend, stepKey: StepKey, seen: DescribedRu
   return { stepKey, archived, live: seen ?? (await describeArchived(emend, archived)) };
 };
 
-/** The newest run of the workflow id while it is still this step's (a reset keeps the memo), else the very run that was started. */
+/** The newest run of the workflow id while it is still this step's (a reset keeps the memo), else the last one known to have ended, or that was started. */
 const describeArchived = async (
   { runs, namespace }: Emend,
-  { stepKey, started }: ArchivedRun,
+  { stepKey, started, closedRuns }: ArchivedRun,
 ): Promise<DescribedRun | null> => {
   if (runs === null || started?.namespace !== namespace) return null;
   const newest = await runs.describe({ workflowId: started.workflowId, runId: null });
   if (newest?.memo?.stepKey === stepKey) return newest;
-  const own = await runs.describe({ workflowId: started.workflowId, runId: started.runId });
+  const own = await runs.describe({ workflowId: started.workflowId, runId: closedRuns.at(-1) ?? started.runId });
   return own?.memo?.stepKey === stepKey ? own : null;
 };
 
@@ -146,7 +146,6 @@ const distinct = (stepKey: StepKey, keys: readonly StepKey[]): string => {
 
 /** The same run as it is now: a reset or a closing may have come in between. */
 export const refreshRun = async (emend: Emend, { stepKey, live }: ResolvedRun): Promise<ResolvedRun> => {
-  const newest =
-    live === null ? null : ((await emend.runs?.describe({ workflowId: live.workflowId, runId: null })) ?? null);
+  const newest = live && (await emend.runs?.describe({ workflowId: live.workflowId, runId: null }));
   return withLive(emend, stepKey, newest?.memo?.stepKey === stepKey ? newest : null);
 };

@@ -71,7 +71,7 @@ export const watchRun = async (
     }
     const newest = await runs.describe({ workflowId: live.workflowId, runId: null });
     // A reset closes one run and opens another of the same step: that one is followed.
-    if (newest?.open === true && newest.runId !== live.runId && newest.memo?.stepKey === current.stepKey)
+    if (newest !== null && newest.runId !== live.runId && newest.memo?.stepKey === current.stepKey)
       current = await withLive(emend, current.stepKey, newest);
     else {
       const its = newest?.runId === live.runId ? newest : await runs.describe(live);

@@ -54,6 +54,13 @@ test('filters open and archived runs alike, all that is given at once, and looks
   expect(await listRuns(emend, { filter: { text: 'the oldest' } })).toMatchObject({ left_off: 0 });
 });
 
+test('a run that ended while the list was made is not open, though the server listed it as such', async () => {
+  const server = new FakeServer();
+  server.add('11110000', 'emend-1', {}, { state: 'done', doing: 'applied', stage: 'closed' });
+  const { runs } = await listRuns(await fakeEmend(server));
+  expect(runs).toMatchObject([{ state: 'done', open: false }]);
+});
+
 test('the archives that are shown are read at once: in a bucket each is a request or more', async () => {
   const emend = await fakeEmend(new FakeServer());
   for (let n = 1; n <= 60; n++) await archived(emend.archive, n, { title: `Job ${n}`, workspace: '/w', done: true });

@@ -130,6 +130,28 @@ describe('watching a run', () => {
     expect(io.printed.out).toMatch(/^No worker serves the task queues [^\n]*\n$/);
   });
 
+  test('--yes does not approve what an approver must sign, and with --wait it waits for that', async () => {
+    const { server, run, emend, resolved } = await watched();
+    const decision = {
+      ...{ id: '1-abcd1234', n: 1, reason: 'approval' as const, message: '', files: [], accepts: ['approve' as const] },
+      ...{ proposalId: null, answered: {}, openedAt: 0, subject: null, mustSign: true as const },
+    };
+    run.status = { ...run.status, state: 'waiting', decision };
+    server.news = [
+      () => {
+        run.status = { ...run.status, state: 'done', decision: null };
+        server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
+      },
+    ];
+    const io = fakeIo();
+    const { signal } = new AbortController();
+    const options = { interactive: false, wait: true, yes: true, shows: 'waits' as const, live: false, signal };
+    const followed = await followRun({ io, emend, flags: {} }, resolved, { ...options, needWorker: false });
+    expect(followed.kind).toBe('closed');
+    expect(io.printed.out).toContain('1-abcd1234');
+    expect(server.updates).toEqual([]);
+  });
+
   test('its last worker dies, and another comes: told without any news of the run', async () => {
     const { server, run, emend, resolved } = await watched();
     server.follow = (_ref, _after, signal) =>
@@ -226,6 +248,17 @@ describe('watching a run', () => {
     });
     expect(closed?.result).toEqual(RESULT);
     expect(seen).toEqual(['run-1: reading the files', 'run-2: again', 'run-2: over']);
+  });
+
+  test('a reset run whose next run has ended before anybody looked ended as that one did', async () => {
+    const { server, run, emend, resolved } = await watched();
+    server.news = [
+      () => {
+        server.close(run, { status: 'TERMINATED', result: null, message: 'reset' });
+        server.close(server.add(KEY, 'emend-1'), { status: 'COMPLETED', result: RESULT, message: null });
+      },
+    ];
+    expect(await watchRun(emend, resolved, () => undefined)).toMatchObject({ result: RESULT });
   });
 
   test('waiting stops at a pause, or goes through it when asked', async () => {
