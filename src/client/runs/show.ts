@@ -62,15 +62,7 @@ export const showRun = async (
   // The memo is there even when the archive is not (a run started from another machine).
   const { memo } = run.live ?? {};
   const named = memo && { workspace: memo.workspace, jobPath: memo.jobPath, title: memo.title };
-  const statusBy = (rows: readonly LedgerRow[]) => ({ ...archivedStatus(archived, rows), ...named });
-  const { closed, proposal } = archived;
-  // All but the exact ledger; of a very large proposal it has the references only, and the last one may have been given up.
-  const isLast = closed?.result?.proposalId === (proposal?.id ?? null) && proposal?.files.length !== 0;
   const look = async (ask: Ask) => {
-    if (isLast && isWhole(run)) {
-      const ledger = await ask<readonly LedgerRow[]>(QUERIES.ledger);
-      return { ledger, status: statusBy(ledger), proposal };
-    }
     const answer = known(await ask<FullStatus>(QUERIES.status, ...(full ? [{ full }] : [])));
     const { ledger = [], proposal: current = null, ...status } = answer;
     return { ledger, status, proposal: current };
@@ -95,11 +87,11 @@ export const showRun = async (
     return { ...place, source: 'run', note: asked.note, ...asked.value, status, versions };
   }
   const ledger = ledgerOfEvents(archived.events);
-  const status = statusBy(ledger);
+  const status = { ...archivedStatus(archived, ledger), ...named };
   return {
     ...{ ...place, source: 'archive', note: noteOf(archived, asked.why), ledger },
     status: archived.closed === null ? status : await withRecordedUsage(emend, status),
-    ...{ proposal, versions: archived.versions },
+    ...{ proposal: archived.proposal, versions: archived.versions },
   };
 };
 

@@ -202,7 +202,7 @@ describe('with a server', () => {
     });
   });
 
-  test('a run that has ended is asked for its ledger alone: its archive has the rest, the estimate too', async () => {
+  test('a run that has ended is asked once, for all of it', async () => {
     const server = new FakeServer();
     const run = server.add(KEY, 'emend-1');
     const result: StepResult = {
@@ -232,10 +232,12 @@ describe('with a server', () => {
       entry('event', 'e5', { type: 'estimated', ...estimate, seq: 5, at: 0 }),
       entry('event', 'e6', { type: 'step_finished', outcome: 'skipped', seq: 6, at: 0 }),
     ]);
+    run.status = { ...run.status, state: 'done', stage: 'closed', result, estimate: { ...estimate, usd: null } };
+    server.proposal = proposal as unknown as ProposalSummary;
     const view = await showRun(emend, await resolveRun(emend, KEY));
-    expect(server.queries).toEqual(['ledger']);
+    expect(server.queries).toEqual(['status']);
     expect(view).toMatchObject({ source: 'run', note: null, status: { state: 'done', stage: 'closed', result } });
-    expect(view.status.estimate).toEqual(estimate);
+    expect(view.status.estimate).toMatchObject(estimate);
     expect(view.proposal).toEqual(proposal);
   });
 
@@ -305,5 +307,18 @@ describe('a run that was cut off from outside', () => {
       state: 'failed',
       doing: 'failed, nothing applied (out of luck)',
     });
+  });
+
+  test('a run that was reset ended as its last one did, when its job has run again since, too', async () => {
+    const server = new FakeServer();
+    const emend = await fakeEmend(server);
+    await archive(emend);
+    server.close(server.add(KEY, 'emend-1'), terminated);
+    const again = server.add(KEY, 'emend-1');
+    server.close(again, { status: 'FAILED', result: null, message: 'out of luck' });
+    const shown = async () => (await showRun(emend, await resolveRun(emend, KEY))).status.state;
+    expect(await shown()).toBe('failed');
+    server.add('another'.padEnd(32, '0'), 'emend-1');
+    expect([await shown(), await shown()]).toEqual(['failed', 'failed']);
   });
 });
