@@ -123,7 +123,7 @@ describe('a plan, end to end', () => {
           .replace(/\d{4}-\d\d-\d\d/, 'DATE'),
       ).toBe(
         [
-          '\n## Implementation Progress\n',
+          '## Implementation Progress\n',
           '**Last Completed**: Phase 3 - Documentation',
           '**Date**: DATE',
           `**Commit**: ${last}`,
