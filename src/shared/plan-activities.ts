@@ -22,14 +22,8 @@ export interface PhaseWriteInput extends PlanActivityBase {
 export interface ReadPlanInput extends PlanActivityBase {
   /** The result is recorded under (stepKey, reading) and returned unchanged ever after. */
   readonly reading: number;
-  /** Ids given so far, by the heading's name without markers. */
-  readonly known: readonly {
-    readonly id: PhaseId;
-    readonly name: string;
-    readonly number: number;
-    /** It is still to be done: a marker that says otherwise is a person's, and a change. */
-    readonly open?: boolean;
-  }[];
+  /** Ids given so far, by the heading's name without markers. `open`: still to be done, so a marker that says otherwise is a person's. */
+  readonly known: readonly (Pick<PhaseReading, 'id' | 'name' | 'number'> & { readonly open?: boolean })[];
   /** As the run knows the plan: where it is still that, only what may differ is told (`same`). Absent: all of it is wanted. */
   readonly hash?: string;
   readonly overrides: Overrides;

@@ -85,6 +85,24 @@ test('terminated between commit and mark: the next run finds the commit by its t
   expect(s.read('plans/010_demo.md')).toContain('### Phase 2: Two [COMPLETED]');
 }, 240_000);
 
+test('terminated between a mark and its checkpoint: the next run commits that mark with its own', async () => {
+  const s = (open = await scene(
+    { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': 'test: [node -e 0]\n' },
+    PHASES.map((phase) => answerFor(phase)),
+  ));
+  const worker = await s.worker('markPhase:after:1');
+  const first = await startDemo(s, { approval: 'auto' });
+  await worker.exited;
+  await terminate(s, first);
+  expect(s.git('status', '--porcelain')).toBe(' M plans/010_demo.md\n?? summaries/\n');
+  await s.worker();
+  const run = await startDemo(s, { approval: 'auto' });
+  const settled = await s.settle(run, 120);
+  expect(settled.status.decision?.message ?? null).toBeNull();
+  expect(await s.end(run, 120)).toMatchObject({ outcome: 'completed', usage: { calls: 1 } });
+  expect(s.git('status', '--porcelain')).toBe('');
+}, 240_000);
+
 test('aborted after a failure: its checkpoint is read, a person is asked with the reason, and the failures count on', async () => {
   const failing = `test: ["test -f src/two.js && { echo 'Error: two is bad'; exit 1; }; true"]\n`;
   const s = (open = await scene({ 'plans/010_demo.md': planText(PHASES), 'emend.yaml': failing }, [

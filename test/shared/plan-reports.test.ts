@@ -144,7 +144,7 @@ describe('a report', () => {
     plan.dispatch({ type: 'closed', outcome: 'stopped' });
     const checkpoint = checkpointOf(plan.state, 5);
     const { phases } = reading(['p1', 'p2'], ['p1']);
-    const facts = { holdsLast: true, hash: 'h', committed: [], spent: null, bounded: false, now: 6 };
+    const facts = { holdsLast: true, hash: 'h', committed: [], marks: [], spent: null, bounded: false, now: 6 };
     const resumePoint = resumePointOf({ checkpoint, phases, ...facts })!;
     expect(resumePoint).toMatchObject({ reports: [drift], why: ['it was stopped'] });
     const next = new Driven(['p1', 'p2'], { ...reading(['p1', 'p2'], ['p1']), resumePoint });

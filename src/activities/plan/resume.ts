@@ -1,10 +1,15 @@
 /** Looks up what earlier runs of a plan left: the newest checkpoint in the archive, commits in the log whose mark is missing. */
-
-import { resumePointOf, type Committed } from '../../documents/plan/index.js';
+import { join } from 'node:path';
+import { resumePointOf, summaryFile, type Committed } from '../../documents/plan/index.js';
+import { getJson } from '../../stores/ports.js';
+import { dirtyPaths } from '../../workspace/files/index.js';
+import { readGiven } from '../../system/given-file.js';
+import type { Proposal } from '../../workspace/proposal.js';
+import type { WriteRecord } from './write-plan.js';
 import type { ReadPlanInput, ReadPlanResult } from '../../shared/plan-activities.js';
 import type { PlanCheckpoint, ResumePoint, PhaseReading, PlanSpent, ReadyPlan } from '../../shared/plan.js';
 import { isBounded, addUsage, NO_USAGE } from '../../shared/usage.js';
-import { planOf } from '../../shared/ids.js';
+import { planOf, type BlobRef } from '../../shared/ids.js';
 import { usageOfEnded } from '../../model/journal/calls.js';
 import type { PlanCommit } from '../../workspace/repository.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -26,13 +31,40 @@ export const findResumePoint = async (
   if (phases.every(({ marker }) => marker === 'completed' || marker === 'skipped')) return null;
   const commits = await ports.repository.planCommits(workspace, planPath);
   const last = checkpoint?.last_commit ?? null;
+  const run = commits[0]?.plan ?? checkpoint?.step_key;
   return resumePointOf({
+    marks: run === undefined ? [] : await marksOnDisk(ports, { workspace, planPath, phases, run }),
     ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: ports.clock.now() },
     spent: checkpoint === null ? null : await spentBy(ports, checkpoint),
     holdsLast: last === null || (await ports.repository.holds(workspace, last)),
     committed: await committedOf(ports, commits, phases),
   });
 };
+
+/** Marks of a run that are on the disk and in no commit, oldest first, by the summary that each made: one that was terminated named its last in no checkpoint. */
+async function marksOnDisk(
+  { workspace, records, blobs }: ActivityPorts,
+  { run, phases, ...plan }: Pick<ReadPlanInput, 'workspace' | 'planPath'> & Pick<ReadyPlan, 'phases'> & { run: string },
+): Promise<readonly BlobRef[]> {
+  const [root, path] = [await workspace.root(plan.workspace), summaryFile(plan.planPath)];
+  const marks: BlobRef[] = [];
+  if (!(await dirtyPaths(root, [path])).some(({ state }) => state === 'changed' || state === 'untracked')) return marks;
+  const made = new Map<string, { readonly ref: BlobRef; readonly from: string }>();
+  for (const { id } of phases)
+    for (let [mark, number] = [1, 1]; ; number++) {
+      const kept = (await records.get(`steps/${run}-${id}-m${mark}/mark-${number}`)) as WriteRecord | null;
+      if (kept === null && number === 1) break;
+      if (kept === null) [mark, number] = [mark + 1, 0];
+      else if (kept.proposal !== null) {
+        const { files } = await getJson<Proposal>(blobs, kept.proposal, 'mark');
+        const { base, result } = files.find((file) => file.path === path) ?? {};
+        made.set(result?.ref ?? '', { ref: kept.proposal, from: base?.ref ?? '' });
+      }
+    }
+  let last = made.get(await blobs.put(await readGiven(join(root, path)), 'later'));
+  for (; last !== undefined && !marks.includes(last.ref); last = made.get(last.from)) marks.unshift(last.ref);
+  return marks;
+}
 
 /** By the journal, which knows calls that ended after the checkpoint, or with a phase that was cut off. */
 async function spentBy({ archive, journal }: ActivityPorts, { step_key, spent }: PlanCheckpoint): Promise<PlanSpent> {

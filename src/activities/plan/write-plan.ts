@@ -18,7 +18,7 @@ import { projectConfig } from '../step/snapshot.js';
 import { marksIn } from '../step/commit.js';
 
 /** ◆ What one try is to write; null: nothing is to be changed. `data`: what else the change came to. */
-interface WriteRecord {
+export interface WriteRecord {
   readonly proposal: BlobRef | null;
   readonly data?: unknown;
 }

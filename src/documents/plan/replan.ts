@@ -137,10 +137,8 @@ function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_
   const path = node.file?.path ?? node.home;
   const source = tree.files.get(path) ?? '';
   const { tasks } = textOf(node);
-  const unfit = unfitOf(
-    tasks,
-    parts.flatMap((part) => part.tasks),
-  );
+  const wanted = parts.flatMap((part) => part.tasks);
+  const unfit = unfitOf(tasks, wanted);
   if (unfit !== undefined)
     return refused(path, heading.line, `task ${unfit} does not exist, is done, or is named twice`);
   const linesOf = linesOfTasks(source, tasks);

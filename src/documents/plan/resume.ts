@@ -9,6 +9,7 @@
  * run that goes on; where nothing else is left, it is taken over without a word. Pure.
  */
 
+import type { BlobRef } from '../../shared/ids.js';
 import type {
   PlanCheckpoint,
   ResumePhase,
@@ -38,6 +39,8 @@ export interface ResumeFacts {
   readonly hash: string;
   readonly phases: readonly PhaseReading[];
   readonly committed: readonly Committed[];
+  /** Marks that are in the documents and in no commit, as the disk tells; the checkpoint may name others. */
+  readonly marks: readonly BlobRef[];
   /** What the checkpoint's run and those before it used; null: there is no checkpoint. */
   readonly spent: PlanSpent | null;
   /** A budget of the plan is set. */
@@ -69,7 +72,7 @@ export function resumePointOf(facts: ResumeFacts): ResumePoint | null {
   const spent = checkpoint === null ? null : facts.spent;
   const reports = checkpoint?.reports ?? [];
   const isNew = !counts && committed.length === 0 && reports.length === 0;
-  const marks = checkpoint?.marks ?? [];
+  const marks = [...new Set([...(checkpoint?.marks ?? []), ...facts.marks])];
   if (isNew && marks.length === 0 && !(facts.bounded && spent !== null)) return null;
   const doubts = committed.flatMap(({ doubt }) => (doubt === null ? [] : [doubt]));
   return {

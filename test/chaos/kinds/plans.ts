@@ -133,12 +133,15 @@ const terminates = person({
       afterStart: async (run) => {
         await sleep(random.whole(300, 2_500));
         for (let tries = 0; fired === null && tries < 60; tries++) {
+          // Its end may be seen before this hears that it was sent.
+          fired = run.stepKey.slice(0, 8);
           const sent = await withHandle(world, run, (handle) => handle.terminate('chaos')).then(
             () => true,
             () => false,
           );
-          if (sent) fired = run.stepKey.slice(0, 8);
-          else await sleep(500);
+          if (sent) continue;
+          fired = null;
+          await sleep(500);
         }
       },
       afterEnd: async (run) => {

@@ -40,6 +40,7 @@ const left = (change: Partial<ResumeFacts> = {}) =>
     checkpoint,
     holdsLast: true,
     hash: 'h',
+    marks: [],
     phases: PHASES,
     committed: [],
     bounded: false,
