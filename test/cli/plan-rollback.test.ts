@@ -121,6 +121,15 @@ test('one new commit takes back files, marks and boxes; what a person has beside
   expect(existsSync(join(cwd, 'src/one.js'))).toBe(false);
 }, 60_000);
 
+test('phases of the first level: the progress section, which is on their level then, says it too', async () => {
+  put('plans/010_demo.md', PLAN.replaceAll('### ', '# ').replace('## Implementation', '# Implementation'));
+  commit('On the first level');
+  expect(await emend('rollback', 'plans/010_demo.md', '2')).toMatchObject({ exit: 0, err: '' });
+  const document = read('plans/010_demo.md');
+  expect(document).toContain('**Status**: In Progress (1/2 phases complete)');
+  expect(document).not.toContain('Last Completed');
+}, 60_000);
+
 test('a commit that holds the mark of the phase before it: that mark stays, and so does a file in another place', async () => {
   git('reset', '-q', '--hard', 'HEAD~3');
   put('src/one.js', 'one\n');

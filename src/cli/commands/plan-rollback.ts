@@ -122,11 +122,11 @@ async function documentsOf(plan: PlanFile, read: ReadPlan, phase: PhaseReport): 
   const { phases } = reportOf(read.tree, read.thresholds, read.show);
   const done = phases.filter((each) => each.markers.includes('COMPLETED') && each.number !== phase.number).length;
   const status = `${done}/${phases.length} phases complete`;
-  const main = [...read.tree.files.values()].find((text) => text.includes('## Implementation Progress'));
-  const isLast = main?.includes(`**Last Completed**: Phase ${phase.number} - `) === true;
+  const { main } = read.tree;
+  const isLast = main.source.includes(`**Last Completed**: Phase ${phase.number} - `);
   const last = isLast ? ['Last Completed', 'Commit'] : [];
   const progress: readonly (readonly [string, string | null])[] =
-    main === undefined
+    main.progress === null
       ? []
       : [
           ...last.map((name) => [name, null] as const),
