@@ -57,7 +57,10 @@ test('the others are asked for with what goes before them, a secret aside; a per
   );
   const paused = await s.settle(run);
   expect(paused.status.decision).toMatchObject({ reason: 'approval' });
-  expect(paused.proposal?.mustAsk).toEqual(['deletion of .env', 'deletion of legacy.js', 'deletion of logo.bin']);
+  expect(paused.proposal?.mustAsk).toEqual([
+    expect.stringMatching(/^protected path \.env: /),
+    ...['deletion of .env', 'deletion of legacy.js', 'deletion of logo.bin'],
+  ]);
   expect(paused).toMatchObject({
     ledger: [
       { path: 'legacy.js', status: 'done', deletes: true },

@@ -44,14 +44,6 @@ test.each<[string, () => unknown]>([
   ['a fence without an end', () => hintedPaths(run('~'), ['a'])],
   ['files of one name', () => hintedPaths('See index.ts', sameNames)],
   ['dots in a job', () => hintedPaths(`a/${run('.')}b`, ['a'])],
-  [
-    'many files of one name',
-    () =>
-      hintedPaths(
-        '`a`',
-        Array.from({ length: CHARS / 2 }, (_, i) => `d${i}/index.js`),
-      ),
-  ],
   ['the heading of a job', () => firstHeading(`# ${blanks}`)],
   ['a heading in a plan', () => inPlan(`### Phase 1: ${blanks}`)],
   ['an underlined heading', () => inPlan(`${blanks}\n---`)],

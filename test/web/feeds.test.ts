@@ -1,6 +1,6 @@
 /** Streams to clients that read, and to one that does not: over real sockets. */
 import { afterEach, expect, test } from '@jest/globals';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { problem } from '../../src/shared/problems.js';
 import { createFeeds, type FeedState, listFeed, runFeed, WEB_UNREAD_BYTES } from '../../src/web/feeds.js';
@@ -10,6 +10,24 @@ const endings: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
+
+/** Its port; closed when the test ends. */
+const listen = async (server: Server): Promise<number> => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  endings.push(
+    () =>
+      new Promise((resolve) =>
+        server.close(() => {
+          resolve();
+        }),
+      ),
+  );
+  return (server.address() as AddressInfo).port;
+};
+const asking = (port: number): Socket => {
+  const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: page\r\n\r\n'));
+  return socket.on('error', () => undefined);
+};
 
 /** More than the kernel's own buffers of a connection take in. */
 const MESSAGE = 'x'.repeat(1024 * 1024);
@@ -33,21 +51,11 @@ test('a client that stops reading is cut off at a bound; others are told everyth
     };
     feeds.join('one', source, response, null);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  endings.push(
-    () =>
-      new Promise((resolve) =>
-        server.close(() => {
-          resolve();
-        }),
-      ),
-    () => feeds.close(),
-  );
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
+  endings.push(() => feeds.close());
   const stream = (): Promise<Socket> =>
     new Promise((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: page\r\n\r\n'));
-      socket.on('error', () => undefined);
+      const socket = asking(port);
       // The answer's head: it is listened to from here on.
       socket.once('data', () => {
         resolve(socket);
@@ -107,20 +115,10 @@ test('a client that went away while its run was looked for takes no stream, and 
     });
     response.socket?.destroy();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  endings.push(
-    () =>
-      new Promise((resolve) =>
-        server.close(() => {
-          resolve();
-        }),
-      ),
-  );
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   for (let n = 1; n <= 70; n++)
     await new Promise<void>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: page\r\n\r\n'));
-      socket.on('error', () => undefined);
+      const socket = asking(port);
       socket.once('close', () => {
         resolve();
       });

@@ -64,11 +64,12 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     (index) => ids[index] ?? '',
   );
   const staged = plans.chosenBy(plan.tree, 'expand', 'stage', plan.thresholds.values);
+  const open = new Set(input.known.flatMap((phase) => (phase.open === true ? phase.id : [])));
   const read = report.phases.map((phase, index) => {
     const id = ids[index] ?? '';
     const stages = staged.find((each) => each.phase === phase.number)?.why;
-    const isOpen = input.known.some((each) => each.id === id && each.open === true);
-    const known = phaseReading(phase, plan.tree.phases[index], { id, dependsOn: before[index] ?? [], isOpen }, texts);
+    const about = { id, dependsOn: before[index] ?? [], isOpen: open.has(id) };
+    const known = phaseReading(phase, plan.tree.phases[index], about, texts);
     return stages === undefined ? known : { ...known, stages };
   });
   // Told in full there: all before a phase without a line of its own.

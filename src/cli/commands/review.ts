@@ -88,7 +88,8 @@ const inTerminal = async (
     if (decision.reason !== 'approval' || view.proposal === null) {
       const asked = await askDecision(session, run, decision, signal);
       if (signal.aborted) return EXIT.interrupted;
-      if (asked === 'answered' || asked === 'left') return asked === 'left' ? EXIT.waiting : EXIT.done;
+      if (asked === 'left') return EXIT.waiting;
+      if (asked === 'answered') return EXIT.done;
       continue;
     }
     const loaded = await loadReview(emend, decision, view.proposal, chosen);
