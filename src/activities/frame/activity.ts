@@ -86,6 +86,19 @@ export function startHeartbeat(timeout_ms: number | null, clock: Clock = CLOCK):
   };
 }
 
+/**
+ * What answers a poll may come long after the server said it (this process stood still, its network did), for another attempt to have
+ * done the work meanwhile. Only the server knows; by our clock, which may be another than its own, we see when to ask.
+ */
+async function failIfReplaced({ info, client }: Context): Promise<void> {
+  const { namespace, taskToken, heartbeatTimeoutMs, currentAttemptScheduledTimestampMs } = info;
+  const age_ms = CLOCK.wall_ms() - currentAttemptScheduledTimestampMs;
+  if (info.isLocal || heartbeatTimeoutMs === undefined || (age_ms >= 0 && age_ms < heartbeatTimeoutMs / 2)) return;
+  await client.workflowService.recordActivityTaskHeartbeat({ namespace, taskToken }).catch((error: unknown) => {
+    fail('busy', `This attempt came ${age_ms} ms late, and another attempt may have replaced it: ${String(error)}`);
+  });
+}
+
 /** What an activity's own code gets beside its input. */
 export interface ActivityScope {
   /** Aborted when the activity is cancelled or the worker stops. */
@@ -183,6 +196,7 @@ export function activity<I extends ActivityBase, O extends object>(
     try {
       // Of an input newer than this worker nothing can be said; the person upgrades and retries.
       checkVersion(input, `The input of ${name}`);
+      await failIfReplaced(context);
       await ports.checkHome();
       await ports.archive.append(input.stepKey, eventEntries(input.log, runId), 'later');
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.

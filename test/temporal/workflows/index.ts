@@ -8,6 +8,16 @@ const { makeText, textLength, failWith, echo, beatOnce, failSaying } = proxyActi
   retry: { initialInterval: '10 milliseconds', backoffCoefficient: 1, maximumAttempts: 5 },
 });
 
+const { late } = proxyActivities<{ late: (input: object) => Promise<{ readonly attempt: number }> }>({
+  startToCloseTimeout: '60 seconds',
+  heartbeatTimeout: '1 second',
+  retry: { initialInterval: '10 milliseconds', backoffCoefficient: 1 },
+});
+/** Says which attempt's result was taken. */
+export async function oneOfTwo(): Promise<number> {
+  return (await late({ v: 2, stepKey: '0'.repeat(32), log: [], workspace: '/nowhere' })).attempt;
+}
+
 export const goOn = defineSignal('goOn');
 
 /** Passes a text of that many bytes from one activity to the next. */

@@ -1,0 +1,107 @@
+/**
+ * A task that reaches its worker late: the server gave it out, heard nothing, and another attempt did the work. On a real server, whose
+ * answers a proxy holds back.
+ */
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Context } from '@temporalio/activity';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { activity } from '../../src/activities/frame/activity.js';
+import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
+import type { ActivityPorts } from '../../src/activities/frame/ports.js';
+import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
+import type { DevServer } from '../../src/temporal/dev-server.js';
+import { resolveTimings } from '../../src/temporal/settings.js';
+import { bareEnvironment, newHome, startServer } from './support/server.js';
+
+const QUEUE = 'late-task';
+let place: { home: string; remove: () => Promise<void> };
+let server: DevServer;
+let client: ClientConnection;
+beforeAll(async () => {
+  place = await newHome();
+  server = await startServer(place.home, 'memory');
+  client = await connectClient({ env: bareEnvironment(place.home), home: place.home, connect_ms: 10_000 });
+}, 60_000);
+afterAll(async () => {
+  await client.close();
+  await server.stop();
+  await place.remove();
+});
+
+/** Hands on whatever comes; what the server says only while it is not held. */
+const holding = async (to: string) => {
+  const [clients, servers] = [new Set<Socket>(), new Set<Socket>()];
+  const proxy = createServer((from) => {
+    const on = connect(Number(to.split(':')[1]), '127.0.0.1');
+    for (const each of [from, on]) each.on('error', () => undefined);
+    clients.add(from.pipe(on) && from);
+    servers.add(on.pipe(from) && on);
+    on.once('close', () => from.destroy());
+    from.once('close', () => on.destroy());
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    hold: () => servers.forEach((each) => each.unpipe().pause()),
+    letGo: () => [...servers].forEach((each, n) => each.pipe([...clients][n]!)),
+    close: () => {
+      for (const each of [...clients, ...servers]) each.destroy();
+      proxy.close();
+    },
+  };
+};
+
+test('the work of an attempt that the server gave up before it arrived is not begun', async () => {
+  const done: string[] = [];
+  const told: string[] = [];
+  const quiet = (): Promise<void> => Promise.resolve();
+  const ports = {
+    timings: resolveTimings({}),
+    checkHome: quiet,
+    archive: { append: quiet },
+    clock: { now: () => new Date() },
+    edits: createEditRunner(),
+    logger: { warn: ({ err }: { readonly err: unknown }) => told.push(String(err)) },
+  } as unknown as ActivityPorts;
+  const workerOf = async (name: string, address: string, more: object): Promise<Worker> => {
+    const connection = await NativeConnection.connect({ address });
+    const work = () => {
+      done.push(`${name} ${Context.current().info.attempt}`);
+      return Promise.resolve({ attempt: Context.current().info.attempt });
+    };
+    return Worker.create({
+      connection,
+      taskQueue: QUEUE,
+      activities: { late: activity('markPhase', ports, work) },
+      ...more,
+    });
+  };
+  const proxy = await holding(server.address);
+  const workflowsPath = fileURLToPath(new URL('./workflows/index.ts', import.meta.url));
+  const flows = await workerOf('none', server.address, { workflowsPath, activities: {} });
+  const slow = await workerOf('slow', proxy.address, {
+    activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 2 },
+  });
+  const running = [flows.run(), slow.run()];
+  // Its poll is with the server.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  proxy.hold();
+  const run = await client.client.workflow.start('oneOfTwo', { taskQueue: QUEUE, workflowId: QUEUE });
+  const pending = async () => (await run.describe()).raw.pendingActivities?.[0];
+  for (let at = await pending(); at?.state !== 2; at = await pending()) await new Promise((r) => setTimeout(r, 100));
+  const quick = await workerOf('quick', server.address, {});
+  running.push(quick.run());
+  // Each poll that is held was given an attempt.
+  const taken = [`quick ${(await run.result()) as number}`];
+  expect(done).toEqual(taken);
+  proxy.letGo();
+  const late = () => done.length + told.length;
+  for (let tries = 0; late() < 2 && tries < 100; tries++) await new Promise((r) => setTimeout(r, 100));
+  for (const each of [flows, slow, quick]) each.shutdown();
+  await Promise.all(running);
+  proxy.close();
+  expect(done).toEqual(taken);
+  expect(new Set(told)).toEqual(new Set([expect.stringContaining('another attempt')]));
+}, 60_000);
