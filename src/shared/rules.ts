@@ -26,6 +26,8 @@ export interface Rules {
   readonly marksGoingOn?: true;
   /** What the run of a phase used that left no result is counted (`all`: and a plan's own calls): one more activity. */
   readonly countsCutOff?: true | 'all';
+  /** How long what follows an earlier attempt took is not known, so that it is not taken for a server that stood still. */
+  readonly knowsEarlier?: true;
   /** Activities that run inside a workflow task where all roles share its queue; docs/measures.md has the reasons. */
   readonly local?: readonly string[];
 }
@@ -45,6 +47,7 @@ export const currentRules = (): Rules => ({
   wholeAnswers: WHOLE_ANSWERS,
   marksGoingOn: true,
   countsCutOff: 'all',
+  knowsEarlier: true,
   local: ['buildProposal', 'saveCheckpoint', 'evaluateTriggers'],
 });
 

@@ -4,7 +4,9 @@ import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio
 import { ACTIVITIES, type ActivityName, HANDED_BACK } from '../../shared/activities.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import { PROBLEMS, unknownVersion } from '../../shared/problems.js';
-import type { Timings } from '../../shared/limits.js';
+import type { RunInput } from '../../shared/run.js';
+
+type Ruling = Pick<RunInput, 'timings' | 'rules'>;
 
 /** Who took no work. */
 const UNREACHED: Readonly<Record<(typeof ACTIVITIES)[ActivityName]['unreached'], string>> = {
@@ -25,11 +27,12 @@ function reasonOf(type: string, activity: ActivityName): PauseReason {
   return ACTIVITIES[activity].fails;
 }
 
-/** The time-out that a failure ran into, of those that no further attempt follows. */
-const limitOf = (error: unknown, timings: Timings): number => {
+/** The time-out that a failure ran into, of those that no further attempt follows and that tell when the failed attempt began. */
+const limitOf = (error: unknown, { timings, rules }: Ruling): number => {
   if (!(error instanceof ActivityFailure && error.cause instanceof TimeoutFailure)) return Infinity;
-  const { timeoutType } = error.cause;
-  if (timeoutType === TimeoutType.SCHEDULE_TO_START) return timings.scheduleToStart_ms;
+  const { timeoutType, cause } = error.cause;
+  if (timeoutType === TimeoutType.SCHEDULE_TO_START)
+    return rules.knowsEarlier === true && cause !== undefined ? Infinity : timings.scheduleToStart_ms;
   // A heartbeat's where no time is left for another attempt.
   const none = timeoutType === TimeoutType.SCHEDULE_TO_CLOSE || error.retryState === RetryState.TIMEOUT;
   return none ? timings.modelCallTotal_ms : Infinity;
@@ -43,15 +46,15 @@ const isHandedBack = (error: unknown): boolean =>
  * later than it was set to: the server stood still (a laptop's lid), which says nothing of host or model. Each turn takes a worker's stop, or
  * longer than the time-out, so that this spins never.
  */
-export async function untilDone<T>(timings: Timings, work: () => Promise<T>): Promise<T> {
+export async function untilDone<T>(run: Ruling, work: () => Promise<T>): Promise<T> {
   for (;;) {
     const began = Date.now();
     try {
       return await work();
     } catch (error) {
       if (isHandedBack(error)) continue;
-      const late_ms = Date.now() - began - limitOf(error, timings);
-      if (late_ms <= timings.heartbeatTimeout_ms) throw error;
+      const late_ms = Date.now() - began - limitOf(error, run);
+      if (late_ms <= run.timings.heartbeatTimeout_ms) throw error;
     }
   }
 }

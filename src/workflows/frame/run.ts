@@ -220,7 +220,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     const log = isLocal(run, activity, words) ? [] : this.archive.take(this.state);
     let fact: F;
     try {
-      const { result, then: said } = await untilDone(run.timings, async () => {
+      const { result, then: said } = await untilDone(run, async () => {
         const asked = { stepKey: run.stepKey, log, handsBack: true as const, ...where, ...input };
         const result = await this.calls(activity, words)(asked);
         return { result, then: then(result) };

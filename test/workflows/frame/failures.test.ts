@@ -1,8 +1,10 @@
 /** An activity that failed for good, in the words of a decision point: what Temporal raises -> reason. */
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { type TimeoutType, ActivityFailure, ApplicationFailure, RetryState, TimeoutFailure } from '@temporalio/common';
+import { currentRules } from '../../../src/shared/rules.js';
+import { resolveTimings } from '../../../src/temporal/settings.js';
 import { ACTIVITIES, type ActivityName } from '../../../src/shared/activities.js';
-import { failureOf, refuseUpdate } from '../../../src/workflows/frame/failures.js';
+import { failureOf, refuseUpdate, untilDone } from '../../../src/workflows/frame/failures.js';
 
 const failed = (cause: Error): ActivityFailure =>
   new ActivityFailure('activity failed', 'activity', 'id', RetryState.MAXIMUM_ATTEMPTS_REACHED, 'worker', cause);
@@ -80,4 +82,26 @@ test('a time-out of any activity is told in a sentence of its own, with a reason
 
 test('a refused update is not tried again', () => {
   expect(refuseUpdate('no')).toMatchObject({ type: 'answer_not_accepted', nonRetryable: true, message: 'no' });
+});
+
+test('a time-out an hour late is asked anew: the server stood still; not where the hour may have been that of an earlier attempt', async () => {
+  const earlier = new TimeoutFailure('its worker died', undefined, 'HEARTBEAT');
+  const queued = (cause?: Error) =>
+    failed(Object.assign(new TimeoutFailure('queued', undefined, 'SCHEDULE_TO_START'), { cause }));
+  const askedFor = async (error: Error, rules = currentRules()): Promise<number> => {
+    const clock = jest.spyOn(Date, 'now');
+    let asked = 0;
+    const work = (): Promise<never> => {
+      clock.mockReturnValue(asked === 0 ? 3_600_000 : 3_600_001);
+      return asked++ > 1 ? Promise.reject(new Error('enough')) : Promise.reject(error);
+    };
+    clock.mockReturnValue(0);
+    await expect(untilDone({ timings: resolveTimings({}), rules }, work)).rejects.toThrow();
+    clock.mockRestore();
+    return asked;
+  };
+  expect(await askedFor(queued())).toBe(2);
+  expect(await askedFor(queued(earlier))).toBe(1);
+  const { knowsEarlier: _, ...before } = currentRules();
+  expect(await askedFor(queued(earlier), before)).toBe(2);
 });
