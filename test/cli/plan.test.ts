@@ -175,11 +175,18 @@ describe('emend plan check', () => {
     expect(err).toContain('Plan p.md');
   });
 
-  test('a phase file that is a symbolic link out of the folder', async () => {
-    const cwd = folderWith({ 'in/p/p.md': PHASE, 'secret.md': '# Phase 1: A\n' });
-    symlinkSync('../../secret.md', join(cwd, 'in/p/phase_1_a.md'));
+  test.each(['../../secret.md', 'other.md'])('a phase file that is a link to %s', async (to) => {
+    const text = '# Phase 1: A\n';
+    const cwd = folderWith({ 'in/p/p.md': PHASE, 'in/p/other.md': text, 'secret.md': text });
+    symlinkSync(to, join(cwd, 'in/p/phase_1_a.md'));
     const { exit, err } = await emend(cwd, 'check', 'in/p');
-    expect([exit, err]).toEqual([2, expect.stringContaining('p/phase_1_a.md is a link out of it')]);
+    expect([exit, err]).toEqual([2, expect.stringContaining('p/phase_1_a.md is a link')]);
+  });
+  test('a plan that is a link: its marks could not be written', async () => {
+    const cwd = folderWith({ 'plans/one.md': '### Phase 1: A\n- [ ] x\n' });
+    symlinkSync('one.md', join(cwd, 'plans/010_a.md'));
+    const { exit, err } = await emend(cwd, 'check', 'plans/010_a.md');
+    expect([exit, err]).toEqual([2, expect.stringContaining('010_a.md is a link')]);
   });
 
   test('dependencies: each phase’s line, all at once, in JSON too', async () => {

@@ -84,7 +84,8 @@ const reader =
     const found = lstatSync(full, { throwIfNoEntry: false });
     if (found === undefined) return { why: `expected a file ${path}, but it does not exist` };
     const inside = relative(base, realpathSync(full));
-    if (inside.startsWith('..')) return { why: `expected a file of the plan's folder; ${path} is a link out of it` };
+    if (found.isSymbolicLink() || inside.startsWith('..'))
+      return { why: `expected a file of the plan's folder, as marks are written into it; ${path} is a link` };
     const size = statSync(full);
     if (!size.isFile()) return { why: `expected ${path} to be a file` };
     if (size.size > PLAN_FILE_BYTES)
