@@ -1,5 +1,6 @@
 /** What a plan's run leaves behind when it is cut off, and how the next one goes on from it. */
 import { afterEach, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { lastCheckpointed, planOfPath, resolveRun, runOfPlan, showRun } from '../../src/client/index.js';
 import { removeEndedWorktrees } from '../../src/client/ended/runs.js';
@@ -240,12 +241,10 @@ test('terminated with one phase paused and one in apply: their runs come to thei
   expect(subjects(s)).toEqual(['base']);
 }, 240_000);
 
-test('reset with one phase paused and one in apply: both are found again, each is committed, merged and marked once', async () => {
-  const { s, mine, worker, run, one } = await onePausedOneInApply();
-  const calls = s.rehearsal.requests().length;
-  await withHandle(s, run, async (handle, client) => {
+/** To before its phases were started: they are met as runs of others. */
+const resetToPhases = (s: Scene, run: Run): Promise<unknown> =>
+  withHandle(s, run, async (handle, client) => {
     const { events } = await handle.fetchHistory();
-    // Before its phases were started: they are met as runs of others.
     const started = (events ?? []).findIndex(
       (event) => event.startChildWorkflowExecutionInitiatedEventAttributes != null,
     );
@@ -256,10 +255,15 @@ test('reset with one phase paused and one in apply: both are found again, each i
       namespace: s.emend.namespace,
       workflowExecution: { workflowId: run.live!.workflowId, runId: (await handle.describe()).runId },
       reason: 'test',
-      requestId: `reset-${run.stepKey}`,
+      requestId: randomUUID(),
       workflowTaskFinishEventId: point!.eventId!,
     });
   });
+
+test('reset with one phase paused and one in apply: both are found again, each is committed, merged and marked once', async () => {
+  const { s, mine, worker, run, one } = await onePausedOneInApply();
+  const calls = s.rehearsal.requests().length;
+  await resetToPhases(s, run);
   worker.go();
   await s.answer(one, 'approve');
   const now = await resolveRun(s.emend, run.stepKey);
@@ -275,6 +279,13 @@ test('reset with one phase paused and one in apply: both are found again, each i
   ]);
   expectOwnOnly(s, mine);
   await check(s, run.live!.workflowId, 'plan-completed-after-a-reset');
+
+  // Once more, now that all of it is done.
+  const [head, plan] = [s.git('rev-parse', 'HEAD'), s.read('plans/010_demo.md')];
+  await resetToPhases(s, now);
+  expect(await s.end(await resolveRun(s.emend, run.stepKey), 120)).toMatchObject({ outcome: 'completed' });
+  expect([s.git('rev-parse', 'HEAD'), s.read('plans/010_demo.md')]).toEqual([head, plan]);
+  expectOwnOnly(s, mine);
 }, 240_000);
 
 test('of a phase with a file that a person skips, the tasks that name it stay open', async () => {

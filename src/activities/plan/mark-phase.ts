@@ -63,6 +63,7 @@ export const markPhase: Activity<'markPhase'> = async (ports, input, scope) => {
     ports,
     {
       ...{ workspace, workflowId, namespace, name: 'mark', marks, hold },
+      comesTo: `${input.marker}-${input.commit ?? 'none'}`,
       ...(settings === undefined ? {} : { settings }),
       stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
       message: `Mark Phase ${phase.number} of ${planPath} as ${marker} (${done}/${total})`,

@@ -105,7 +105,7 @@ export const applyReplan: Activity<'applyReplan'> = async (ports, input, scope) 
     const written = await writePlan(
       ports,
       {
-        ...{ workspace, workflowId, namespace, settings, marks, name: 'replan' },
+        ...{ workspace, workflowId, namespace, settings, marks, name: 'replan', comesTo: action },
         stepKey: `${input.stepKey}-${phase.id}-r${input.number}`,
         message: `Revise ${planPath}: ${action} of Phase ${phase.number} (${input.trigger})`,
       },

@@ -32,6 +32,8 @@ export interface PlanWrite extends Pick<PhaseWriteInput, 'stepKey' | 'workspace'
   readonly message: string;
   /** Name of the records. */
   readonly name: string;
+  /** After a reset a phase may come to something else: then it is written anew. */
+  readonly comesTo: string;
 }
 /** Texts by workspace-relative path; null: nothing is to be changed. */
 export interface PlanTexts {
@@ -58,20 +60,30 @@ interface Written {
 }
 type NotWritten = Exclude<MarkPhaseResult, { outcome: 'marked' }>;
 
-/** `change` works from the files as they are now; what it throws is thrown on. */
+type Done = Written & { readonly data: unknown };
+
+/**
+ * `change` works from the files as they are now; what it throws is thrown on. ◆ What was once written is not written again, by a late
+ * attempt or after a reset: later writes stand on it.
+ */
 export async function writePlan(
   ports: ActivityPorts,
   wanted: PlanWrite,
   change: () => Promise<PlanTexts | null>,
   scope: ActivityScope,
-): Promise<(Written & { readonly data: unknown }) | NotWritten> {
+): Promise<Done | NotWritten> {
+  const key = `steps/${wanted.stepKey}/${wanted.name}`;
+  const doneKey = `${key}-done-${wanted.comesTo}`;
+  const before = (await ports.records.get(doneKey)) as Done | null;
+  if (before !== null) return before;
   for (let number = 1; number <= STORE_BOUNDS.markTries; number++) {
-    const key = `steps/${wanted.stepKey}/${wanted.name}-${number}`;
     const plan = async (): Promise<WriteRecord> => recordOf(ports, wanted, await change());
-    const { proposal, data } = await recordOnce(ports.records, key, plan);
-    if (proposal === null) return { outcome: 'written', commit: null, files: [], held: null, marks: false, data };
-    const done = await write(ports, wanted, { ref: proposal, decision: number }, scope);
-    if (done !== 'base_changed') return done.outcome === 'written' ? { ...done, data } : done;
+    const { proposal, data } = await recordOnce(ports.records, `${key}-${number}`, plan);
+    const none: Written = { outcome: 'written', commit: null, files: [], held: null, marks: false };
+    const done = proposal === null ? none : await write(ports, wanted, { ref: proposal, decision: number }, scope);
+    if (done === 'base_changed') continue;
+    if (done.outcome !== 'written') return done;
+    return (await ports.records.putIfAbsent(doneKey, { ...done, data }, 'later')).value;
   }
   return { outcome: 'conflict', why: `someone else saved the plan each of ${STORE_BOUNDS.markTries} times` };
 }
