@@ -16,6 +16,8 @@ import { resolveTimings } from '../../src/temporal/settings.js';
 import { bareEnvironment, newHome, startServer } from './support/server.js';
 
 const QUEUE = 'late-task';
+/** PENDING_ACTIVITY_STATE_STARTED */
+const STARTED = 2;
 let place: { home: string; remove: () => Promise<void> };
 let server: DevServer;
 let client: ClientConnection;
@@ -36,8 +38,10 @@ const holding = async (to: string) => {
   const proxy = createServer((from) => {
     const on = connect(Number(to.split(':')[1]), '127.0.0.1');
     for (const each of [from, on]) each.on('error', () => undefined);
-    clients.add(from.pipe(on) && from);
-    servers.add(on.pipe(from) && on);
+    from.pipe(on);
+    on.pipe(from);
+    clients.add(from);
+    servers.add(on);
     on.once('close', () => from.destroy());
     from.once('close', () => on.destroy());
   });
@@ -90,7 +94,8 @@ test('the work of an attempt that the server gave up before it arrived is not be
   proxy.hold();
   const run = await client.client.workflow.start('oneOfTwo', { taskQueue: QUEUE, workflowId: QUEUE });
   const pending = async () => (await run.describe()).raw.pendingActivities?.[0];
-  for (let at = await pending(); at?.state !== 2; at = await pending()) await new Promise((r) => setTimeout(r, 100));
+  for (let at = await pending(); Number(at?.state) !== STARTED; at = await pending())
+    await new Promise((r) => setTimeout(r, 100));
   const quick = await workerOf('quick', server.address, {});
   running.push(quick.run());
   // Each poll that is held was given an attempt.
