@@ -303,6 +303,31 @@ describe('commit and rollback exclude each other', () => {
     expect(git(scene, 'diff', '--cached', '--name-only')).toBe('');
   });
 
+  test('asleep once it has read the index, while the next step commits the same file: its index stays', async () => {
+    const scene = (open = await committedScene());
+    const applied = await scene.engine().apply(scene.request);
+    const [path] = scene.request.files;
+    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+    const [bin, ended] = [`${scene.home}/bin`, `${scene.home}/ended`];
+    fs.mkdirSync(bin);
+    const next = `echo next > '${path}'; '${real}' add '${path}'; '${real}' -c user.name=T -c user.email=t@e.com commit -qm next >&2`;
+    fs.writeFileSync(
+      `${bin}/git`,
+      `#!/bin/sh\n'${real}' "$@" || exit\ncase " $* " in *" ls-files -v "*) [ -e '${ended}' ] || { touch '${ended}'; ${next}; };; esac\n`,
+      { mode: 0o755 },
+    );
+    const before = process.env.PATH;
+    process.env.PATH = `${bin}:${before ?? ''}`;
+    try {
+      const holds = () => Promise.resolve(!fs.existsSync(ended));
+      expect(await committer(scene)(commitRequest(scene, applied, holds))).toMatchObject({ outcome: 'committed' });
+    } finally {
+      process.env.PATH = before;
+    }
+    expect(git(scene, 'log', '-1', '--format=%s')).toBe('next');
+    expect(git(scene, 'diff', '--cached', '--name-only')).not.toContain(path);
+  });
+
   test('a step whose commit is there is not rolled back, whatever was committed on top', async () => {
     const scene = (open = await committedScene());
     const engine = scene.engine();

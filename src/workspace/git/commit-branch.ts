@@ -177,12 +177,15 @@ export async function syncIndex(
     readonly root: string;
     /** How long a lock that somebody else holds on the index is waited for. */
     readonly wait_ms: number;
+    /** Asked once the index was read. False: that was done, and what is staged now is the person's, or of later work. */
+    readonly mayMove: () => Promise<boolean>;
   },
 ): Promise<string | null> {
   const deadline = performance.now() + input.wait_ms;
   for (;;) {
     const { updates, staged } = await pending(input);
     const told = staged.length === 0 ? null : stagedNote(staged);
+    if (!(await input.mayMove())) return null;
     if (updates.size === 0) return told;
     // Removals first, so that a file may become a directory.
     const sorted = [...updates].sort(([, a], [, b]) => Number(a.mode !== GONE) - Number(b.mode !== GONE));

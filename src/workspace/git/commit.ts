@@ -198,12 +198,13 @@ async function finish(work: Work, commit: string, made: TreeChanges | null = nul
   const committed = { outcome: 'committed', commit, marks } as const;
   const now = await repositoryOf(request.workspace);
   if (now?.head !== commit || now.headRef !== headRef) return committed;
-  // The lock ends after the index followed: without it that was done, and what is staged now is the person's.
-  if (!(await mayMove(work))) return committed;
   const changes = made ?? (await treeChanges(root, head, commit));
   const rebases = ['rebase-merge', 'rebase-apply'].map((name) => join(repository.gitDir, name));
   const detached = rebases.some((path) => existsSync(path)) ? REBASING : DETACHED;
-  const notes = [headRef === null ? detached : null, await syncIndex({ root, ...changes, wait_ms })];
+  const notes = [
+    headRef === null ? detached : null,
+    await syncIndex({ root, ...changes, wait_ms, mayMove: () => mayMove(work) }),
+  ];
   const note = notes.filter((each) => each !== null).join('; ');
   return note === '' ? committed : { ...committed, note };
 }

@@ -193,13 +193,14 @@ async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made):
 
 /** The person's index follows where HEAD is at the merge. */
 async function finish(
-  { repository, request, parts }: Work,
+  { repository, request, parts, assertCurrent }: Work,
   commit: string,
   ours: string,
   changes: TreeChanges,
 ): Promise<MergeOutcome> {
   const merged = { outcome: 'merged', commit, parent: ours } as const;
   if ((await repositoryOf(request.workspace))?.head !== commit) return merged;
-  const note = await syncIndex({ root: repository.root, ...changes, wait_ms: parts.lockWait_ms ?? 10_000 });
+  const mayMove = async (): Promise<boolean> => (assertCurrent(), true);
+  const note = await syncIndex({ root: repository.root, ...changes, wait_ms: parts.lockWait_ms ?? 10_000, mayMove });
   return note === null ? merged : { ...merged, note };
 }
