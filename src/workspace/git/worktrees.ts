@@ -70,6 +70,16 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     return put.value;
   };
 
+  /** Temp files of records that a worker died over, and directories that are empty now: its removal may have died after its record. */
+  const sweep = async (plan: string, name: string): Promise<void> => {
+    const dir = dirOf(plan);
+    for (const left of (await orNull(sys.readdir(dir))) ?? [])
+      if (left.startsWith(`${checked(name)}.`)) await unlinkIfThere(sys, join(dir, left));
+    const trees = worktreesDir(home);
+    for (const empty of [join(trees, plan), trees, dir])
+      await orNull(sys.rmdir(empty), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+  };
+
   const make = async (
     wanted: WorktreeWanted,
     { signal, assertCurrent = () => undefined }: Attempt,
@@ -94,18 +104,12 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
       const noted = await putJsonIfAbsent(sys, file(worktree.plan, worktree.name, '.made'), { path });
       return inGit.placedAt(worktree, noted.value.path);
     } finally {
-      if ((await madeAt(worktree)) !== path) await inGit.clear(sys, worktree, path);
+      // Without the record it was removed meanwhile, after another attempt had made it.
+      const isGone = (await read(worktree.plan, worktree.name)) === null;
+      if (isGone || (await madeAt(worktree)) !== path) await inGit.clear(sys, worktree, path);
+      if (isGone) await inGit.dropBranch(worktree);
+      if (isGone) await sweep(worktree.plan, worktree.name);
     }
-  };
-
-  /** Temp files of records that a worker died over, and directories that are empty now: its removal may have died after its record. */
-  const sweep = async (plan: string, name: string): Promise<void> => {
-    const dir = dirOf(plan);
-    for (const left of (await orNull(sys.readdir(dir))) ?? [])
-      if (left.startsWith(`${checked(name)}.`)) await unlinkIfThere(sys, join(dir, left));
-    const trees = worktreesDir(home);
-    for (const empty of [join(trees, plan), trees, dir])
-      await orNull(sys.rmdir(empty), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
   };
 
   const remove = async (plan: string, name: string): Promise<RemovedWorktree | null> => {

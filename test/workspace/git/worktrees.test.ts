@@ -356,6 +356,26 @@ describe('a maker that is stopped, given up and wakes up late', () => {
       expect(stood * stride).toBeGreaterThan(10);
     },
   );
+
+  test('at any of its calls once its record is there, while the next one makes it and it is removed: nothing is left', async () => {
+    const before = await traces();
+    const stride = drawn(5, 1);
+    for (let n = 1 + (seed % stride); ; n += stride) {
+      const late = standingAt(n);
+      const first = keeper(late.sys).make({ plan: PLAN, name: 'p1-1', workspace: repo.dir, base });
+      await Promise.race([late.stood, first]);
+      const begun = existsSync(join(home, 'worktrees', PLAN, 'p1-1.json'));
+      if (begun) {
+        await make();
+        await keeper().remove(PLAN, 'p1-1');
+      }
+      late.wake();
+      await first;
+      if (!begun || !late.reached()) await keeper().remove(PLAN, 'p1-1');
+      expect([n, await traces()]).toEqual([n, before]);
+      if (!late.reached()) break;
+    }
+  });
 });
 
 describe('worktree.setup', () => {
