@@ -55,8 +55,7 @@ export interface UndoReport {
 }
 
 /** The JSON of `emend patch --json`; docs/cli.md describes it. */
-export interface PatchReport {
-  readonly v: 1;
+export interface PatchReport extends Pick<UndoReport, 'v' | 'workspace' | 'conflicts' | 'recovered' | 'exit'> {
   readonly outcome:
     | 'applied'
     | 'would_apply'
@@ -71,7 +70,6 @@ export interface PatchReport {
     | 'conflict';
   /** With --check: nothing was written. */
   readonly checked: boolean;
-  readonly workspace: string;
   readonly format: AnswerFormat;
   /** Key of what was applied; null: nothing was. */
   readonly patch: string | null;
@@ -80,11 +78,8 @@ export interface PatchReport {
   readonly findings: readonly Finding[];
   readonly notes: readonly Reason[];
   readonly reasons: readonly Reason[];
-  readonly conflicts: readonly ConflictFile[];
-  readonly recovered: readonly RecoveredTransaction[];
   /** The combined diff; '' where there is none. */
   readonly diff: string;
-  readonly exit: ExitCode;
 }
 
 interface Begun extends StartedStep {

@@ -3,8 +3,7 @@ import { problem, ProblemError, sentence, type Problem } from '../shared/problem
 import { WORKFLOWS, type Queues } from '../shared/names.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
-import type { OpenOnHost, PlanInput, EditStepInput, StepResult } from '../shared/run.js';
-import type { StepKey } from '../shared/ids.js';
+import type { PlanInput, EditStepInput, StepResult, StepStatus } from '../shared/run.js';
 import type { RunRequest } from '../shared/run-options.js';
 import type { Timings } from '../shared/limits.js';
 import type { Stores } from '../stores/ports.js';
@@ -18,14 +17,9 @@ export interface RunRef {
 }
 
 /** What a run carries in its memo, readable with no worker. The fields mean the same in every version. */
-export interface RunMemo {
-  readonly stepKey: StepKey;
-  readonly jobPath: string;
-  readonly title: string;
-  readonly workspace: string;
+export interface RunMemo extends Pick<StepStatus, 'stepKey' | 'jobPath' | 'title' | 'workspace' | 'left'> {
   /** Id of the home whose host has the workspace. */
   readonly host: string;
-  readonly left?: readonly OpenOnHost[];
 }
 
 export interface DescribedRun {

@@ -198,13 +198,8 @@ export interface ResolvedDecision extends Pick<DecisionPoint, 'id' | 'n' | 'reas
   readonly answers: readonly DecisionRecord[];
   readonly resolvedAt: number;
 }
-export interface DecisionRecord {
-  readonly answer: Answer;
+export interface DecisionRecord extends Pick<DecisionRequest, 'answer' | 'select' | 'requestId' | 'by'> {
   readonly files: readonly string[];
   readonly note: string | null;
-  /** What `select` chose; absent with other answers. */
-  readonly select?: Selection;
-  readonly by: Decider;
   readonly at: number;
-  readonly requestId: string;
 }

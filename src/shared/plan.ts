@@ -247,18 +247,23 @@ export interface ReadyPlan {
 }
 
 // --------------------------------------------------------------------------------------------------------------------- the phases
+/** What a decision about failed tests tells of them. */
+export interface VerificationFailure {
+  /** As it was classified (`syntax`, `test_failure`, ...); null: unknown. */
+  readonly kind: string | null;
+  /** The same failure has the same signature. */
+  readonly signature: string | null;
+  readonly summary: string;
+  /** JSON blob, `TestOutput`. */
+  readonly output: BlobRef | null;
+  /** What helps with a failure of that kind; empty where it passed. */
+  readonly suggestions: readonly string[];
+}
 /** One failed verification of a phase: it has been rolled back, nothing of it is committed. */
-export interface PhaseFailure {
+export interface PhaseFailure extends VerificationFailure {
   readonly phase: PhaseId;
   /** Number of the phase's run (child) that failed, from 1. */
   readonly run: number;
-  /** As the verification classified it (`syntax`, `test_failure`, ...); null: unknown. */
-  readonly kind: string | null;
-  readonly signature: string | null;
-  readonly summary: string;
-  readonly output: BlobRef | null;
-  /** What helps with failures of that kind. */
-  readonly suggestions: readonly string[];
   /** Workflow time, ms since the epoch. */
   readonly at: number;
 }

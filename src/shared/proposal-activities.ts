@@ -2,6 +2,7 @@
 import type { StepEvent } from './events.js';
 import type { AuditReport } from './audit.js';
 import type { Finding } from './formats.js';
+import type { VerificationFailure } from './plan.js';
 import type { Problem } from './problems.js';
 import type { BlobRef, StepKey } from './ids.js';
 import type { RepositoryBase } from './repository.js';
@@ -143,8 +144,9 @@ export interface ConflictFile {
   /** In words: what was expected, what was found. */
   readonly why: string;
 }
-export type ApplyResult =
-  | { readonly outcome: 'applied'; readonly files: readonly string[]; readonly lock: HeldLock }
+export type ApplyResult<Lock = HeldLock> =
+  /** All files of the request are at their result. */
+  | { readonly outcome: 'applied'; readonly files: readonly string[]; readonly lock: Lock }
   /** `advice`: the holder has ended, and a person must say what becomes of what it applied. */
   | {
       readonly outcome: 'busy';
@@ -152,14 +154,16 @@ export type ApplyResult =
       readonly since: string;
       readonly advice?: string;
     }
-  /** Nothing was written. */
+  /** Files were not at their base before anything was written: nothing was written. */
   | { readonly outcome: 'base_changed'; readonly conflicts: readonly ConflictFile[] }
+  /** A person saved in between (their bytes stand), the rest is applied; or a closed record was undone by someone. */
   | {
       readonly outcome: 'conflict';
       readonly conflicts: readonly ConflictFile[];
       readonly files: readonly string[];
-      readonly lock: HeldLock;
+      readonly lock: Lock;
     }
+  /** Disk full, permission…: reverted, nothing changed. */
   | { readonly outcome: 'failed'; readonly problem: Problem };
 
 /** One closed application of (part of) a proposal. */
@@ -169,13 +173,10 @@ export interface Application {
   readonly files: readonly string[];
 }
 
-export interface RebaseInput extends ActivityBase {
-  readonly workspace: string;
-  readonly proposal: BlobRef;
+export interface RebaseInput extends ActivityBase, Pick<ApplyInput, 'workspace' | 'proposal' | 'decision'> {
   /** Files to carry over to the bytes that are there now; null: all. */
   readonly files: readonly string[] | null;
   readonly exclude: readonly string[];
-  readonly decision: number;
   /** What guards go by. */
   readonly snapshot: BlobRef;
 }
@@ -229,29 +230,16 @@ export interface TestOutput {
 /** Outcomes of tests that nothing speaks against. */
 export const PASSED: readonly string[] = ['pass', 'pass_with_warnings', 'no_tests'];
 export type VerifyOutcome = VerifyResult | NoSandbox | SandboxBlocks | ChangedFiles;
-export interface VerifyResult {
+export interface VerifyResult extends VerificationFailure {
   readonly outcome: 'pass' | 'pass_with_warnings' | 'fail_soft' | 'fail_hard' | 'no_tests';
-  readonly kind: string | null;
   readonly transient: boolean;
-  /** The same failure has the same signature. */
-  readonly signature: string | null;
-  readonly summary: string;
-  /** JSON blob, `TestOutput`. */
-  readonly output: BlobRef | null;
   readonly seconds: number;
-  /** What helps with a failure of that kind; empty where it passed. */
-  readonly suggestions: readonly string[];
   /** Other files of the repository that the tests changed, and of the proposal what was put back over which bytes; absent: none. */
   readonly alsoChanged?: readonly string[];
 }
-/** What a decision about failed tests tells of them. */
-export type VerificationFailure = Pick<VerifyResult, 'kind' | 'signature' | 'summary' | 'output' | 'suggestions'>;
 
-export interface RollbackInput extends ActivityBase {
-  readonly workspace: string;
+export interface RollbackInput extends ActivityBase, Pick<ApplyInput, 'workspace' | 'workflowId' | 'namespace'> {
   readonly applications: readonly Application[];
-  readonly workflowId: string;
-  readonly namespace: string;
   /** Fencing token of the lock to end; null: whichever the step holds. */
   readonly token: number | null;
 }

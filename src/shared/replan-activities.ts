@@ -12,6 +12,7 @@ import type {
 } from './plan.js';
 import type { Landed, PhaseWriteInput } from './plan-activities.js';
 import type { ActivityBase } from './proposal-activities.js';
+import type { BriefResult, Unanswered } from './step-activities.js';
 
 export interface PlanCallInput extends ActivityBase {
   /** Configuration as the first reading resolved it (JSON blob). */
@@ -42,15 +43,11 @@ export type PlanCallFailure = Pick<PhaseFailure, 'run' | 'kind' | 'summary' | 'o
 export interface DebugPhaseInput extends PlanCallInput {
   readonly failures: readonly PlanCallFailure[];
 }
-export interface DebugPhaseResult {
+export interface DebugPhaseResult extends Pick<BriefResult, 'message' | 'usage' | 'down'> {
   /** Text for the next attempt; null: there is none, `message` says why. */
   readonly report: BlobRef | null;
   /** Where the archive keeps it. */
   readonly path: string | null;
-  readonly message: string | null;
-  readonly usage: StepUsage;
-  /** The plan waits and asks again. */
-  readonly down?: ModelDown;
 }
 
 export interface ProposeReplanInput extends PlanCallInput {
@@ -78,12 +75,7 @@ export type ProposeReplanResult =
       readonly why: string;
       readonly usage: StepUsage;
     }
-  | {
-      readonly outcome: 'failed';
-      readonly message: string;
-      readonly usage: StepUsage;
-      readonly down?: ModelDown;
-    };
+  | Omit<Unanswered, 'reason'>;
 
 export interface PlanCallActivities {
   scorePhase(input: ScorePhaseInput): Promise<ScorePhaseResult>;

@@ -4,7 +4,7 @@
  */
 import type { AuditReport } from './audit.js';
 import type { StepKey, BlobRef } from './ids.js';
-import type { PlanProgress } from './plan.js';
+import type { PlanProgress, VerificationFailure } from './plan.js';
 import type { StepEstimate, StepUsage } from './usage.js';
 import type { Rules } from './rules.js';
 import type { DecisionPoint } from './decisions.js';
@@ -14,7 +14,7 @@ import type { Problem, Version } from './problems.js';
 import type { Outage } from './outage.js';
 import type { Queues } from './names.js';
 import type { RepositoryBase } from './repository.js';
-import type { ProposalSummary, VerificationFailure } from './proposal-activities.js';
+import type { ProposalSummary } from './proposal-activities.js';
 
 // ------------------------------------------------------------------------------------------------------------------------- input
 export interface PlanOptions {
@@ -137,7 +137,7 @@ export interface StepResult {
   /** What a model said of the change; absent: it was not audited. */
   readonly audit?: AuditReport;
   readonly problem: Problem | null;
-  /** Of a plan. */
+  /** Of a plan: its phases. */
   readonly plan?: PlanProgress;
   /** Time that it waited for people. */
   readonly pausedFor_ms: number;
@@ -205,9 +205,7 @@ export const fitsFilter = (run: Filtered, { state = '', workspace = '', text = '
   );
 
 /** Where a run stands. */
-export interface StepStatus {
-  readonly v: Version;
-  readonly stepKey: StepKey;
+export interface StepStatus extends Pick<StepResult, 'v' | 'stepKey' | 'proposalId' | 'usage' | 'wasSplit' | 'plan'> {
   readonly workspace: string;
   readonly jobPath: string;
   readonly title: string;
@@ -219,11 +217,8 @@ export interface StepStatus {
   readonly decision: DecisionPoint | null;
   /** The model is down, and the run waits by itself; absent: it does not. */
   readonly outage?: Outage;
-  readonly proposalId: string | null;
-  readonly usage: StepUsage;
   /** Said before the first call; of a plan: of the phases still to be done. Absent: not known. */
   readonly estimate?: StepEstimate;
-  readonly wasSplit: boolean;
   /** Edit calls that `maxTotalChunks` still allows; absent: not known, or none comes. */
   readonly chunksLeft?: number;
   /** Decisions and signals that did not count. */
@@ -233,8 +228,6 @@ export interface StepStatus {
   readonly lastSeq: number;
   readonly left?: readonly OpenOnHost[];
   readonly result: StepResult | null;
-  /** Of a plan: its phases. */
-  readonly plan?: PlanProgress;
 }
 /** What else the query `status` tells when asked for all of it: a query for each would answer of another moment. */
 export interface StatusQuery {

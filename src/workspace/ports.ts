@@ -1,6 +1,6 @@
 /** The port of the tree that is edited: who holds it, and how files in it change. Its adapter is `apply`, for a directory. */
 import type { StepKey } from '../shared/ids.js';
-import type { ConflictFile, HeldLock, StagedByHook } from '../shared/proposal-activities.js';
+import type { ApplyResult, ConflictFile, HeldLock, StagedByHook } from '../shared/proposal-activities.js';
 import type { SandboxSettings } from '../documents/job/index.js';
 import type { Problem } from '../shared/problems.js';
 import type { Proposal, ProposalFile } from './proposal.js';
@@ -66,21 +66,7 @@ export interface ApplyRequest {
 }
 /** What a rollback needs to know of the application that it takes back. */
 export type RollbackRequest = Pick<ApplyRequest, 'stepKey' | 'workspace' | 'proposalId' | 'decision' | 'holder'>;
-export type ApplyOutcome =
-  /** All files of the request are at their result. */
-  | { readonly outcome: 'applied'; readonly files: readonly string[]; readonly lock: WorkspaceLock }
-  | Busy
-  /** Files were not at their base before anything was written: nothing was written. */
-  | { readonly outcome: 'base_changed'; readonly conflicts: readonly ConflictFile[] }
-  /** A person saved in between (their bytes stand), the rest is applied; or a closed record was undone by someone. */
-  | {
-      readonly outcome: 'conflict';
-      readonly conflicts: readonly ConflictFile[];
-      readonly files: readonly string[];
-      readonly lock: WorkspaceLock;
-    }
-  /** Disk full, permission…: reverted, nothing changed. */
-  | { readonly outcome: 'failed'; readonly problem: Problem };
+export type ApplyOutcome = Exclude<ApplyResult<WorkspaceLock>, { readonly outcome: 'busy' }> | Busy;
 
 export type RollbackOutcome =
   | {

@@ -15,7 +15,7 @@ import { type ActivityScope, stoodStill } from './activity.js';
 import type { ActivityPorts } from './ports.js';
 import { maskRequest, restoreAnswer, type SecretPlaces, type ShownFiles } from './secrets.js';
 import { modelEntry, type ProjectConfig, type Thinking } from '../../documents/job/index.js';
-import type { Unanswered } from '../../shared/step-activities.js';
+import type { ProposeResult, Unanswered } from '../../shared/step-activities.js';
 
 const WAKE_MS = 60_000; // bound: After a machine slept its network comes back within this: a model that is not reached then is waited for.
 
@@ -34,19 +34,9 @@ export type Call =
   | Answered
   | { readonly outcome: 'prompt_cut' | 'call_lost'; readonly message: string; readonly usage: StepUsage }
   /** Under `secrets: ask`, for an edit: nothing was sent. `files`: of those that it is for. */
-  | {
-      readonly outcome: 'secret_found';
-      readonly message: string;
-      readonly files: readonly string[];
-      readonly usage: StepUsage;
-    }
+  | Extract<ProposeResult, { readonly outcome: 'secret_found' }>
   | Unavailable;
-interface Unavailable {
-  readonly outcome: 'model_unavailable';
-  readonly message: string;
-  readonly down: ModelDown;
-  readonly usage: StepUsage;
-}
+type Unavailable = Extract<ProposeResult, { readonly outcome: 'model_unavailable' }>;
 
 /** Failures that another request, or none, would not have met; all others are an outage of the model. */
 const OF_THE_REQUEST: ReadonlySet<ModelErrorKind> = new Set(['bad_request', 'context', 'too_large']);

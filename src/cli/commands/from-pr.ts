@@ -35,13 +35,12 @@ const COMMENT_CHARS = 1_000; // bound: Of one comment; the rest of a longer one 
 const PLACE_CHARS = 200; // bound: A comment's path, and its author's name.
 const FIRST_WORDS_CHARS = 80; // bound: Of a comment, in the list of what is taken.
 
-export interface FollowFlags extends Pick<RunFlags, 'json' | 'wait' | 'yes'> {
+export interface FollowFlags extends Pick<RunFlags, 'json' | 'wait' | 'yes' | 'set'> {
   readonly remote?: string;
   readonly author?: readonly string[];
   /** Of a run on a repository, in place of a review. */
   readonly note?: string;
   readonly file: readonly string[];
-  readonly set: readonly string[];
 }
 
 export const reviseEnded = async (io: Io, typed: string, flags: FollowFlags): Promise<ExitCode> => {

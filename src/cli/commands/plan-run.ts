@@ -18,7 +18,7 @@ import { refuseHalfDone } from './plan-files.js';
 import { type Io, type JsonFlag, type QuietFlag, asides } from '../io.js';
 import { eventPrinter, printFound, printJson } from '../json.js';
 import { viewLines } from '../render/run.js';
-import { tellEstimate } from './run.js';
+import { tellEstimate, type RunFlags } from './run.js';
 import { runOverrides, type Session, withEmend } from '../session.js';
 import { withRunning } from '../services.js';
 import { shellWord } from '../../system/environment.js';
@@ -26,8 +26,8 @@ import { loginName } from '../../client/runs/decide.js';
 import { showWithPhases } from '../../client/runs/show.js';
 import { reading } from '../../client/open.js';
 
-export interface PlanRunFlags extends BeginFlags, At {
-  readonly base?: string;
+type SharedFlags = Pick<RunFlags, 'base' | 'set' | 'hint' | 'estimate' | 'draftPr'>;
+export interface PlanRunFlags extends BeginFlags, At, SharedFlags {
   readonly phase?: string;
   readonly sequential?: true;
   readonly waves?: true;
@@ -35,10 +35,6 @@ export interface PlanRunFlags extends BeginFlags, At {
   readonly forceReplan?: true;
   readonly reportScopeDrift?: string;
   readonly restart?: true;
-  readonly estimate?: true;
-  readonly draftPr?: true;
-  readonly set: readonly string[];
-  readonly hint: readonly string[];
 }
 
 export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promise<ExitCode> => {

@@ -16,6 +16,7 @@ import type { LimitName } from '../../shared/limits.js';
 import { fail, valueOf } from '../../shared/problems.js';
 import { loadSyntax } from '../../syntax/index.js';
 import type { StepKey } from '../../shared/ids.js';
+import type { ProposalFileSummary } from '../../shared/proposal-activities.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 
@@ -142,13 +143,9 @@ const NO_FILE = new Set(['target_missing', 'target_not_a_file']);
 
 // An outcome as a proposal that the apply transaction takes: bytes in the blob store, one hash over all of it, the combined diff.
 
-export interface PatchedFile {
-  readonly path: string;
-  readonly change: 'edit' | 'create' | 'delete' | 'move';
+export interface PatchedFile extends Pick<ProposalFileSummary, 'path' | 'change' | 'added' | 'removed'> {
   /** Where a moved file was. */
   readonly from?: string;
-  readonly added: number;
-  readonly removed: number;
 }
 
 /** In order of paths; a move is one file. */

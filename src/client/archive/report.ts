@@ -4,7 +4,7 @@
  */
 import type { DecisionRecord, DecisionRequest } from '../../shared/decisions.js';
 import type { StepEvent } from '../../shared/events.js';
-import type { LedgerRow, StepOutcome } from '../../shared/run.js';
+import type { LedgerRow, StepOutcome, StepStatus } from '../../shared/run.js';
 import type { VerifyResult } from '../../shared/proposal-activities.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef } from '../../shared/ids.js';
@@ -47,12 +47,9 @@ export interface ReportVerification {
   /** What was printed (JSON blob, `TestOutput`). */
   readonly output: BlobRef | null;
 }
-export interface ReportFacts {
+export interface ReportFacts extends Pick<StepStatus, 'title' | 'jobPath' | 'workspace'> {
   readonly v: 1;
   readonly stepKey: string;
-  readonly title: string;
-  readonly jobPath: string;
-  readonly workspace: string;
   readonly state: string;
   readonly outcome: StepOutcome | null;
   readonly commit: string | null;

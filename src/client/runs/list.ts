@@ -13,14 +13,10 @@ const LISTED_ARCHIVED_RUNS = 50; // bound: Ended runs shown, newest first.
 const LISTED_READ_RUNS = 1_000; // bound: Ended runs read for a filter that leaves most of them out.
 const LIST_QUERY_MS = 3_000; // bound: A run in the list is asked for its state this long.
 
-export interface ListedRun {
+export interface ListedRun extends Pick<StepStatus, 'title' | 'jobPath' | 'workspace' | 'doing'> {
   readonly stepKey: string;
   readonly workflowId: string | null;
-  readonly title: string;
-  readonly jobPath: string;
-  readonly workspace: string;
   readonly state: (typeof LISTED_STATES)[number];
-  readonly doing: string;
   /** Id and reason of the open decision. */
   readonly decision: { readonly id: string; readonly reason: string } | null;
   /** ISO time. */

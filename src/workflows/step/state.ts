@@ -4,6 +4,7 @@ import type { PauseReason } from '../../shared/decisions.js';
 import type { AuditReport } from '../../shared/audit.js';
 import type { Limits } from '../../shared/limits.js';
 import type { MadeFiles, PickedFile } from '../../shared/pick.js';
+import type { VerificationFailure } from '../../shared/plan.js';
 import type { Problem } from '../../shared/problems.js';
 import type {
   Application,
@@ -11,7 +12,6 @@ import type {
   ProposalFileSummary,
   ProposalSummary,
   SandboxChoice,
-  VerificationFailure,
 } from '../../shared/proposal-activities.js';
 import { defaultChunks } from '../../shared/rules.js';
 import type { EditStepInput, FileStatus, StepOutcome } from '../../shared/run.js';
