@@ -156,13 +156,10 @@ export interface ApplyAnswerInput {
 
 /** What each format module returns; this and what follows is between the engine's own modules. */
 export type Reading =
-  | {
+  | (Pick<Edited, 'tolerances' | 'notes' | 'summary'> & {
       readonly kind: 'plans';
       readonly plans: readonly FilePlan[];
-      readonly tolerances: readonly UsedTolerance[];
-      readonly notes: readonly Reason[];
-      readonly summary?: string;
-    }
+    })
   /** The grammar of the format is broken. `open`: the text ends inside an open block, string or bracket (a cut answer). */
   | { readonly kind: 'invalid'; readonly open: boolean; readonly reasons: readonly Reason[] }
   /** Well formed, but does not fit these bytes. */

@@ -58,17 +58,15 @@ export interface PhaseTexts {
   >;
 }
 
-export interface PhaseJobInput extends PlanActivityBase {
+export interface PhaseJobInput extends PlanActivityBase, Pick<ReadyPlan, 'texts' | 'approval'> {
   readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name' | 'category'>;
   readonly total: number;
   /** Number of the child that the job is for, and its workflow id. */
   readonly run: number;
   readonly child: string;
-  readonly texts: BlobRef;
   readonly settings: BlobRef;
   readonly score: number;
   readonly queues: Queues;
-  readonly approval: 'ask' | 'auto';
   readonly commands: readonly string[];
   readonly rememberTest: readonly string[] | null;
   readonly overrides: Overrides;

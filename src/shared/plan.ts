@@ -191,8 +191,9 @@ export interface ResumePhase {
   /** It is committed and its mark is missing; `tests`: what its commit says of them. Null: it is still to be done, or marked. */
   readonly committed: { readonly commit: string; readonly tests: 'pass' | 'no_tests' } | null;
   readonly replans: number;
+  /** `--force-replan` was made use of: it holds once for a phase and what was added for it. */
   readonly forceSpent: boolean;
-  /** In a row, since it was last replanned. */
+  /** Failed verifications in a row, since it was last (re)planned. */
   readonly failures: readonly PhaseFailure[];
   /** With a model's second score, which is not paid for again; null: there is none, or the phase reads otherwise now. */
   readonly complexity: ComplexityRecord | null;

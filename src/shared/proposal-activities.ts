@@ -245,20 +245,18 @@ export interface RollbackInput extends ActivityBase, Pick<ApplyInput, 'workspace
 }
 export interface RollbackResult {
   readonly files: readonly string[];
+  /** Files no longer at our result, as somebody changed them meanwhile. */
   readonly leftAlone: readonly ConflictFile[];
   /** The step's commit was there already: nothing was put back, the step is committed. */
   readonly commit?: string;
 }
 
-export interface CommitInput extends ActivityBase {
-  readonly workspace: string;
-  readonly snapshot: BlobRef;
+export interface CommitInput extends ActivityBase, Pick<BuildProposalInput, 'workspace' | 'snapshot' | 'sandbox'> {
   readonly applications: readonly Application[];
   readonly message: string;
   readonly lock: HeldLock;
   /** Decision number of a `rebase` onto the current HEAD; null: HEAD must be where it was. */
   readonly ontoCurrent: number | null;
-  readonly sandbox?: SandboxChoice;
   /** Of a plan's phase: marks that are to go along (JSON blobs, proposals of their own). */
   readonly marks?: readonly BlobRef[];
   /** For the message's trailer; absent: nothing was audited. */

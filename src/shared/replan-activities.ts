@@ -5,7 +5,9 @@ import type { BlobRef } from './ids.js';
 import type {
   ComplexityRecord,
   PhaseFailure,
+  PhaseReading,
   PlanThresholds,
+  ReadyPlan,
   ReplanAction,
   ReplanMeasures,
   ReplanTrigger,
@@ -14,12 +16,8 @@ import type { Landed, PhaseWriteInput } from './plan-activities.js';
 import type { ActivityBase } from './proposal-activities.js';
 import type { BriefResult, Unanswered } from './step-activities.js';
 
-export interface PlanCallInput extends ActivityBase {
-  /** Configuration as the first reading resolved it (JSON blob). */
-  readonly settings: BlobRef;
-  /** What each phase asks for (`PhaseTexts`). */
-  readonly texts: BlobRef;
-  readonly phase: { readonly id: string; readonly number: number; readonly name: string };
+export interface PlanCallInput extends ActivityBase, Pick<ReadyPlan, 'settings' | 'texts'> {
+  readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
   /** Rises when a new answer is wanted for the phase and role. */
   readonly regeneration: number;
 }

@@ -127,15 +127,11 @@ export interface ConnectOptions extends OwnConversion {
 }
 
 /** What a client and a worker know of the server that they are connected to. */
-export interface ServerPlace {
-  readonly namespace: string;
-  readonly address: string;
+export interface ServerPlace extends Pick<ServerSettings, 'namespace' | 'address' | 'uiUrl'> {
   /** Nobody named it: it is where Temporal's server usually is. */
   readonly assumed?: true;
   /** It is the dev server of this home. */
   readonly own?: true;
-  /** Base address of the Temporal UI; null where none is known. */
-  readonly uiUrl: string | null;
 }
 export interface ClientConnection extends ServerPlace {
   readonly client: Client;

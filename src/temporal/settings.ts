@@ -16,7 +16,7 @@ export interface ServerSettings {
   readonly from: 'configuration' | 'dev server' | 'default';
   /** What to type so that the configuration names no server; null: it names none. */
   readonly without: string | null;
-  /** Address of the Temporal UI, where known. */
+  /** Base address of the Temporal UI; null where none is known. */
   readonly uiUrl: string | null;
   readonly connection: ClientConnectConfig['connectionOptions'];
 }

@@ -1,6 +1,12 @@
 /** The port of the tree that is edited: who holds it, and how files in it change. Its adapter is `apply`, for a directory. */
 import type { StepKey } from '../shared/ids.js';
-import type { ApplyResult, ConflictFile, HeldLock, StagedByHook } from '../shared/proposal-activities.js';
+import type {
+  ApplyResult,
+  ConflictFile,
+  HeldLock,
+  RollbackResult,
+  StagedByHook,
+} from '../shared/proposal-activities.js';
 import type { SandboxSettings } from '../documents/job/index.js';
 import type { Problem } from '../shared/problems.js';
 import type { Proposal, ProposalFile } from './proposal.js';
@@ -69,12 +75,7 @@ export type RollbackRequest = Pick<ApplyRequest, 'stepKey' | 'workspace' | 'prop
 export type ApplyOutcome = Exclude<ApplyResult<WorkspaceLock>, { readonly outcome: 'busy' }> | Busy;
 
 export type RollbackOutcome =
-  | {
-      readonly outcome: 'rolled_back';
-      readonly files: readonly string[];
-      /** Files no longer at our result: left alone. */
-      readonly leftAlone: readonly ConflictFile[];
-    }
+  | (Omit<RollbackResult, 'commit'> & { readonly outcome: 'rolled_back' })
   /** The step's commit is there already: nothing was put back. */
   | { readonly outcome: 'committed'; readonly commit: string };
 

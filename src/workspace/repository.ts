@@ -91,9 +91,7 @@ export interface WorktreeWanted extends Pick<Worktree, 'plan' | 'name' | 'base'>
   /** It was made before: a branch of its name is its own. */
   readonly again?: boolean;
 }
-export interface RemovedWorktree {
-  readonly name: string;
-  readonly branch: string;
+export interface RemovedWorktree extends Pick<Worktree, 'name' | 'branch'> {
   /** The branch's last commit where nothing else holds it, and the ref that keeps it now. */
   readonly dropped: string | null;
   readonly kept: string | null;

@@ -2,7 +2,7 @@
 import { promptCut, estimateRequestTokens } from '../../model/tokens.js';
 import type { ZodType } from 'zod';
 import { readJsonAnswer, type BuiltRequest } from '../../model/prompts/index.js';
-import type { ModelAnswer, CallKeyParts } from '../../model/ports.js';
+import type { ModelAnswer, CallKeyParts, CallOutcome } from '../../model/ports.js';
 import { callKey, keyParts } from '../../model/journal/index.js';
 import { ModelError, type ModelErrorKind } from '../../model/errors.js';
 import { BOUNDS, type Limits, type Timings } from '../../shared/limits.js';
@@ -19,16 +19,14 @@ import type { ProposeResult, Unanswered } from '../../shared/step-activities.js'
 
 const WAKE_MS = 60_000; // bound: After a machine slept its network comes back within this: a model that is not reached then is waited for.
 
-export interface Answered {
-  readonly outcome: 'answered';
+type Recorded = Extract<CallOutcome, { readonly outcome: 'answered' }>;
+export interface Answered extends Pick<Recorded, 'outcome' | 'nonce' | 'usage'> {
   /** With the secrets that its request hid. */
   readonly answer: ModelAnswer;
   /** As the model wrote it, for what is told on. */
   readonly written: string;
   /** What looks like placeholders and is none of its request's: where it is not empty, nothing may be written by this answer. */
   readonly unknown: readonly string[];
-  readonly nonce: string;
-  readonly usage: StepUsage;
 }
 export type Call =
   | Answered

@@ -16,7 +16,8 @@ import {
 import { homePaths } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
-import type { ApplyRequest, ConflictFile, LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
+import type { ConflictFile, RollbackResult } from '../../shared/proposal-activities.js';
+import type { ApplyRequest, LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import { archivedRun, proposalRef, type RecoveryData } from '../archive/run.js';
 import { foundApplied, noteClosed } from '../runs/close.js';
@@ -112,11 +113,7 @@ export interface LocksOfEnded {
   /** Why not all of them could be judged; null: they were. */
   readonly note: string | null;
 }
-export interface EndedLock {
-  readonly files: readonly string[];
-  /** Changed meanwhile, so left alone. */
-  readonly leftAlone: readonly ConflictFile[];
-}
+export type EndedLock = Omit<RollbackResult, 'commit'>;
 
 /**
  * Asks the server about the holder of each workspace that the newest archives name. The lock of a closed run is released where it

@@ -25,16 +25,9 @@ import { gitLine } from '../../workspace/git/index.js';
 import { showRun, type RunView } from './show.js';
 
 /** An answer to a decision. */
-export interface DecideOptions {
-  readonly answer: Answer;
+export interface DecideOptions extends Pick<DecisionRequest, 'answer' | 'files' | 'note' | 'set' | 'select'> {
   /** Id of the decision that was looked at; only `abort` may do without. */
   readonly decision?: string;
-  /** Absent: all files of the decision that have no answer yet. */
-  readonly files?: readonly string[];
-  readonly note?: string;
-  readonly set?: DecisionRequest['set'];
-  /** With `select`: the changes to take, by path; instead of `files`. */
-  readonly select?: DecisionRequest['select'];
   readonly by?: Decider;
   /** False: not with this machine's key, whoever must sign. A policy never signs. */
   readonly sign?: boolean;
@@ -44,12 +37,7 @@ export interface DecideOptions {
 export type DecideResult =
   | (DecideOutcome & { readonly via: 'update' })
   /** On its way: the run will take it when a worker is there. */
-  | {
-      readonly outcome: 'sent';
-      readonly decision: string;
-      readonly message: string;
-      readonly via: 'signal' | 'update';
-    };
+  | (Pick<DecideOutcome, 'decision' | 'message'> & { readonly outcome: 'sent'; readonly via: 'signal' | 'update' });
 
 /**
  * Throws ProblemError `answer_not_accepted` (the validator's words, or the run is closed), `no_server`, `usage` (no decision is named, a

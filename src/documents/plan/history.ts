@@ -9,7 +9,7 @@
 import { scoreReport, tasksOf } from './report.js';
 import { parsePlan } from './parse.js';
 import { outlineOf } from './reading.js';
-import { splice, type PlanDocument } from './types.js';
+import { splice, type PartHeading, type PlanDocument } from './types.js';
 import type { Thresholds } from './score.js';
 import type { ReplanAction, ReplanMeasures, ReplanRecord } from '../../shared/plan.js';
 import { planNumber } from '../../shared/text.js';
@@ -103,9 +103,7 @@ export const summaryFile = (planPath: string): string => {
   return [...parts, 'summaries', `${planNumber(stem) ?? stem}_partial.md`].join('/');
 };
 
-export interface SummaryLine {
-  readonly number: number;
-  readonly name: string;
+export interface SummaryLine extends Pick<PartHeading, 'number' | 'name'> {
   /** Result, in words. */
   readonly text: string;
 }

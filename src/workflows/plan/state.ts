@@ -8,6 +8,7 @@ import type {
   KeptRef,
   PhaseReading,
   PhaseFailure,
+  ResumePhase,
   ReplanRecord,
   ReadyPlan,
   PlanSpent,
@@ -120,7 +121,7 @@ export const isHeld = (state: PlanState, id: PhaseId): boolean => {
   return goesOn && state.worktrees.made.length === 0;
 };
 
-export interface PhaseEntry extends PhaseReading {
+export interface PhaseEntry extends PhaseReading, Pick<ResumePhase, 'replans' | 'forceSpent' | 'failures'> {
   readonly status: PhaseStatus;
   /** Children started for it; the stepKey of the n-th is `<plan's key>-<id>-<n>`. */
   readonly runs: number;
@@ -135,8 +136,6 @@ export interface PhaseEntry extends PhaseReading {
   readonly unfinished: number;
   /** The document says how it ended. */
   readonly marked: boolean;
-  /** Failed verifications since it was last (re)planned. */
-  readonly failures: readonly PhaseFailure[];
   /** What the next child's job says beside the phase: a person's note, a debugging report. */
   readonly note: string | null;
   readonly report: BlobRef | null;
@@ -146,15 +145,12 @@ export interface PhaseEntry extends PhaseReading {
   readonly testsFailed: boolean;
   /** A second score was asked for. */
   readonly secondAsked: boolean;
-  /** `--force-replan` was made use of: it holds once for a phase and what was added for it. */
-  readonly forceSpent: boolean;
   /** The trigger of complexity was judged. */
   readonly complexityEvaluated: boolean;
   /** A person wants it expanded. */
   readonly mayExpand?: true;
   /** Its check was told before the judgement; not told again when the phase begins. */
   readonly complexityTold: boolean;
-  readonly replans: number;
   readonly complexity: ComplexityRecord;
   /** Why it is skipped, failed or incomplete. */
   readonly why: string | null;

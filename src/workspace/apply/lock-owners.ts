@@ -163,14 +163,10 @@ const readHolder = ({ namespace, workflowId }: ApplyRequest['holder']): (Process
 export const isLocal = (holder: ApplyRequest['holder']): boolean => holder.namespace === NAMESPACE;
 
 /** What can be said of the command that holds a workspace; null: the holder is a run. `host`: id of the home that asks. */
-export const stateOfLocal = async (
-  holder: WorkspaceLock,
-  host: string,
-  sys: Sys = realSys,
-): Promise<HolderState | null> => {
+export const stateOfLocal = async (holder: WorkspaceLock, host: string): Promise<HolderState | null> => {
   const who = readHolder(holder);
   if (who === null) return null;
-  if (await isAlive(sys, who)) return { state: 'open' };
+  if (await isAlive(realSys, who)) return { state: 'open' };
   return { state: 'ended', how: 'its process is gone', finished: true, undo: false, elsewhere: who.host !== host };
 };
 

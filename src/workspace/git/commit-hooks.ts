@@ -6,7 +6,7 @@ import type { SandboxSettings } from '../../documents/job/index.js';
 import type { CommandRunner } from '../commands/index.js';
 import { ALWAYS, gitGroup, gitLine, NOBODY_THERE, valueOf, type GitRepository, fieldsOf, git } from './git.js';
 import { redact, shellWord } from '../../system/environment.js';
-import type { CommitRequest, Result, Signing } from '../ports.js';
+import type { CommitRequest, Result } from '../ports.js';
 import { errnoOf } from '../../system/sys.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { readGiven } from '../../system/given-file.js';
@@ -201,14 +201,10 @@ function identity(settings: ReadonlyMap<string, string>, date: string): Record<s
 
 const SIGNING_WORDS_CHARS = 300; // bound: What git and its signing program say of a signature that fails.
 
-export interface CommitToMake {
+export interface CommitToMake extends Pick<CommitRequest, 'message' | 'date' | 'sign'> {
   readonly tree: string;
   readonly parents: readonly string[];
-  readonly message: string;
   readonly settings: ReadonlyMap<string, string>;
-  /** ISO time. */
-  readonly date: string;
-  readonly sign: Signing;
 }
 
 /**
