@@ -55,10 +55,11 @@ const BOT = /:(AA[\w-]{33})(?![\w-])/g;
 const WEBHOOK =
   /https:\/\/(?:hooks\.slack\.com\/(?:services|workflows)|discord(?:app)?\.com\/api\/webhooks)\/([\w/-]{20,})/g;
 const URL_PASSWORD = /:\/\/[^\s:/?#@"'`<>]{0,100}:([^\s/?#@"'`<>]{8,200})@/g;
-const BEARER = /\b(?:Bearer|Basic|token)\s+([A-Za-z\d._~+/-]{16,}=*)/g;
-/** `name = value`, in whatever a program's settings are written, and as JSON quotes it: in a notebook, a log. */
+const URL_USER = /:\/\/([^\s:/?#@"'`<>]{16,200})@/g;
+const BEARER = /\b(?:Bearer|Basic|token)\s+([A-Za-z\d._~+/-]{16,}=*)/gi;
+/** `name = value`, in whatever a program's settings are written, a URL, XML, and as JSON quotes it: in a notebook, a log. Quoted, or bare. */
 const ASSIGNED =
-  /(?:secret|token|passw(?:or)?d|passphrase|pwd|credential|auth|(?:api|access|account|private|signing|encryption|shared|session|master|client|service|admin|deploy)[_-]?key)[\w.-]{0,40}[\\"'`\]]{0,5}[ \t]{0,20}(?::=|=>|[:=])[ \t]{0,20}(\\{0,3}["'`]|)((?:[^\s"'`,;()<>{}\\]|\\(?!\\{0,2}[nrt"'`])){10,512})(\\{0,3}["'`nrt]|.?)/gi;
+  /(?:secret|token|passw(?:or)?d|passphrase|pwd|credential|auth|(?<=[?&])sig|(?:api|access|account|private|signing|encryption|shared|session|master|client|service|admin|deploy)[_-]?key)[\w.-]{0,40}[\\"'`\]]{0,5}[ \t]{0,20}(?::=|=>|[:=>])[ \t]{0,20}(?:(\\{0,3}["'`])((?:[^\s"'`,;()<>{}\\]|\\(?!\\{0,2}[nrt"'`])){10,512})|([\w+/.~!?#%*^@-][\w+/.~!?#%*^@=-]{9,511}))(\\{0,3}["'`nrt]|.?)/gi;
 /** A private key in one piece, its lines ended in whatever way. */
 const PRIVATE_KEY = new RegExp(
   String.raw`-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){${KEY_CHARS},${KEY_BLOCK_CHARS}}?)-----END [A-Z ]{0,40}PRIVATE KEY`,
@@ -102,12 +103,12 @@ export async function findSecrets(text: string): Promise<readonly Secret[]> {
   const add = (...lines: readonly string[]): void => void found.set(lines.join('\n'), lines);
   for (const { 0: value, index } of text.matchAll(TOKENS))
     if (!IN_WORD.test(text.charAt(index - 1)) && !STANDS_FOR_ONE.test(value)) add(value);
-  for (const [, value = ''] of text.matchAll(BOT)) if (bits(value) >= LEAST_BITS) add(value);
   for (const [, value = ''] of text.matchAll(WEBHOOK)) add(value);
   for (const [, value = ''] of text.matchAll(URL_PASSWORD)) if (isPassword(value)) add(value);
-  for (const [, value = ''] of text.matchAll(BEARER)) if (looksDrawn(value)) add(value);
-  for (const [, quote = '', value = '', next = ''] of text.matchAll(ASSIGNED))
-    if (isAssigned(value, quote, next)) add(value);
+  for (const rule of [BOT, URL_USER, BEARER])
+    for (const [, value = ''] of text.matchAll(rule)) if (looksDrawn(value)) add(value);
+  for (const [, quote = '', quoted = '', bare = '', next = ''] of text.matchAll(ASSIGNED))
+    if (isAssigned(quoted + bare, quote, next)) add(quoted + bare);
   for (const [, block = ''] of text.matchAll(PRIVATE_KEY)) addKey(block, add);
   for (const value of await presetFinds(text)) add(value);
   return [...found.values()];
@@ -123,13 +124,11 @@ export const hideSecrets = async <T>(told: T): Promise<T> => {
   return inEach((text) => lines.reduce((shown, line) => shown.replaceAll(line, '(secret)'), text));
 };
 
-/** Quoted to its end, or bare to the end of a line or list. */
+/** Quoted to its end, or bare to the end of a line, a list, an element, or one of several parameters. */
 const isAssigned = (value: string, quote: string, next: string): boolean =>
   looksDrawn(value) &&
   (quote === ''
-    ? value.length >= BARE_CHARS &&
-      /^[\w+/.~!?#%*^@-][\w+/.~!?#%*^@=-]*$/.test(value) &&
-      /^(?:[\s,;"'<]|\\.+)?$/.test(next)
+    ? value.length >= BARE_CHARS && /^(?:[\s,;"'<)&]|\\.+)?$/.test(next)
     : next.endsWith(quote.slice(-1)) && (value.length <= ODD_CHARS || /^[\w+/=.:~-]+$/.test(value)));
 
 const addKey = (block: string, add: (...lines: readonly string[]) => void): void => {
