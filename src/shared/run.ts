@@ -195,7 +195,7 @@ export const LISTED_STATES = ['waiting', 'running', 'done', 'failed', 'aborted',
 
 /** Which runs a list shows. `workspace`: an absolute path; `text`: a part of any word of a run, in any case; empty: all. */
 export type RunFilter = Readonly<Partial<Record<'state' | 'workspace' | 'text', string | undefined>>>;
-type Filtered = Pick<StepStatus, 'stepKey' | 'title' | 'jobPath' | 'workspace' | 'doing'> & { readonly state: string };
+type Filtered = RunWords & { readonly state: string };
 
 export const fitsFilter = (run: Filtered, { state = '', workspace = '', text = '' }: RunFilter): boolean =>
   (state === '' || run.state === state) &&
@@ -229,6 +229,8 @@ export interface StepStatus extends Pick<StepResult, 'v' | 'stepKey' | 'proposal
   readonly left?: readonly OpenOnHost[];
   readonly result: StepResult | null;
 }
+/** By which people know it, wherever it is listed. */
+export type RunWords = Pick<StepStatus, 'stepKey' | 'title' | 'jobPath' | 'workspace' | 'doing'>;
 /** What else the query `status` tells when asked for all of it: a query for each would answer of another moment. */
 export interface StatusQuery {
   readonly full?: boolean;

@@ -68,6 +68,9 @@ test('by a command of one’s own: shown before it is paid, approved, pushed to 
   const env = { XDG_CONFIG_HOME: join(dir, 'config'), GH_TOKEN: undefined, GH_HOST: undefined };
 
   await emend(2, ['revise', run, '--from-pr', '--note', 'and this'], env);
+  // What is kept of a run may hold no password, and later runs of the branch push there.
+  const typed = ['--remote', 'https://me:word@example.org/x.git'];
+  expect((await emend(2, ['revise', run, '--from-pr', ...typed], env)).err).toContain('without a user or password');
   const asked = await emend(3, ['revise', run, '--from-pr'], env);
   const [list = '', rest = ''] = asked.out.split(/(?=^[0-9a-f]{8} {2})/m);
   expect(list).toBe(

@@ -91,6 +91,8 @@ const begin = async (io: Io, emend: Emend, typed: string, flags: FollowFlags) =>
   if (url !== null && branch !== own)
     fail('usage', `${plain(review.pull_request)} is of the branch ${plain(branch)}, the run pushed ${own}.`);
   const remote = url ?? flags.remote ?? before?.remote ?? 'origin';
+  const fault = remote.includes('://') ? urlFault(remote) : null;
+  if (fault !== null) fail('usage', `--remote is kept with the run: expected its name, or ${fault}.`);
   const changed = new Map<string, boolean>();
   for (let n = 0; n <= FOLLOWED; n++) {
     const { closed, proposal, started } = first.archived;

@@ -47,9 +47,8 @@ export interface ReportVerification {
   /** What was printed (JSON blob, `TestOutput`). */
   readonly output: BlobRef | null;
 }
-export interface ReportFacts extends Pick<StepStatus, 'title' | 'jobPath' | 'workspace'> {
+export interface ReportFacts extends Pick<StepStatus, 'stepKey' | 'title' | 'jobPath' | 'workspace' | 'usage'> {
   readonly v: 1;
-  readonly stepKey: string;
   readonly state: string;
   readonly outcome: StepOutcome | null;
   readonly commit: string | null;
@@ -60,7 +59,6 @@ export interface ReportFacts extends Pick<StepStatus, 'title' | 'jobPath' | 'wor
   /** Answers that did not count or were not used, in order. */
   readonly refusals: readonly ReportAttempt[];
   readonly verifications: readonly ReportVerification[];
-  readonly usage: StepUsage;
   readonly byFile: readonly FileUsage[];
   readonly events: readonly StepEvent[];
 }
@@ -68,23 +66,18 @@ export interface ReportFacts extends Pick<StepStatus, 'title' | 'jobPath' | 'wor
 const iso = (at: number): string => new Date(at).toISOString();
 
 export const reportFacts = (run: ArchivedRun): ReportFacts => {
-  const status = archivedStatus(run);
+  const { stepKey, title, jobPath, workspace, state, result, usage } = archivedStatus(run);
   return {
-    v: 1,
-    stepKey: run.stepKey,
-    title: status.title,
-    jobPath: status.jobPath,
-    workspace: status.workspace,
-    state: status.state,
-    outcome: status.result?.outcome ?? null,
-    commit: status.result?.commit ?? null,
+    ...{ v: 1, stepKey, title, jobPath, workspace, state },
+    outcome: result?.outcome ?? null,
+    commit: result?.commit ?? null,
     startedAt: run.firstAt,
     endedAt: run.closed === null ? null : run.lastAt,
     ledger: ledgerOfEvents(run.events),
     decisions: decisionsOf(run),
     refusals: run.events.flatMap(refusalOf),
     verifications: testsOf(run).filter(({ on }) => on === 'change'),
-    usage: status.usage,
+    usage,
     byFile: usageByFile(run.activities),
     events: run.events,
   };

@@ -15,6 +15,7 @@ import {
   type DecisionRequest,
 } from '../../shared/decisions.js';
 import { SIGNALS } from '../../shared/names.js';
+import { urlFault } from '../../shared/repository.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
 import { needRuns, type Emend } from '../types.js';
 import { refreshRun, type ResolvedRun } from './resolve.js';
@@ -73,7 +74,7 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
   return result;
 };
 
-/** Throws ProblemError `usage` where the answer lacks what it cannot do without, whatever is open. */
+/** Throws ProblemError `usage` where the answer lacks what it cannot do without, or has what nobody may keep, whatever is open. */
 export const needParts = ({ answer, note = '', select, set }: DecideOptions): void => {
   if (answer === 'revise' && note.trim() === '')
     fail('usage', 'revise needs a note that says what to change.', 'Add --note "…".');
@@ -85,6 +86,9 @@ export const needParts = ({ answer, note = '', select, set }: DecideOptions): vo
     );
   if (answer === 'other' && set?.command === undefined)
     fail('usage', 'other needs the command to run.', 'Add --set command="…".');
+  // A run refuses it too, but the server keeps a signal before any run has seen it, and we keep what was sent.
+  const fault = typeof set?.repository === 'string' ? urlFault(set.repository) : null;
+  if (fault !== null) fail('usage', `set.repository: expected ${fault}.`);
 };
 
 /** Signed where an approver must and a key is configured. */

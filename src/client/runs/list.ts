@@ -1,6 +1,6 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
 import { hostQueueOf, QUERIES } from '../../shared/names.js';
-import { fitsFilter, type LISTED_STATES, type RunFilter, type StepStatus } from '../../shared/run.js';
+import { fitsFilter, type LISTED_STATES, type RunFilter, type RunWords, type StepStatus } from '../../shared/run.js';
 import { isKnown, nullOn } from '../../shared/problems.js';
 import { archivedRun } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
@@ -13,8 +13,7 @@ const LISTED_ARCHIVED_RUNS = 50; // bound: Ended runs shown, newest first.
 const LISTED_READ_RUNS = 1_000; // bound: Ended runs read for a filter that leaves most of them out.
 const LIST_QUERY_MS = 3_000; // bound: A run in the list is asked for its state this long.
 
-export interface ListedRun extends Pick<StepStatus, 'title' | 'jobPath' | 'workspace' | 'doing'> {
-  readonly stepKey: string;
+export interface ListedRun extends RunWords {
   readonly workflowId: string | null;
   readonly state: (typeof LISTED_STATES)[number];
   /** Id and reason of the open decision. */

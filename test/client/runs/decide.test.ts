@@ -65,6 +65,12 @@ describe('an answer', () => {
     ['with no decision', { answer: 'approve' }, 'usage', /needs the id of the decision you saw/],
     ['revise without a note', { answer: 'revise' }, 'usage', /needs a note/],
     ['other without a command', { answer: 'other' }, 'usage', /needs the command/],
+    [
+      'move to a URL with a password, which a server would keep for whichever worker comes',
+      { answer: 'move', decision: DECISION.id, set: { repository: 'https://me:word@example.org/x.git' } },
+      'usage',
+      /repository: expected a URL without a user or password/,
+    ],
     ['with a note over the bound', { answer: 'skip', note: 'x'.repeat(64 * 1024 + 1) }, 'usage', /65537 bytes/],
   ] as const)('%s is refused before it is sent', async (_name, options, code, words) => {
     const { server, send } = await waiting();
