@@ -308,6 +308,19 @@ describe('a job, end to end', () => {
     expect([s.read('one.js'), s.read('two.js')]).toEqual(['const two = 2;\n', 'const first = 1;\nconst same = 0;\n']);
   });
 
+  long('files called as what every object has are files like any other', async () => {
+    const names = ['__proto__', 'constructor', 'toString', 'src/__proto__'];
+    const all = (text: string) => Object.fromEntries(names.map((name) => [name, text]));
+    const s = (open = await scene(all('one\n'), [
+      { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Two.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+      ...names.map((name) => ({ name, match: { contains: `- ${name}` }, answer: whole({ [name]: 'two\n' }) })),
+    ]));
+    await s.worker();
+    const run = await s.start('job.md', front(`target_files: [${names.join(', ')}]\ncommit: true\napproval: auto`));
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: names.sort() });
+    for (const name of names) expect(s.read(name)).toBe('two\n');
+  });
+
   long('no file named: the model picks from the list, and only from it', async () => {
     const s = (open = await scene(
       { 'x.js': 'const x = 1;\n', 'y.js': 'const y = 1;\n', '.env': 'SECRET_TOKEN=abc\n' },

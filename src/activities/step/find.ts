@@ -87,11 +87,12 @@ export async function findSignatures(
   const reader = fileReader(ports, root, signal);
   const read: typeof reader = async (...file) => (performance.now() < until_ms ? reader(...file) : null);
   const around = lookAround({ root, files: files.filter((path) => !looksSecret(path)), task }, read);
-  const found: Record<string, readonly KnownFile[]> = {};
+  // No object yet: a file may be called `__proto__`.
+  const found = new Map<string, readonly KnownFile[]>();
   for (const { path, base } of edited(targets)) {
     const own = base === null ? null : await read(path, await ports.blobs.get(base.ref));
-    if ((base === null || own !== null) && performance.now() < until_ms) found[path] = await around(path, own);
+    if ((base === null || own !== null) && performance.now() < until_ms) found.set(path, await around(path, own));
   }
-  const { text } = showSignatures(Object.values(found).flat(), Object.keys(found));
-  return { ref: await putJson(ports.blobs, found), bytes: Buffer.byteLength(text) };
+  const { text } = showSignatures([...found.values()].flat(), [...found.keys()]);
+  return { ref: await putJson(ports.blobs, Object.fromEntries(found)), bytes: Buffer.byteLength(text) };
 }

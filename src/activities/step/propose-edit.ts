@@ -115,7 +115,7 @@ const offered = (target: LoadedTarget, seen: Seen, region: regions.LoadedRegion 
   bytes: target.content,
   ...(target.base === null ? {} : { mode: target.base.mode }),
   ...(target.encoding === null ? {} : { encoding: target.encoding }),
-  ...(seen[target.path] === undefined ? {} : { seen: seen[target.path] ?? [] }),
+  ...(Object.hasOwn(seen, target.path) ? { seen: seen[target.path] ?? [] } : {}),
   ...(region === null ? {} : { region: region.range }),
 });
 
@@ -131,7 +131,8 @@ async function buildPrompt(
   const results = await acceptedResults(blobs, input.accepted, ACCEPTED_SHOWN_RESULTS);
   const paths = targets.map((target) => target.path);
   const known = snapshot.signatures;
-  const around = known === undefined ? {} : await getJson<Signatures>(blobs, known, 'signatures');
+  const found = known === undefined ? {} : await getJson<Signatures>(blobs, known, 'signatures');
+  const around = new Map(Object.entries(found));
   const { outputBudget_tokens, thinking } = wanted;
   const most_tokens = outputBudget_tokens + (thinking?.tokens ?? 0);
   const listed = {
@@ -141,7 +142,7 @@ async function buildPrompt(
     outputBudget_tokens,
     inputBudget_tokens: jobs.inputBudget(snapshot.limits, jobs.modelEntry(snapshot.config, wanted.model), most_tokens),
     files: targets.map(bytesOf),
-    signatures: paths.flatMap((path) => around[path] ?? []),
+    signatures: paths.flatMap((path) => around.get(path) ?? []),
     brief: input.brief === null ? null : await getText(blobs, input.brief),
     accepted: [
       // What the files held that go, also where their turn has not come yet: what they defined may have to move.
