@@ -9,9 +9,10 @@ import { scene, whole, type Scene } from './support.js';
 
 jest.setTimeout(120_000);
 
-/** Prints more than is shown, in colour, then the name of what fails. */
+/** Prints more than is shown, in colour and with a secret in it, then the name of what fails. */
 const CHECK = `
-for (let n = 1; n <= 250; n += 1) console.log('\\x1b[32mnoise ' + n + '\\x1b[0m');
+const noise = (n) => n + (n === 249 ? ' ghp_${'Zk3vQ9xR2mT7bW1n'.repeat(2)}Ab12' : '');
+for (let n = 1; n <= 250; n += 1) console.log('\\x1b[32mnoise ' + noise(n) + '\\x1b[0m');
 const failed = require('node:fs').readFileSync('a.js', 'utf8').includes('2');
 console.log((failed ? 'not ok' : 'ok') + ' 1 - <b>says one</b>');
 process.exit(failed ? 1 : 0);
@@ -87,6 +88,7 @@ describe('the output of tests', () => {
     );
     const report = await typed('report', run.stepKey);
     expect(report).toMatch(/```\nnoise 52\n[^]*\nnot ok 1 - <b>says one<\/b>\n```/);
+    expect(report).toContain('\nnoise 249 (secret)\nnoise 250\n');
     expect(report).toContain('failed: \\<b\\>says one');
     expect(report).not.toMatch(/"kind":|x1b/);
     expect(await typed('report', run.stepKey, '--whole', '--html')).toMatch(/noise 1<[^]*&lt;b&gt;says one/);

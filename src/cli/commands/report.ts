@@ -5,7 +5,7 @@ import { recordedUsage, phaseCosts } from '../../client/archive/stats.js';
 import { reportFacts } from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
-import { instructionsOf } from '../../client/runs/proposal.js';
+import { hideSecrets, instructionsOf } from '../../client/runs/proposal.js';
 import { runDiff, testRuns } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
 import { fail, nullOn } from '../../shared/problems.js';
@@ -46,7 +46,7 @@ const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, '
   const facts = reportFacts(run.archived);
   // A blob that is gone leaves its section empty, not the report.
   const found = await runDiff(emend, run).catch(nullOn());
-  const tests = await testRuns(emend, run, { whole });
+  const tests = await hideSecrets(await testRuns(emend, run, { whole }));
   const instructions = await instructionsOf(emend, run);
   return { facts, diff: found?.diff ?? null, mustAsk: found?.proposal.mustAsk ?? [], instructions, tests };
 };
