@@ -1,11 +1,16 @@
 /** The one way out of what `--json` prints. */
 import type { StepEvent } from '../shared/events.js';
 import type { StepKey } from '../shared/ids.js';
+import { UNSEEN } from '../shared/text.js';
 import type { Io, JsonFlag } from './io.js';
 import { type JsonCommand, type JsonOutputs, IN_A_LINE } from './json-types.js';
 
+/** What hides, turns or moves something on a terminal is escaped: to whoever reads JSON it is the same. */
 export const jsonText = <C extends JsonCommand>(command: C, value: JsonOutputs[C]): string =>
-  JSON.stringify(value, null, IN_A_LINE.includes(command) ? undefined : 2);
+  JSON.stringify(value, null, IN_A_LINE.includes(command) ? undefined : 2).replace(HIDDEN, (hidden) =>
+    hidden.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
+const HIDDEN = new RegExp(`[\\x7f-\\x9f${UNSEEN}]`, 'gv');
 
 export const printJson = <C extends JsonCommand>(io: Pick<Io, 'out'>, command: C, value: JsonOutputs[C]): void =>
   io.out(jsonText(command, value));

@@ -76,7 +76,8 @@ export const foldedName = (name: string): string => name.normalize('NFC').toLowe
 
 const PICTURE = '\\p{Extended_Pictographic}[\\uFE0E\\uFE0F\\p{Emoji_Modifier}]?';
 const EMOJI = `\\p{RGI_Emoji_Tag_Sequence}|\\p{Emoji_Keycap_Sequence}|${PICTURE}(?:\\u200D${PICTURE})*`;
-const UNSEEN = '\\p{Bidi_Control}\\p{Default_Ignorable_Code_Point}\\p{Cf}\\p{Zl}\\p{Zp}';
+/** For a class of characters (flag `v`). */
+export const UNSEEN = '\\p{Bidi_Control}\\p{Default_Ignorable_Code_Point}\\p{Cf}\\p{Zl}\\p{Zp}';
 const EMOJI_OR_UNSEEN = new RegExp(`${EMOJI}|([${UNSEEN}])`, 'gv');
 const EMOJI_OR_ESCAPED = new RegExp(`${EMOJI}|([${UNSEEN}[\\p{Cc}--[\\t\\n]]])`, 'gv');
 

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
+import { jsonText } from '../../src/cli/json.js';
 import { main } from '../../src/cli/main.js';
+import { problem } from '../../src/shared/problems.js';
+import { visible } from '../../src/shared/text.js';
 import { hostId } from '../../src/stores/home.js';
 import { COMMANDS, faultsOf, printedFaults } from '../support/json-schema.js';
 import { sampled } from '../support/seeded.js';
@@ -24,6 +27,17 @@ longOnly('six seconds of the compiler; what is printed is held against the file'
   },
   120_000,
 );
+
+test('what a terminal hides, turns or obeys is escaped in it, and reads back as it was', () => {
+  const message = '\u009b31m \x7f \u202E \u200b \u{E0041} \u2028 é 日本 \n';
+  const text = jsonText('error', {
+    error: { ...problem('disk', message), problems: [problem('disk', message)] },
+    exit: 1,
+  });
+  expect(visible(text)).toBe(text);
+  expect(text).toContain('é 日本');
+  expect(JSON.parse(text)).toMatchObject({ error: { message } });
+});
 
 const LOCAL = [
   ['list', 0],
