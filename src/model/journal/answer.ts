@@ -6,6 +6,8 @@ import { NO_USAGE, sumUsage, tokensIn, type StepUsage } from '../../shared/usage
 import { isRecord } from '../../shared/text.js';
 import type { AttemptRecord, CallFiles, CallRecord } from './records.js';
 
+const WORD_CHARS = 100; // bound: Of a stop reason and a model's name as its server says them: histories and lists hold them.
+
 type Tokens = ModelAnswer['usage'];
 
 const field = (value: unknown, name: string): unknown =>
@@ -78,8 +80,8 @@ export const toAnswer = (stream: LoggedStream, requestedModel: string): ModelAns
     .filter((reason) => typeof reason === 'string');
   return {
     text: answerText(stream.events),
-    stopReason: stops.at(-1) ?? null,
-    model: text(field(start?.message, 'model')) || requestedModel,
+    stopReason: stops.at(-1)?.slice(0, WORD_CHARS) ?? null,
+    model: text(field(start?.message, 'model')).slice(0, WORD_CHARS) || requestedModel,
     usage: tokensOf(stream),
   };
 };

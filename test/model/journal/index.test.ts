@@ -105,6 +105,14 @@ describe('one recorded call, one answer', () => {
       });
   });
 
+  test('of a stop reason without end no more is told than a word', () =>
+    withDir((dir) =>
+      withRehearsal([rule('hello', { stop_reason: 'x'.repeat(100_000) })], async ({ url }) => {
+        const outcome = await journalAt(dir, url).ask(askFor());
+        expect(outcome).toMatchObject({ answer: { text: 'hello', stopReason: 'x'.repeat(100) } });
+      }),
+    ));
+
   test('truncated and declined answers are recorded too', async () => {
     for (const [fault, stopReason] of [
       [{ kind: 'truncate', bytes: 3 }, 'max_tokens'],
