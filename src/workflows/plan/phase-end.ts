@@ -22,6 +22,7 @@ import {
 } from './state.js';
 import { PASSED } from '../../shared/proposal-activities.js';
 import { describeUnfinished } from '../../shared/event-text.js';
+import { sentence } from '../../shared/problems.js';
 
 export interface EndedPhase {
   readonly phase: PhaseId;
@@ -77,7 +78,8 @@ export function onPhaseEnded(
     return closePhase(ended, id, { as: 'skipped', why: 'its change was skipped' }, now);
   if (result?.outcome === 'tests_failed') return failedTests(ended, id, result, now);
   // Refused, aborted, failed, terminated: a person says what becomes of the phase.
-  const why = cut(state, result?.problem?.message ?? (result === null ? how : `its run ended as ${result.outcome}`));
+  const said = result?.problem == null ? null : sentence(result.problem);
+  const why = cut(state, said ?? (result === null ? how : `its run ended as ${result.outcome}`));
   return groupEnded(withPhase(ended, id, { status: 'failed', why }));
 }
 

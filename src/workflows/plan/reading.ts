@@ -3,6 +3,7 @@ import { approversFirst } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { boundsOf } from '../../shared/rules.js';
+import { sentence } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { askFirst, testsAtFirst } from './start.js';
 import {
@@ -26,7 +27,7 @@ export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number
   if (result.outcome === 'refused') {
     if (plan === null) return closePlan(state, 'refused', now, result.problem);
     // A person broke the document while the plan runs: mended, it is read again under the next number.
-    return askAbout(readAgain(state, wanted), null, 'engine_failed', result.problem.message);
+    return askAbout(readAgain(state, wanted), null, 'engine_failed', sentence(result.problem));
   }
   if (result.outcome === 'same') {
     // A reset brought back a reading that was made for another state: the plan is read again.

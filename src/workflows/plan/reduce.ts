@@ -1,5 +1,6 @@
 /** Folds facts into a plan's state: what activities returned, how phases ended, what a person said. Pure and deterministic. */
 import type { PhaseId, PlanOutcome, Report } from '../../shared/plan.js';
+import { sentence } from '../../shared/problems.js';
 import type { Answer, Pause } from '../../shared/decisions.js';
 import type { ActivityName, ResultOf } from '../../shared/activities.js';
 import { asking, waitsForHost } from '../frame/decision-state.js';
@@ -119,7 +120,7 @@ function onBegun(before: PlanState, group: readonly PhaseId[], now: number): Pla
 }
 
 function onJob(state: PlanState, id: PhaseId, result: ResultOf<'writePhaseJob'>, now: number): PlanState {
-  if (result.outcome === 'refused') return askAbout(state, id, 'engine_failed', result.problem.message);
+  if (result.outcome === 'refused') return askAbout(state, id, 'engine_failed', sentence(result.problem));
   const { job, path, title, fallback } = result;
   const made = withPhase(state, id, { job: { ref: job, path, title } });
   const { number: phase } = phaseOf(state, id);

@@ -16,6 +16,7 @@ import {
   type VerifyOutcome,
 } from '../../shared/proposal-activities.js';
 import { linesChanged } from '../../shared/text.js';
+import { sentence } from '../../shared/problems.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
 import { waitToApply } from './reduce-tests.js';
 import { onFailedVerification } from './reduce-verify.js';
@@ -108,7 +109,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
     case 'base_changed':
       return askConflict(state, { at: 'apply', conflicts: result.conflicts }, now);
     case 'failed':
-      return asking(state, 'engine_failed', cut(state, result.problem.message));
+      return asking(state, 'engine_failed', cut(state, sentence(result.problem)));
   }
 }
 
@@ -226,6 +227,6 @@ export function onCommitted(before: StepState, result: CommitResult, now: number
       return askConflict(held, { at: 'commit', conflicts: [{ path: '(commit)', why: result.why }], reason }, now);
     }
     case 'failed':
-      return asking(state, 'engine_failed', cut(state, result.problem.message));
+      return asking(state, 'engine_failed', cut(state, sentence(result.problem)));
   }
 }

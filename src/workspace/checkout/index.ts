@@ -94,7 +94,7 @@ export const createCheckouts = (
     await drop(place);
     await dropUnused(dir);
     await remotes.pack(remote);
-    const held: Held = { token, tip: seen.tip, at, path: pathFor(place) };
+    const held: Held = { ...seen, token, at, path: pathFor(place) };
     try {
       await remotes.addWorktree(remote, held.path, commit, signal);
       const { created } = await putJsonIfAbsent(sys, note, held);
@@ -108,10 +108,12 @@ export const createCheckouts = (
     host,
     resolve: async (run, known) => {
       const { remote, isShared } = await placeOf(run);
+      if (!isShared || planOf(run.stepKey) === run.stepKey)
+        return { commit: await remotes.resolveBase(remote, run, known) };
       // Where its plan has come to.
-      const tip =
-        isShared && planOf(run.stepKey) !== run.stepKey ? (await remotes.readRefs(remote, run.signal)).tip : null;
-      return { commit: tip ?? (await remotes.resolveBase(remote, run, known)) };
+      const seen = await remotes.readRefs(remote, run.signal);
+      await remotes.refuseTakenOut(remote, seen);
+      return { commit: seen.tip ?? (await remotes.resolveBase(remote, run, known)) };
     },
     look: async (run) => {
       const place = await placeOf(run);
@@ -129,7 +131,7 @@ export const createCheckouts = (
       // What others pushed meanwhile it sees as long as nobody has taken it over.
       const seen = isThere === true && place.isShared ? await remotes.readRefs(place.remote, wanted.signal) : noted;
       const isOurs = isThere === true && seen?.token === noted.token;
-      const held = isOurs ? { ...noted, tip: seen.tip } : await takeOver(place, wanted);
+      const held = isOurs ? { ...noted, ...seen } : await takeOver(place, wanted);
       const commit = wanted.atTip === true ? (held.tip ?? wanted.commit) : wanted.commit;
       await utimes(place.note, new Date(), new Date());
       // What is ignored stays: dependencies that were installed, and caches.
@@ -194,6 +196,7 @@ export const createCheckouts = (
         planCommits: (_, planPath) => repository.planCommits(path, planPath),
         commit: (request, aborted) => commitAndPush(place, held, begun, { ...request, workspace: path }, aborted),
         merge: async (request, assertCurrent) => {
+          await remotes.refuseTakenOut(remote, held);
           await remotes.fetchCommit(remote, request.theirs, signal);
           const parts = { engine: { ...engine, ...workspace }, blobs };
           const merged = await mergeInto(parts, { ...request, workspace: path }, assertCurrent);
@@ -231,6 +234,7 @@ export const createCheckouts = (
       await drop(place);
       return { ...done, commit: before, marks: mark !== undefined && said.includes(markTrailer(mark)) };
     }
+    await remotes.refuseTakenOut(remote, held);
     if (held.tip !== null && !(isShared && held.tip === request.lock.head)) {
       // Nobody is at work for this run any more, and the next attempt looks at the remote anew.
       await drop(place);

@@ -7,12 +7,13 @@ import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import { branchOf, isBase, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
-import type { StepKey } from '../../shared/ids.js';
+import { planOf, type StepKey } from '../../shared/ids.js';
 import { ensureDir, orNull } from '../../system/durable.js';
 import { shellWord } from '../../system/environment.js';
 import { realSys } from '../../system/sys.js';
 import { fieldsOf, git, gitLine, valueOf } from '../git/git.js';
 import { besideOthers } from '../git/worktree-git.js';
+import { holdsCommit } from '../landing/merge.js';
 
 const REFS_BYTES = 65_536; // bound: What a remote says of the references that are asked for.
 const NONCE_BYTES = 8; // bound: Random part of a token.
@@ -26,6 +27,8 @@ export interface Remote {
   readonly stepKey: StepKey;
   /** What the run pushes to. */
   readonly branch: string;
+  /** ◆ Of a plan's branch the ref of what was pushed there last: whoever takes it out of the branch is asked, and git keeps it for them. */
+  readonly last: string | null;
 }
 
 // An interrupted `git init` is begun again; two at once would stop at each other's lock.
@@ -35,9 +38,12 @@ const making = new Map<string, Promise<unknown>>();
 export async function openRemote(
   mirror: string,
   stepKey: StepKey,
-  { url, base, branch = branchOf(stepKey) }: RepositoryBase,
+  { url, base, branch: shared }: RepositoryBase,
 ): Promise<Remote> {
-  const remote = { url, mirror, stepKey, branch };
+  const branch = shared ?? branchOf(stepKey);
+  // That of a reviewed run people rebase.
+  const last = shared === undefined || shared === base ? null : lastRef(stepKey, shared);
+  const remote = { url, mirror, stepKey, branch, last };
   const fault = urlFault(url) ?? (isBase(branch) ? null : 'the name of a branch');
   if (fault !== null) fail('job_invalid', `repository: expected ${fault}`);
   const make = async (): Promise<void> => {
@@ -61,6 +67,10 @@ const inMirror = ({ mirror }: Remote) => ({
   cwd: mirror,
   env: { GIT_DIR: mirror, GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh' },
 });
+
+/** Each plan has its own, as the next one may go on at what a person made of the branch. */
+const lastRef = (stepKey: StepKey, branch: string): string =>
+  `refs/emend/last/${planOf(stepKey)}/${branch.replaceAll('/', '-')}`;
 
 /** What git says where every later try hears the same, until a person changes the URL, git's credentials, or what the remote takes. */
 const FOR_GOOD = new RegExp(
@@ -165,16 +175,30 @@ export interface RunRefs {
   readonly token: string | null;
   /** The tip of its branch. */
   readonly tip: string | null;
+  /** What was pushed there last. Absent: noted by an earlier Emend. */
+  readonly last?: string | null;
 }
 export async function readRefs(remote: Remote, signal: AbortSignal): Promise<RunRefs> {
-  const [token, branch] = [tokenRef(remote.stepKey), `refs/heads/${remote.branch}`];
-  const lines = (await listed(remote, [token, branch])).split('\n');
+  const [token, branch, last] = [tokenRef(remote.stepKey), `refs/heads/${remote.branch}`, remote.last ?? ''];
+  const lines = (await listed(remote, [token, branch, last].filter(Boolean))).split('\n');
   const at = new Map(lines.map((line) => line.split('\t').reverse() as [string, string]));
   const tip = at.get(branch) ?? null;
   if (tip !== null && (await commitAt(remote, tip)) === null)
     hasFetched(remote, await fetch(remote, branch, `refs/emend/tip/${remote.stepKey}`, signal));
-  return { token: at.get(token) ?? null, tip };
+  return { token: at.get(token) ?? null, tip, last: at.get(last) ?? null };
 }
+
+/** Whoever works on a branch with others builds on what was pushed there before. Throws ProblemError `remote_refused` where that is gone. */
+export async function refuseTakenOut(remote: Remote, { tip, last }: RunRefs): Promise<void> {
+  if (last == null || (tip !== null && (await isIn(remote, last, tip)))) return;
+  const { branch, url, last: ref } = remote;
+  const from = shellWord(url);
+  const back = `Bring it back: git fetch ${from} ${ref} && git push ${from} FETCH_HEAD:refs/heads/${branch}`;
+  const why = `The branch ${branch} of ${url} no longer holds ${last.slice(0, 12)}, which was pushed to it.`;
+  fail('remote_refused', why, `${back}. If that is meant: git push ${from} :${ref}. Then answer retry.`);
+}
+const isIn = (remote: Remote, commit: string, tip: string): Promise<boolean> =>
+  holdsCommit(remote.mirror, commit, tip, inMirror(remote).env);
 
 /** An object that nobody else has. `at`: of the attempt that makes it, ms since the epoch. */
 export const newToken = async (remote: Remote, at: number): Promise<string> => {
@@ -201,7 +225,8 @@ export async function push(
 ): Promise<void> {
   const branch = { ref: `refs/heads/${remote.branch}`, was: was.tip, to: to.tip };
   const token = { ref: tokenRef(remote.stepKey), was: was.token, to: to.token };
-  const moved = to.tip === undefined ? [token] : [token, branch];
+  const last = remote.last === null ? [] : [{ ref: remote.last, was: was.last, to: to.tip }];
+  const moved = to.tip === undefined ? [token] : [token, branch, ...last];
   const leases = moved.map((each) => `--force-with-lease=${each.ref}:${each.was ?? ''}`);
   const specs = moved.map((each) => `${each.to}:${each.ref}`);
   const args = ['push', '--quiet', '--atomic', '--no-verify', '--recurse-submodules=no', ...leases, '--', remote.url];
@@ -220,14 +245,13 @@ export async function push(
 
 /** A phase's branch goes where `into` holds all of it, and stays for whoever wants it where not: then its tip is `kept`. */
 export async function dropBranch(remote: Remote, name: string, into: string, signal: AbortSignal) {
-  const other = { ...remote, branch: name };
-  const { tip } = await readRefs(other, signal);
-  const call = { ...inMirror(remote), reading: true, accept: [0, 1] };
+  const other = { ...remote, branch: name, last: lastRef(remote.stepKey, name) };
+  const { tip, last } = await readRefs(other, signal);
   if (tip === null) return { dropped: null, kept: null };
-  if (valueOf(await git(['merge-base', '--is-ancestor', tip, into], call)).code !== 0)
-    return { dropped: tip, kept: `refs/heads/${name}` };
+  if (!(await isIn(remote, tip, into))) return { dropped: tip, kept: `refs/heads/${name}` };
   const args = ['push', '--quiet', '--no-verify', `--force-with-lease=refs/heads/${name}:${tip}`, '--', remote.url];
-  const gone = await git([...args, `:refs/heads/${name}`], inMirror(remote));
+  const refs = [`:refs/heads/${name}`, ...(last == null ? [] : [`:${other.last}`])];
+  const gone = await git([...args, ...refs], inMirror(remote));
   if (!gone.ok && (await readRefs(other, signal)).tip !== null) failed(remote, gone.problem.message);
   return { dropped: null, kept: null };
 }

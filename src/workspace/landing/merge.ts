@@ -99,10 +99,10 @@ async function landedBefore({ request, repository }: Work, tip: string): Promise
 }
 
 /** Does the branch, or another commit, hold the commit? */
-export async function holdsCommit(root: string, commit: string, tip = 'HEAD'): Promise<boolean> {
+export async function holdsCommit(cwd: string, commit: string, tip = 'HEAD', env = {}): Promise<boolean> {
   const args = ['merge-base', '--is-ancestor', commit, tip];
   // 128: there is no such commit in the repository any more.
-  return valueOf(await git(args, { cwd: root, reading: true, accept: [0, 1, 128] })).code === 0;
+  return valueOf(await git(args, { cwd, env, reading: true, accept: [0, 1, 128] })).code === 0;
 }
 
 const MODES: Readonly<Record<string, number>> = { '100644': 0o644, '100755': 0o755, '120000': 0o120777 };

@@ -53,11 +53,9 @@ const refs = (): Record<string, string> =>
       .split('\n')
       .map((line) => line.split('\t').reverse()),
   ) as Record<string, string>;
-/** The token stays, so that whoever wakes up late knows of it. */
+/** The token stays, so that whoever wakes up late knows of it, and so does what a plan pushed last. */
 const branches = (): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(refs()).filter(([name]) => name !== 'HEAD' && !name.startsWith('refs/emend/token/')),
-  );
+  Object.fromEntries(Object.entries(refs()).filter(([name]) => name !== 'HEAD' && !name.startsWith('refs/emend/')));
 const push = (...args: string[]): string =>
   execFileSync('git', ['push', '-q', url, ...args], { cwd: repo.dir, encoding: 'utf8' });
 
@@ -445,6 +443,40 @@ const write = async (checkout: Checkout, stepKey: string, [path, before, after]:
 };
 const commitOf = (outcome: object): string => (outcome as { readonly commit: string }).commit;
 
+test('a plan’s branch that somebody deleted or set back: nothing is built on it without what was pushed there; a command brings that back, another lets it go', async () => {
+  const [p1, p2] = [`${STEP}-p1-1`, `${STEP}-p2-1`];
+  const one = commitOf(await write(await usePlan('a', phase('p1-1')), p1, ['a.txt', 'one\n', 'two\n']));
+  const next = { ...run(p2), ...onPlan() };
+  const said = async (work: Promise<unknown>): Promise<string> => {
+    const error: unknown = await work.catch((caught: unknown) => caught);
+    if (!(error instanceof ProblemError)) throw new Error(`no refusal: ${JSON.stringify(error)}`);
+    expect(error.problem).toMatchObject({ code: 'remote_refused' });
+    return `${error.problem.message} ${error.problem.next ?? ''}`;
+  };
+  for (const set of [`:${BRANCH}`, `+${base}:${BRANCH}`]) {
+    push(set);
+    // Of a phase that begins or applies, of one that commits, and of a mark.
+    const words = await said(checkoutsOf('b').resolve(next, base));
+    expect(words).toContain(`of ${url} no longer holds ${one.slice(0, 12)}`);
+    const begun = await usePlan('a', phase('p2-1', { commit: one }));
+    expect(await said(write(begun, p2, ['c.txt', null, 'c\n']))).toBe(words);
+    expect(await said(write(await usePlan('b'), `${STEP}-p1-m1`, ['plan.md', null, 'done\n']))).toBe(words);
+    expect(branches()[BRANCH]).toBe(set.startsWith(':') ? undefined : base);
+    // An abort is not held up by it.
+    const undone = (await usePlan('b', phase('p2-1', { commit: one, takeOver: true }))).workspace;
+    expect(await undone.rollback({ ...applyRequest(), stepKey: p2 })).toMatchObject({ outcome: 'rolled_back' });
+    const back = /Bring it back: (.+?)\. If/.exec(words)?.[1] ?? '';
+    execFileSync('sh', ['-ec', back], { cwd: repo.dir, stdio: 'ignore' });
+    expect(await checkoutsOf('b').resolve(next, base)).toEqual({ commit: one });
+  }
+  push(`+${base}:${BRANCH}`);
+  const go = /If that is meant: (.+?)\. Then/.exec(await said(checkoutsOf('a').resolve(next, base)))?.[1] ?? '';
+  execFileSync('sh', ['-ec', go], { cwd: repo.dir, stdio: 'ignore' });
+  expect(await checkoutsOf('a').resolve(next, base)).toEqual({ commit: base });
+  const two = await write(await usePlan('a', phase('p2-1')), p2, ['c.txt', null, 'c\n']);
+  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: commitOf(two) });
+});
+
 longOnly('e2e/plan-repository.test.ts shows phases on one branch; overtaken attempts show that nothing is pushed late')(
   'a plan and its phases push to one branch, from its tip; what was pushed is found again, and whoever was overtaken pushes no mark',
   async () => {
@@ -534,5 +566,6 @@ long(
     const kept = `refs/heads/${branchFor('p3-1')}`;
     expect(await remove('p3-1')).toMatchObject({ dropped: made[2], kept });
     expect(Object.keys(branches()).sort()).toEqual([BRANCH, kept, 'refs/heads/main'].sort());
+    expect(Object.keys(refs()).filter((name) => name.startsWith('refs/emend/last/'))).toHaveLength(2);
   },
 );
