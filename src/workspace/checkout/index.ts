@@ -244,6 +244,7 @@ export const createCheckouts = (
       return { outcome: 'conflict', why };
     }
     const made = await repository.commit(request, signal);
+    if (made.outcome === 'failed') await remotes.clearDamage(remote, made.problem.message);
     if (made.outcome !== 'committed') return made;
     if ((await request.mayMove?.()) === false) fail('busy', 'This attempt may push no more.');
     const failed = await pushed(place, held, made.commit);

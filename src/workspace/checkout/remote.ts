@@ -3,7 +3,7 @@
  * comes from the URL.
  */
 import { randomBytes } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import { branchOf, isBase, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
@@ -17,6 +17,7 @@ import { holdsCommit } from '../landing/merge.js';
 
 const REFS_BYTES = 65_536; // bound: What a remote says of the references that are asked for.
 const NONCE_BYTES = 8; // bound: Random part of a token.
+const LOCK_MS = 30_000; // bound: A git lock in the mirror that is older is left by a git that was killed: each is held for a moment.
 const NAMED = 5; // bound: Of the paths that keep a repository out so many are named.
 
 /** A run's remote. */
@@ -76,15 +77,29 @@ const lastRef = (stepKey: StepKey, branch: string): string =>
 const FOR_GOOD = new RegExp(
   'repository .*not found|could not be found|does not appear to be a git repository|dubious ownership|certificate|' +
     'Authentication failed|could not read (?:Username|Password)|Permission denied \\(|Permission to \\S+ denied|' +
-    'returned error: 40[13]|Host key verification failed|not exported|service not enabled|hook declined|' +
-    'insufficient permission|does not support --atomic',
+    'returned error: 40[13]|Host key verification failed|not exported|service not enabled|declined|hidden ref|' +
+    'insufficient permission|does not support --atomic|exists; cannot create',
   'i',
 );
+/** In a line that names the mirror, or a ref that is in it alone: what is said of the remote's own objects is none of ours. */
+const DAMAGED = /object file \S+ is empty|is corrupt|packfile|index file|not a git repository: '|bad object /;
+const OURS = /refs\/emend\/(?:base|heads|tip|seen)\//;
+/** What a crash left in the mirror goes, so that the next attempt makes it again: nothing in it is the only copy. */
+export async function clearDamage({ mirror }: Remote, said: string): Promise<void> {
+  const lock = /Unable to create '([^'\n]+\.lock)': File exists/.exec(said)?.[1] ?? '';
+  const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Infinity }));
+  if (lock.startsWith(mirror) && Date.now() - mtimeMs > LOCK_MS) await rm(lock, { force: true });
+  const own = said.split('\n').filter((line) => line.includes(mirror) || OURS.test(line));
+  if (!own.some((line) => DAMAGED.test(line))) return;
+  await orNull(rename(mirror, `${mirror}.${randomBytes(NONCE_BYTES).toString('hex')}`), ['ENOENT']);
+  await removeNamed(dirname(mirror), 'mirror.git.');
+}
 /** Throws ProblemError: `remote_refused` for good, `git_failed` where it may pass. */
-const failed = ({ url }: Remote, said: string): never =>
-  FOR_GOOD.test(said)
-    ? fail('remote_refused', said, `Test the URL and git's credentials on this host: git ls-remote ${shellWord(url)}`)
-    : fail('git_failed', said);
+async function failed(remote: Remote, said: string): Promise<never> {
+  await clearDamage(remote, said);
+  const next = `Test the URL and git's credentials on this host: git ls-remote ${shellWord(remote.url)}`;
+  return FOR_GOOD.test(said) ? fail('remote_refused', said, next) : fail('git_failed', said);
+}
 
 const listed = async (remote: Remote, refs: readonly string[], cwd = remote.mirror): Promise<string> => {
   const call = { ...inMirror(remote), cwd, reading: true, max_bytes: REFS_BYTES };
@@ -97,14 +112,16 @@ function fetch(remote: Remote, from: string, into: string, signal: AbortSignal):
   const still = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules'];
   return besideOthers(['fetch', ...still, '--', remote.url, `+${from}:${into}`], inMirror(remote), signal);
 }
-const hasFetched = (remote: Remote, said: string | null): void => {
-  if (said !== null) failed(remote, `git fetch ${remote.url}: ${said}`);
+const hasFetched = async (remote: Remote, said: string | null): Promise<void> => {
+  if (said !== null) await failed(remote, `git fetch ${remote.url}: ${said}`);
 };
 
 export async function addWorktree(remote: Remote, path: string, commit: string, signal: AbortSignal): Promise<void> {
   const args = ['worktree', 'add', '--quiet', '--force', '--detach', path, commit];
-  const failed = await besideOthers(args, inMirror(remote), signal);
-  if (failed !== null) fail('git_failed', `git worktree add ${path}: ${failed}`);
+  const said = await besideOthers(args, inMirror(remote), signal);
+  if (said === null) return;
+  await clearDamage(remote, said);
+  fail('git_failed', `git worktree add ${path}: ${said}`);
 }
 
 /**
@@ -146,7 +163,7 @@ export async function resolveBase(
     : await fetch(remote, `refs/heads/${base}`, baseRef(remote), signal);
   if (/couldn't find remote ref|not our ref|unadvertised object|has no commit/.test(said ?? ''))
     fail('job_invalid', `base: expected a branch or commit of ${remote.url}, it has no ${base}`);
-  hasFetched(remote, said);
+  await hasFetched(remote, said);
   const commit = await commitAt(remote, isCommitId(base) ? base : baseRef(remote));
   if (commit === null) return fail('job_invalid', `base: ${base} of ${remote.url} is no commit`);
   if (commit !== known) await refuseUnsupported(remote, commit);
@@ -184,7 +201,7 @@ export async function readRefs(remote: Remote, signal: AbortSignal): Promise<Run
   const at = new Map(lines.map((line) => line.split('\t').reverse() as [string, string]));
   const tip = at.get(branch) ?? null;
   if (tip !== null && (await commitAt(remote, tip)) === null)
-    hasFetched(remote, await fetch(remote, branch, `refs/emend/tip/${remote.stepKey}`, signal));
+    await hasFetched(remote, await fetch(remote, branch, `refs/emend/tip/${remote.stepKey}`, signal));
   return { token: at.get(token) ?? null, tip, last: at.get(last) ?? null };
 }
 
@@ -208,7 +225,7 @@ export const newToken = async (remote: Remote, at: number): Promise<string> => {
 /** When the attempt was scheduled whose token this is; 0: there is none. */
 export async function tokenTime(remote: Remote, token: string | null, signal: AbortSignal): Promise<number> {
   if (token === null) return 0;
-  hasFetched(remote, await fetch(remote, tokenRef(remote.stepKey), `refs/emend/seen/${remote.stepKey}`, signal));
+  await hasFetched(remote, await fetch(remote, tokenRef(remote.stepKey), `refs/emend/seen/${remote.stepKey}`, signal));
   const said = valueOf(await gitLine(['cat-file', 'blob', token], { ...inMirror(remote), reading: true }));
   return Number(said.split('\n')[0]);
 }
@@ -240,7 +257,7 @@ export async function push(
   const at = now.tip === null ? 'is not there' : `is at ${now.tip.slice(0, 12)}`;
   if (to.tip !== undefined && now.tip !== was.tip)
     fail('conflict', `the branch ${remote.branch} of ${remote.url} ${at}, expected ${was.tip?.slice(0, 12) ?? 'none'}`);
-  failed(remote, pushed.problem.message);
+  await failed(remote, pushed.problem.message);
 }
 
 /** A phase's branch goes where `into` holds all of it, and stays for whoever wants it where not: then its tip is `kept`. */
@@ -252,6 +269,6 @@ export async function dropBranch(remote: Remote, name: string, into: string, sig
   const args = ['push', '--quiet', '--no-verify', `--force-with-lease=refs/heads/${name}:${tip}`, '--', remote.url];
   const refs = [`:refs/heads/${name}`, ...(last == null ? [] : [`:${other.last}`])];
   const gone = await git([...args, ...refs], inMirror(remote));
-  if (!gone.ok && (await readRefs(other, signal)).tip !== null) failed(remote, gone.problem.message);
+  if (!gone.ok && (await readRefs(other, signal)).tip !== null) await failed(remote, gone.problem.message);
   return { dropped: null, kept: null };
 }

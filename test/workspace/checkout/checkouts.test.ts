@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -323,6 +323,16 @@ test('what a remote refuses is said, and is neither a conflict nor a success', a
   expect(await commitIn(await use('a'))).toMatchObject({ outcome: 'committed' });
 });
 
+test('what a remote never takes is refused at the first look, or where it is pushed: hidden refs, a branch `emend` in the way', async () => {
+  const inOrigin = (...args: string[]) => execFileSync('git', args, { cwd: join(root, 'origin.git') });
+  inOrigin('config', 'receive.hideRefs', 'refs/emend');
+  expect(await failure(use('a'))).toBe('remote_refused');
+  inOrigin('config', '--unset', 'receive.hideRefs');
+  inOrigin('branch', 'emend', 'main');
+  const outcome = await commitIn(await use('a'));
+  expect(outcome.outcome === 'failed' && outcome.problem).toMatchObject({ code: 'remote_refused' });
+});
+
 test('a repository whose objects are named by SHA-256', async () => {
   const own = await Repo.make({ sha256: true });
   await own.write('a.txt', 'one\n');
@@ -374,6 +384,54 @@ test('what no later try would change is told apart from what may pass, in git’
     },
   });
 });
+
+/** As a cut of power leaves what git had not synced, and git that was killed its lock. */
+const DAMAGE: readonly (readonly [string, (mirror: string) => void])[] = [
+  [
+    'empty objects',
+    (mirror) =>
+      void execFileSync('sh', ['-ec', 'find objects -type f -exec sh -c \'rm -f "$1"; : > "$1"\' _ {} ";"'], {
+        cwd: mirror,
+      }),
+  ],
+  ['an empty ref', (mirror) => writeFileSync(join(mirror, `refs/emend/base/${STEP}`), '')],
+  ['an empty HEAD', (mirror) => writeFileSync(join(mirror, 'HEAD'), '')],
+  [
+    'a lock',
+    (mirror) => {
+      const lock = join(mirror, `refs/emend/base/${STEP}.lock`);
+      writeFileSync(lock, '');
+      utimesSync(lock, 1, 1);
+    },
+  ],
+];
+test.each(DAMAGE)(
+  'a mirror that a crash left with %s is made again, also in the middle of a run',
+  async (_, damage) => {
+    const mirror = async (): Promise<string> =>
+      join(dirname(await (await use('a', true)).workspace.root(url)), 'mirror.git');
+    const next = async <T>(work: () => Promise<T>): Promise<T> => {
+      const first = await work().catch((error: unknown) => error);
+      if (first instanceof ProblemError) expect(first.problem).toMatchObject({ code: 'git_failed' });
+      return work();
+    };
+    damage(await mirror());
+    await repo.write('b.txt', 'b\n');
+    const moved = await repo.commitAll('moved');
+    push('HEAD:refs/heads/main');
+    expect(await next(() => checkoutsOf('a').resolve(run()))).toEqual({ commit: moved });
+    damage(await mirror());
+    const held = await next(() => use('a', true));
+    damage(await mirror());
+    const first = await commitIn(held).catch((error: unknown) => error);
+    // Of what git does not need it says nothing.
+    const made =
+      (first as CommitOutcome).outcome === 'committed' ? first : await commitIn(await next(() => use('a', true)));
+    expect(made).toMatchObject({ outcome: 'committed' });
+    expect(branches()).toMatchObject({ [BRANCH]: (made as { commit: string }).commit });
+    expect((await readdir(dirname(await mirror()))).filter((name) => !name.startsWith(STEP))).toEqual(['mirror.git']);
+  },
+);
 
 test('a base is a branch or a commit; what is not there, submodules and LFS are refused before anything is made', async () => {
   const resolve = (wanted: string): Promise<unknown> =>
