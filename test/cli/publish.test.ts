@@ -24,11 +24,12 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
   let github: Github;
   /** What GitHub says of the pull request. */
   let answer: object = {};
+  let existing: readonly object[] = [];
 
   beforeAll(async () => {
     const repository = { id: 'R1', name: 'greeter', owner: { login: 'ann' }, viewerPermission: 'ADMIN' };
-    const known = { ...repository, defaultBranchRef: { name: 'main' }, pullRequests: { nodes: [] } };
     github = await startGithub(dir, ({ query }) => {
+      const known = { ...repository, defaultBranchRef: { name: 'main' }, pullRequests: { nodes: existing } };
       if (query.includes('createPullRequest')) return answer;
       // Newer ones first ask which fields there are.
       return { data: query.includes('repository(') ? { repository: known } : {} };
@@ -38,6 +39,9 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     writeFileSync(at('repo', 'a.js'), 'let a = 1;\n');
     git('add', '-A');
     git('-c', 'user.name=Ann', '-c', 'user.email=ann@example.org', 'commit', '-q', '-m', 'base');
+    // A person's own pushes take along what a run is not asked to publish.
+    git('-c', 'user.name=Ann', '-c', 'user.email=ann@example.org', 'tag', '-a', 'v1', '-m', 'one');
+    git('config', 'push.followTags', 'true');
     git('remote', 'add', 'origin', `${github.url}.git`);
     git('remote', 'set-url', '--push', 'origin', at('remote.git'));
   });
@@ -71,6 +75,7 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
       title: 'Greet "politely"',
       body: 'Created by `emend run` (abcd1234), approved and tested: pass.',
     });
+    expect(execFileSync('git', ['-C', at('remote.git'), 'tag'], { encoding: 'utf8' })).toBe('');
     const there = execFileSync('git', ['-C', at('remote.git'), 'rev-parse', BRANCH], { encoding: 'utf8' });
     expect(there).toBe(git('rev-parse', 'HEAD'));
   });
@@ -88,7 +93,7 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
   });
 
   gh('that GitHub refuses: its words, and that the branch is pushed', async () => {
-    const message = `A pull request already exists for ann:${BRANCH}.`;
+    const message = `Head sha can't be blank, no commits between main and ${BRANCH}`;
     answer = { data: { createPullRequest: null }, errors: [{ message }] };
     await expect(published()).rejects.toMatchObject({
       problem: {
@@ -97,6 +102,29 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
         next: `The branch ${BRANCH} is pushed.`,
       },
     });
+  });
+
+  gh('that is open already, as of a plan that goes on at its branch: it is told, and nothing has failed', async () => {
+    const url = `${github.url}/pull/7`;
+    existing = [
+      {
+        id: 'P1',
+        number: 7,
+        url,
+        state: 'OPEN',
+        baseRefName: 'main',
+        headRefName: BRANCH,
+        isDraft: true,
+        isCrossRepository: false,
+      },
+    ];
+    expect(await published({}, { repository: { url: `${github.url}.git`, base: 'main' }, cwd: dir })).toContain(url);
+    existing = [];
+    answer = {
+      data: { createPullRequest: null },
+      errors: [{ message: `A pull request already exists for ann:${BRANCH}.` }],
+    };
+    expect(await published()).toContain('already exists');
   });
 
   gh('without a token: what gh says of it', async () => {

@@ -9,7 +9,7 @@ import { readMap } from '../../documents/source/check.js';
 import { text } from '../../documents/source/schemas.js';
 import { foldedName } from '../../shared/text.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
-import { fail, failAll, nullOn, valueOf } from '../../shared/problems.js';
+import { fail, failAll, nullOn, ProblemError, valueOf } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import type { StepStatus, StepResult } from '../../shared/run.js';
 import { createLocalRunner } from '../../workspace/commands/index.js';
@@ -175,7 +175,12 @@ export const publish = async (
   const create = ['pr', 'create', '--draft', ...where, '--head', branch, '--title', title, '--body', body];
   const whenNot = { what: 'Cannot open a pull request', next: `The branch ${branch} is pushed.` };
   const cwd = repository === undefined ? workspace : io.cwd;
-  io.err(plain((await callTool(io, cwd, ['gh', ...create], whenNot)).trim()));
+  const told = await callTool(io, cwd, ['gh', ...create], whenNot).catch((error: unknown) => {
+    // Of a plan that goes on at its branch.
+    if (error instanceof ProblemError && error.message.includes('already exists')) return error.message;
+    throw error;
+  });
+  io.err(plain(told.trim()));
 };
 
 async function pushFrom(
@@ -194,7 +199,7 @@ async function pushFrom(
       again,
     );
   // Never forced: a branch that has gone on is a person's to look at.
-  const args = ['push', remote, `${commit}:refs/heads/${branch}`];
+  const args = ['push', '--no-follow-tags', remote, `${commit}:refs/heads/${branch}`];
   const pushed = await git(args, { cwd: workspace, timeout_ms: PUBLISH_MS });
   if (!pushed.ok) fail('git_failed', pushed.problem.message, again);
   io.err(plain(`pushed ${commit.slice(0, 12)} to ${branch} of ${remote}`));
