@@ -87,6 +87,10 @@ test('a job with a URL alone: previewed, approved, tested in a checkout, and pus
     `refs/heads/${branchOf(run.stepKey)}`,
     'refs/heads/main',
   ]);
+  // Merged, and its branch deleted.
+  inOrigin('branch', '-D', branchOf(run.stepKey));
+  const late = await emendCommand(s, 'revise', shown, '--note', 'Name it XV');
+  expect(late.err).toContain(`emend run -m "…" --repository '${url}' --base BRANCH`);
 }, 120_000);
 
 longOnly('checkouts.test.ts tells remotes apart')(

@@ -62,7 +62,12 @@ const headOf = async (cwd: string, remote: string, branch: string): Promise<stri
   const listed = await gitLine(args, { cwd, timeout_ms: LS_REMOTE_MS });
   if (listed.ok && listed.value !== '') return listed.value.split('\t')[0] ?? '';
   const why = listed.ok ? `${remote} has no branch ${branch}.` : listed.problem.message;
-  return fail('git_failed', why, 'Name the remote of the pull request: --remote NAME');
+  const merged = `If its pull request is merged: emend run -m "…" --repository ${shellWord(remote)} --base BRANCH`;
+  return fail(
+    'git_failed',
+    why,
+    urlFault(remote) === null ? merged : 'Name the remote of the pull request: --remote NAME',
+  );
 };
 
 /** Reads the review and shows what is taken of it. Null: a commit was only pushed, or the person does not want to. */

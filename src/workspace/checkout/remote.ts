@@ -175,7 +175,8 @@ async function refuseUnsupported(remote: Remote, commit: string): Promise<void> 
   const call = { ...inMirror(remote), reading: true };
   const tree = valueOf(await git(['ls-tree', '-r', '-z', '--full-tree', commit], call));
   const modules = fieldsOf(tree).flatMap((entry) => /^160000 commit [\da-f]+\t([^]+)$/.exec(entry)?.[1] ?? []);
-  const asked = ['grep', '-I', '-z', '--name-only', '-e', 'filter=lfs', commit, '--', ':(top,glob)**/.gitattributes'];
+  const line = '^[[:blank:]]*[^#[:blank:]].*[[:blank:]]filter=lfs';
+  const asked = ['grep', '-I', '-z', '--name-only', '-e', line, commit, '--', ':(top,glob)**/.gitattributes'];
   const lfs = valueOf(await git(asked, { ...call, noLiteral: true, accept: [0, 1] }));
   const attributes = fieldsOf(lfs).map((path) => path.slice(commit.length + 1));
   const [paths, what] = modules.length > 0 ? [modules, 'submodules'] : [attributes, 'files in Git LFS, by'];

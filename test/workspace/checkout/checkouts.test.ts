@@ -437,6 +437,13 @@ test('a base is a branch or a commit; what is not there, submodules and LFS are 
   const resolve = (wanted: string): Promise<unknown> =>
     failure(checkoutsOf('a').resolve({ ...run(), repository: { url, base: wanted } }));
   expect(await checkoutsOf('a').resolve({ ...run(), repository: { url, base } })).toEqual({ commit: base });
+  // Where LFS was once, or is spoken of.
+  await repo.write('.gitattributes', '# *.psd filter=lfs diff=lfs merge=lfs -text\n*.psd -text\n');
+  const without = await repo.commitAll('no lfs');
+  push('HEAD:refs/heads/without');
+  expect(await checkoutsOf('a').resolve({ ...run(), repository: { url, base: 'without' } })).toEqual({
+    commit: without,
+  });
   expect(await resolve('absent')).toBe('job_invalid');
   expect(await resolve('0'.repeat(40))).toBe('job_invalid');
   await repo.write('sub/.gitattributes', '*.bin filter=lfs diff=lfs merge=lfs -text\n');
