@@ -3,7 +3,7 @@ import type { StepEvent } from '../../shared/events.js';
 import type { Queues } from '../../shared/names.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { EditStepInput } from '../../shared/run.js';
-import { isBlobRef, type BlobRef, type StepKey } from '../../shared/ids.js';
+import { isBlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import { isKnown, sentence, unknownVersion } from '../../shared/problems.js';
 import type { ArchiveEntry, NewerEntries } from '../../stores/ports.js';
@@ -171,10 +171,6 @@ const isRecovery = (data: unknown): data is RecoveryData =>
 
 const pathsOf = (result: unknown): readonly string[] =>
   isRecord(result) && Array.isArray(result.files) ? result.files.filter((path) => typeof path === 'string') : [];
-
-/** Where the bytes of a proposal are kept, by its id. */
-export const proposalRef = ({ versions }: ArchivedRun, proposalId: string): BlobRef | null =>
-  versions.find(({ proposal }) => proposal.id === proposalId)?.proposal.ref ?? null;
 
 export interface ArchivedActivity {
   /** ISO time of its end. */

@@ -2,7 +2,6 @@
  * Workspaces that are held by runs which have ended (terminated, timed out, deleted). What stands for nothing any more is released;
  * what somebody applied and nobody committed is shown, and put right when a person says how.
  */
-import { getJson } from '../../stores/ports.js';
 import { fail, nullOn, ProblemError } from '../../shared/problems.js';
 import { type StepKey, planOf } from '../../shared/ids.js';
 import {
@@ -17,9 +16,8 @@ import { homePaths } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import type { ConflictFile, RollbackResult } from '../../shared/proposal-activities.js';
-import type { ApplyRequest, LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
-import type { Proposal } from '../../workspace/proposal.js';
-import { archivedRun, proposalRef, type RecoveryData } from '../archive/run.js';
+import type { LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
+import { archivedRun, type RecoveryData } from '../archive/run.js';
 import { foundApplied, noteClosed } from '../runs/close.js';
 import { withLive, type ResolvedRun } from '../runs/resolve.js';
 import { noServerNote, type DescribedRun, type Emend, type ClosedRun } from '../types.js';
@@ -193,9 +191,11 @@ export const releaseLock = async (emend: Emend, hold: StaleLock, how: 'undo' | '
   const files: string[] = [];
   const kept: ConflictFile[] = [];
   // The last application first: each goes back to what was there before it.
-  const requests = how === 'undo' ? (await applications(emend, hold)).reverse() : [];
-  for (const request of requests) {
-    const undone = await engine.rollback(request);
+  const { stepKey, workspace, holder } = hold;
+  const records = how === 'undo' ? await recordsUnder(emend, workspace, holder) : [];
+  for (const { plan } of [...records].reverse()) {
+    const { proposalId, decision } = plan;
+    const undone = await engine.rollbackRecorded({ stepKey, workspace, holder, proposalId, decision });
     if (undone.outcome === 'committed') {
       const { commit } = undone;
       kept.push({ path: '(commit)', why: `its commit ${commit.slice(0, 12)} exists: revert it with git revert` });
@@ -204,8 +204,8 @@ export const releaseLock = async (emend: Emend, hold: StaleLock, how: 'undo' | '
     files.push(...undone.files);
     kept.push(...undone.leftAlone);
   }
-  await engine.releaseLock(hold.workspace, hold.stepKey);
-  await noteRecovery(emend, hold.holder, how, files);
+  await engine.releaseLock(workspace, stepKey);
+  await noteRecovery(emend, holder, how, files);
   return { files, leftAlone: kept };
 };
 
@@ -249,22 +249,3 @@ const recordsUnder = ({ home }: Emend, workspace: string, holder: WorkspaceLock)
 const filesUnder = async (emend: Emend, workspace: string, holder: WorkspaceLock): Promise<readonly string[]> => [
   ...new Set((await recordsUnder(emend, workspace, holder)).flatMap(({ closed }) => closed.files)),
 ];
-
-const applications = async (emend: Emend, hold: StaleLock): Promise<ApplyRequest[]> => {
-  const { stepKey, holder, workspace } = hold;
-  const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
-  const requests: ApplyRequest[] = [];
-  for (const { plan, closed } of await recordsUnder(emend, workspace, holder)) {
-    const ref = proposalRef(archived, plan.proposalId);
-    if (ref === null)
-      return fail(
-        'blob_lost',
-        `The archive of ${stepKey} does not name proposal ${plan.proposalId.slice(0, 8)}, so it cannot be undone.`,
-        'Restore the files with git, then release the lock with --keep.',
-      );
-    const proposal = await getJson<Proposal>(emend.blobs, ref, 'proposal');
-    const { proposalId, decision } = plan;
-    requests.push({ stepKey, workspace, proposalId, proposal, decision, files: closed.files, holder });
-  }
-  return requests;
-};
