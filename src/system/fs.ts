@@ -95,14 +95,8 @@ export const chmod = quick(fs.chmodSync, pooled.chmod);
 export const link = quick(fs.linkSync, pooled.link);
 export const lstat = quick(fs.lstatSync, pooled.lstat);
 export const mkdir = quick(fs.mkdirSync, pooled.mkdir);
-export const readlink = quick(
-  (path: string) => fs.readlinkSync(path),
-  (path: string) => pooled.readlink(path),
-);
-export const realpath = quick(
-  (path: string) => fs.realpathSync.native(path),
-  (path: string) => pooled.realpath(path),
-);
+export const readlink = quick<(path: string) => Promise<string>>(fs.readlinkSync, pooled.readlink);
+export const realpath = quick<(path: string) => Promise<string>>(fs.realpathSync.native, pooled.realpath);
 export const rename = quick(fs.renameSync, pooled.rename);
 export const rmdir = quick(fs.rmdirSync, pooled.rmdir);
 export const stat = quick(fs.statSync, pooled.stat);
@@ -120,11 +114,7 @@ const sizeOf = (path: string): number => {
     return 0;
   }
 };
-export const readFile = quick(
-  (path: string) => fs.readFileSync(path),
-  (path: string) => pooled.readFile(path),
-  sizeOf,
-);
+export const readFile = quick<(path: string) => Promise<Buffer>>(fs.readFileSync, pooled.readFile, sizeOf);
 
 /** Files by their descriptor. */
 const open = quick(fs.openSync, promisify(fs.open));
