@@ -4,7 +4,8 @@
  */
 import type { PatchedFile } from './local/patch.js';
 import type { ReportMore } from './report/document.js';
-import type { UsedTolerance, Reason } from '../edits/index.js';
+import type { LocallyApplied } from './local/open.js';
+import type { NotEdited, UsedTolerance, Reason } from '../edits/index.js';
 import type { AnswerFormat, Finding, Format } from '../shared/formats.js';
 import type { LastChange } from '../workspace/apply/index.js';
 import type { DecideResult } from '../client/runs/decide.js';
@@ -56,18 +57,7 @@ export interface UndoReport {
 
 /** The JSON of `emend patch --json`; docs/cli.md describes it. */
 export interface PatchReport extends Pick<UndoReport, 'v' | 'workspace' | 'conflicts' | 'recovered' | 'exit'> {
-  readonly outcome:
-    | 'applied'
-    | 'would_apply'
-    | 'unchanged'
-    | 'truncated'
-    | 'unmarked'
-    | 'invalid'
-    | 'refused'
-    | 'declined'
-    | 'needs_lines'
-    | 'base_changed'
-    | 'conflict';
+  readonly outcome: LocallyApplied['outcome'] | 'would_apply' | NotEdited['outcome'];
   /** With --check: nothing was written. */
   readonly checked: boolean;
   readonly format: AnswerFormat;

@@ -2,7 +2,7 @@
 import type { PhaseId, PhaseMarker, PlanCheckpoint, PhaseFailure, PhaseReading, ReadyPlan } from './plan.js';
 import type { Overrides } from './limits.js';
 import type { Problem } from './problems.js';
-import type { ActivityBase, NotYet } from './proposal-activities.js';
+import type { ActivityBase, ApplyInput, NotYet } from './proposal-activities.js';
 import type { Queues } from './names.js';
 import type { StepResult } from './run.js';
 import type { BlobRef, StepKey } from './ids.js';
@@ -14,10 +14,8 @@ interface PlanActivityBase extends ActivityBase {
   readonly settings?: BlobRef;
 }
 /** Of what is written for a phase: by which run. */
-export interface PhaseWriteInput extends PlanActivityBase {
+export interface PhaseWriteInput extends PlanActivityBase, Pick<ApplyInput, 'workflowId' | 'namespace'> {
   readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
-  readonly workflowId: string;
-  readonly namespace: string;
 }
 export interface ReadPlanInput extends PlanActivityBase {
   /** The result is recorded under (stepKey, reading) and returned unchanged ever after. */
@@ -38,25 +36,20 @@ export interface SamePlan extends Pick<ReadyPlan, 'hash' | 'level'> {
   readonly phases: readonly Pick<PhaseReading, 'id' | 'number' | 'marker' | 'expanded' | 'tasks'>[];
 }
 
-/** What each phase asks for, by its id. */
-export interface PhaseTexts {
-  readonly phases: Readonly<
-    Record<
-      PhaseId,
-      {
-        readonly objective: string | null;
-        readonly prerequisites: readonly string[];
-        readonly tasks: readonly { readonly text: string; readonly done: boolean; readonly depth: number }[];
-        /** Its Markdown, that of its stages' own files behind it. */
-        readonly text: string;
-        /** File references, workspace-relative where they lead to a place in it. */
-        readonly files: readonly string[];
-        /** Absent: it has no stages. */
-        readonly stages?: true;
-      }
-    >
-  >;
+/** What a phase asks for. */
+export interface PhaseText {
+  readonly objective: string | null;
+  readonly prerequisites: readonly string[];
+  readonly tasks: readonly { readonly text: string; readonly done: boolean; readonly depth: number }[];
+  /** Its Markdown, that of its stages' own files behind it. */
+  readonly text: string;
+  /** File references, workspace-relative where they lead to a place in it. */
+  readonly files: readonly string[];
+  /** Absent: it has no stages. */
+  readonly stages?: true;
 }
+/** What each phase asks for, by its id. */
+export type PhaseTexts = { readonly phases: Readonly<Record<PhaseId, PhaseText>> };
 
 export interface PhaseJobInput extends PlanActivityBase, Pick<ReadyPlan, 'texts' | 'approval'> {
   readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name' | 'category'>;

@@ -4,7 +4,7 @@
  */
 import type { AuditReport } from './audit.js';
 import type { StepKey, BlobRef } from './ids.js';
-import type { PlanProgress, VerificationFailure } from './plan.js';
+import type { PlanOutcome, PlanProgress, VerificationFailure } from './plan.js';
 import type { StepEstimate, StepUsage } from './usage.js';
 import type { Rules } from './rules.js';
 import type { DecisionPoint } from './decisions.js';
@@ -102,19 +102,8 @@ export interface UsageOwed {
   readonly counted: boolean;
 }
 
-export type StepOutcome =
-  | 'committed'
-  | 'applied'
-  | 'unchanged'
-  | 'skipped'
-  | 'aborted'
-  | 'refused'
-  | 'failed'
-  // of a plan's phases, and of plans
-  | 'tests_failed'
-  | 'completed'
-  | 'incomplete'
-  | 'stopped';
+/** `tests_failed`: of a plan's phases. A plan ends as `PlanOutcome` says; of those a step has `aborted`, `refused` and `failed`. */
+export type StepOutcome = 'committed' | 'applied' | 'unchanged' | 'skipped' | 'tests_failed' | PlanOutcome;
 /** How a run ended. */
 export interface StepResult {
   readonly v: Version;

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseConfig, resolveLimits } from '../../documents/job/index.js';
 import { FORMATS, type Format } from '../../shared/formats.js';
-import type { PhaseJobInput, PhaseJobResult, PhaseTexts } from '../../shared/plan-activities.js';
+import type { PhaseJobInput, PhaseJobResult, PhaseText, PhaseTexts } from '../../shared/plan-activities.js';
 import { readSettings } from '../../system/given-file.js';
 import { getText, putText } from '../step/snapshot.js';
 import { editsOf, type PhaseToEstimate, EFFORT_TEXTS, effortOf, levelOf } from './estimate.js';
@@ -140,7 +140,7 @@ const PROMPTS: Record<PhaseCategory, string> = {
 };
 
 /** Numbered through, as the model names them. */
-const taskLine = ({ text, done, depth }: PhaseTexts['phases'][string]['tasks'][number], index: number): string =>
+const taskLine = ({ text, done, depth }: PhaseText['tasks'][number], index: number): string =>
   `${'   '.repeat(depth)}${index + 1}. [${done ? 'x' : ' '}] ${text}`;
 
 const commitMessage = (title: string, { planPath, phase, total, commands }: PhaseJobInput): string =>

@@ -11,7 +11,7 @@ import {
   refuseFaults,
 } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
-import type { ReadPlanInput, ReadPlanResult, PhaseTexts, SamePlan } from '../../shared/plan-activities.js';
+import type { ReadPlanInput, ReadPlanResult, PhaseText, PhaseTexts, SamePlan } from '../../shared/plan-activities.js';
 import { fail, valueOf } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
@@ -230,7 +230,7 @@ function phaseReading(
 
 const textsOf = (plan: ReadPlan, phases: readonly plans.PhaseReport[], ids: readonly PhaseId[]): PhaseTexts => ({
   phases: Object.fromEntries(
-    phases.map((phase, index): [PhaseId, PhaseTexts['phases'][string]] => {
+    phases.map((phase, index): [PhaseId, PhaseText] => {
       const node = plan.tree.phases[index];
       const text = node === undefined ? '' : fullText(node);
       const { objective, prerequisites, tasks } = phase;

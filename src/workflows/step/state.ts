@@ -12,6 +12,7 @@ import type {
   ProposalFileSummary,
   ProposalSummary,
   SandboxChoice,
+  SelectedFiles,
 } from '../../shared/proposal-activities.js';
 import { defaultChunks } from '../../shared/rules.js';
 import type { EditStepInput, FileStatus, StepOutcome } from '../../shared/run.js';
@@ -101,9 +102,7 @@ export interface Verdict {
   /** ProposalFileSummary.key at the time: the verdict stands while it is the same. */
   readonly key: string;
 }
-export interface Selected {
-  readonly proposal: BlobRef;
-  readonly diff: BlobRef;
+export interface Selected extends Pick<SelectedFiles, 'proposal' | 'diff'> {
   /** Null: the file as the proposal has it. */
   readonly changes: readonly number[] | null;
 }
