@@ -32,26 +32,10 @@ const applied = async ({ inGit = false } = {}) => {
   }
   const proposal: Proposal = { stepKey: KEY, files, renames: [] };
   const id = proposalIdOf(proposal);
-  // Kept with other white space than the hash is made of: the archive says where.
-  const ref = await emend.blobs.put(bytes(JSON.stringify({ v: 2, ...proposal }, null, 1)));
   const at = '2026-01-01T00:00:00.000Z';
-  await emend.archive.append(KEY, [
-    {
-      id: 's',
-      at,
-      kind: 'started',
-      data: { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace, queues: emend.queues },
-    },
-    {
-      id: 'a',
-      at,
-      kind: 'activity',
-      data: {
-        name: 'buildProposal',
-        result: { proposal: { id, ref, diff: ref, files: [], findings: [], tolerances: [], mustAsk: [] } },
-      },
-    },
-  ]);
+  // Of the proposal the archive says nothing: the records of the home say all that undoing needs.
+  const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace, queues: emend.queues };
+  await emend.archive.append(KEY, [{ id: 's', at, kind: 'started', data }]);
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
   const holder = { workflowId: 'emend-1', namespace: 'default' };
   const outcome = await engine.apply({
