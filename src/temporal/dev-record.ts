@@ -17,8 +17,9 @@ export interface DevServerRecord {
   readonly process: ProcessIdentity;
   /** Who started it, and ends it: a server whose owner was killed is left behind. Absent: nobody knows, so it is nobody's to end. */
   readonly owner?: ProcessIdentity;
+  /** host:port */
   readonly address: string;
-  /** Where its Temporal UI listens: for the review page's server, not for people. Null: nowhere. */
+  /** Where its Temporal UI listens: for the review page's server to let through, not for people. Null: nowhere. */
   readonly hiddenUi: string | null;
   /** Where a review page's server lets people reach it; null: none does. */
   readonly uiUrl: string | null;

@@ -99,11 +99,7 @@ export interface DevServerOptions {
   readonly log?: (text: string) => void;
 }
 
-export interface DevServer {
-  /** host:port */
-  readonly address: string;
-  /** Where the Temporal UI listens, for the review page's server to let through; null: nowhere. */
-  readonly hiddenUi: string | null;
+export interface DevServer extends Pick<DevServerRecord, 'address' | 'hiddenUi'> {
   readonly pid: number;
   /** Ends the server: SIGTERM, SIGKILL after `grace_ms`. Idempotent. */
   stop(grace_ms?: number): Promise<void>;

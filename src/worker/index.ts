@@ -23,7 +23,7 @@ import { build } from '../system/version.js';
 import { boundFailures } from '../temporal/failures.js';
 import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
-import { byDefault } from '../temporal/connection.js';
+import { byDefault, type ServerPlace } from '../temporal/connection.js';
 import { DEPLOYMENT } from '../temporal/deployment.js';
 import { freePort } from '../temporal/dev-server.js';
 import * as live from '../temporal/live-workers.js';
@@ -70,18 +70,14 @@ export interface Activities {
   /** For repositories, which any machine may work on. */
   readonly anyHost: WorkerParts;
   readonly queues: Queues;
-  /** What recovery found. */
+  /** What recovery found at the start. */
   readonly recovered: readonly RecoveredTransaction[];
   /** To be called when the workers have ended. */
   close(): Promise<void>;
 }
 /** A worker that runs. */
-export interface RunningWorker {
-  readonly queues: Queues;
-  readonly address: string;
-  readonly uiUrl: string | null;
-  /** What recovery found at the start. */
-  readonly recovered: readonly RecoveredTransaction[];
+export interface RunningWorker
+  extends Pick<Activities, 'queues' | 'recovered'>, Pick<ServerPlace, 'address' | 'uiUrl'> {
   /** Asks for a graceful stop and waits for its end; rejects with `worker_stuck` where it does not come (run-workers.ts). */
   stop(): Promise<void>;
   /** Settles when the worker has ended, however that came. */

@@ -5,18 +5,14 @@ import { shownKey } from '../../shared/ids.js';
 import { lastChange, type LastChange, isLocal } from '../../workspace/apply/index.js';
 import { realSys } from '../../system/sys.js';
 import type { ConflictFile } from '../../workspace/ports.js';
-import type { Io, JsonFlag } from '../io.js';
+import type { Io } from '../io.js';
+import type { PatchFlags } from './patch.js';
 import { printFound } from '../json.js';
 import type { UndoReport } from '../json-types.js';
 import { failBusy, localWorkspace, openLocal, type Local } from '../local/open.js';
 import { count, plain } from '../render/text.js';
 
-interface UndoFlags extends JsonFlag {
-  readonly workspace?: string;
-  readonly check?: true;
-}
-
-export const undo = async (io: Io, flags: UndoFlags): Promise<ExitCode> => {
+export const undo = async (io: Io, flags: Omit<PatchFlags, 'format' | 'quiet'>): Promise<ExitCode> => {
   const workspace = await localWorkspace(io, flags.workspace);
   const check = flags.check === true;
   const local = await openLocal(io, { existing: true, recover: !check });

@@ -17,6 +17,7 @@ import type {
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { begin, within, type Closed, type RunState } from '../frame/machine.js';
+import type { EvaluateTriggersResult } from '../../shared/replan-activities.js';
 import type { PlanInput, StepResult } from '../../shared/run.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
@@ -171,19 +172,15 @@ export interface PhaseEntry extends PhaseReading, Pick<ResumePhase, 'replans' | 
 }
 
 /** A trigger that is being dealt with. */
-export interface Revising {
+export interface Revising extends Pick<EvaluateTriggersResult, 'forced' | 'actions' | 'why'> {
   readonly phase: PhaseId;
   readonly trigger: ReplanRecord['trigger'];
   /** `asked`: a person is. */
   readonly step: 'evaluate' | 'debug' | 'propose' | 'apply' | 'asked';
   /** What a person reports; '' otherwise. */
   readonly words: string;
-  /** A replan past the limit is wanted. */
-  readonly forced: boolean;
   /** It is past the limit. */
   readonly beyondLimit: boolean;
-  readonly actions: readonly string[];
-  readonly why: string;
   readonly proposal: { readonly ref: BlobRef | null; readonly action: string; readonly why: string } | null;
   /** When it led to a replan: ms of the plan's time, which stands still while a person is waited for. */
   readonly triggered?: number;
