@@ -144,12 +144,16 @@ export const begin = async (
   };
 };
 
-export const tellEnd = ({ io, flags }: Session<BeginFlags>, shown: string, followed: FollowedPlan): void => {
+export const tellEnd = (
+  { io, flags }: Session<BeginFlags>,
+  { shown, workspace }: Readonly<Record<'shown' | 'workspace', string>>,
+  followed: FollowedPlan,
+): void => {
   const dev = flags.dev === true;
   switch (followed.kind) {
     case 'closed': {
       const { result, status, message } = followed.closed;
-      if (result !== null) for (const text of resultLines(result, shown)) io.out(text);
+      if (result !== null) for (const text of resultLines(result, shown, workspace)) io.out(text);
       else
         io.err(
           `${shown}  ${status.toLowerCase()}: ${plain(message ?? 'no reason given')}\n  See: emend show ${shown}, emend recover`,

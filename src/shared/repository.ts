@@ -23,6 +23,13 @@ export function urlFault(url: string): string | null {
     : null;
 }
 
+/** What shows a commit where a person is; one that was pushed, in any clone. */
+export const showCommit = (commit: string, workspace: string): string => {
+  const show = `git show ${commit.slice(0, 12)}`;
+  if (urlFault(workspace) !== null) return show;
+  return `git fetch '${workspace.replaceAll("'", "'\\''")}' '+refs/heads/emend/*:refs/remotes/emend/*' && ${show}`;
+};
+
 export const isCommitId = (base: string): boolean => /^(?:[\da-f]{40}|[\da-f]{64})$/.test(base);
 
 /** As git's check-ref-format, of a branch. */

@@ -231,17 +231,22 @@ describe('a run on one screen', () => {
   });
 
   test('a result says what came of it, what it cost and where to look', () => {
-    expect(resultLines(result({ note: 'your index lags' }), 'abcd1234')).toEqual([
+    expect(resultLines(result({ note: 'your index lags' }), 'abcd1234', '/w')).toEqual([
       'abcd1234  committed 1 file as cccccccccccc',
       '  note: your index lags',
       '  tests: pass',
       '  3 model calls, 12,000 tokens in, 345 out, $0.0412',
       '  git show cccccccccccc',
     ]);
+    // What was pushed is in no clone yet.
+    expect(resultLines(result({}), 'abcd1234', "https://example.org/it's.git").at(-1)).toBe(
+      `  git fetch 'https://example.org/it'\\''s.git' '+refs/heads/emend/*:refs/remotes/emend/*' && git show cccccccccccc`,
+    );
     const twice = decision({ message: 'a.ts: why', files: [{ path: 'a.ts', reason: 'conflict', message: 'why' }] });
     expect(decisionLines('abcd1234', twice).join('\n').match(/why/g)).toHaveLength(1);
     const aborted = { outcome: 'aborted', commit: null, verification: null } as const;
-    const text = (more: Partial<StepResult>) => resultLines(result({ ...aborted, ...more }), 'abcd1234').slice(0, 2);
+    const text = (more: Partial<StepResult>) =>
+      resultLines(result({ ...aborted, ...more }), 'abcd1234', '/w').slice(0, 2);
     expect(text({})[0]).toBe('abcd1234  aborted: uncommitted changes were rolled back');
     expect(text({ notRestored: ['a.ts'] })).toEqual([
       'abcd1234  aborted',
@@ -255,6 +260,7 @@ describe('a run on one screen', () => {
         problem: { code: 'target_binary', message: 'a.png is binary', next: 'Omit it.' },
       }),
       'abcd1234',
+      '/w',
     );
     expect(refused.slice(0, 3)).toEqual(['abcd1234  refused; nothing was written', '  a.png is binary', '  Omit it.']);
   });

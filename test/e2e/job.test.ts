@@ -221,7 +221,7 @@ describe('a job, end to end', () => {
       const alone = await s.start('alone.md', front('target_files: [b.txt]\napproval: auto', '# Alone\n\nDo it.\n'));
       const result = await s.end(alone);
       expect(result).toMatchObject({ outcome: 'unchanged', unchanged: [{ path: 'b.txt', reason: 'b.txt is right.' }] });
-      expect(resultLines(result, 'x')).toContain('  unchanged: b.txt: b.txt is right.');
+      expect(resultLines(result, 'x', '/w')).toContain('  unchanged: b.txt: b.txt is right.');
       expect(exitOfResult(result)).toBe(0);
     },
   );

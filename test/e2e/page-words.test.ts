@@ -138,7 +138,7 @@ inBrowser()('a decision on the review page', () => {
     const { page } = await openPage(await browser.newContext(), served);
     await page.goto(`http://127.0.0.1:${served.port}/#/run/${ENDED}`);
     const shown = flat(await page.getByRole('region', { name: 'Result' }).innerText());
-    const said = resultLines(RESULT, 'eeee').map(flat);
+    const said = resultLines(RESULT, 'eeee', '/w').map(flat);
     const notes = said.filter((text) => /^(?:not restored|note|unchanged|its problem)/.test(text));
     expect([notes.length, notes.filter((text) => !shown.includes(text))]).toEqual([4, []]);
     await page.context().close();

@@ -1,4 +1,5 @@
 /** Runs on a repository, which is nobody's working tree: any host makes the checkout that it needs, and a branch is what they leave. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -82,6 +83,10 @@ test('a job with a URL alone: previewed, approved, tested in a checkout, and pus
   expect(inOrigin('show', `${tip}:a.txt`)).toBe(LATER.trim());
   expect(pushed(run)).toBe('Review of: Raise a.txt\nRaise a.txt');
   const next = /^([0-9a-f]{8}) {2}/m.exec(first.out)?.[1] ?? '';
+  const typed = /^ {2}(git fetch .+)$/m.exec(first.out)?.[1] ?? '';
+  const clone = join(dirname(s.repo), 'clone');
+  s.git('init', '-q', clone);
+  expect(execFileSync('sh', ['-ec', typed], { cwd: clone, encoding: 'utf8' })).toContain('Review of: Raise a.txt');
   expect((await emendCommand(s, 'show', next)).out).toContain(`follows    ${shown}: ${branchOf(run.stepKey)}`);
   expect(o.refs().filter((ref) => ref.startsWith('refs/heads/'))).toEqual([
     `refs/heads/${branchOf(run.stepKey)}`,

@@ -69,7 +69,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
     const followed = await followPlan(session, resolved, { ...options, live: false, signal, onEvent });
     const exit = exitOfFollowed(followed);
     if (flags.json === true) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
-    else tellEnd(session, shown, followed);
+    else tellEnd(session, { shown, workspace: plan.workspace }, followed);
     const result = followed.kind === 'closed' ? followed.closed.result : null;
     if (flags.draftPr === true && plan.repository !== undefined && result !== null) {
       // An earlier run's, where this one went on with it.

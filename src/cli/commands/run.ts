@@ -129,7 +129,7 @@ export const runJob = async (io: Io, read: ReadJob, flags: RunFlags, more: Parti
     const exit = exitOfFollowed(followed);
     if (wantsAnnotations(io.env, flags.annotations === true)) await annotate(session, resolved, followed);
     if (flags.json === true) printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
-    else tellEnd(session, shown, followed);
+    else tellEnd(session, { shown, workspace: job.workspace }, followed);
     const result = followed.kind === 'closed' ? followed.closed.result : null;
     if (publishing !== null && result !== null)
       await publish(

@@ -11,6 +11,7 @@ import type { RecoveredTransaction } from '../../workspace/ports.js';
 import { attemptsText, formatText, sizeText, soFarText, testsText } from '../../shared/event-text.js';
 import { clockTime, type Outage } from '../../shared/outage.js';
 import { PROBLEMS } from '../../shared/problems.js';
+import { showCommit } from '../../shared/repository.js';
 import { resultNotes, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
 import { decisionLines } from './decision.js';
 import { shellWord } from '../../system/environment.js';
@@ -91,7 +92,7 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
     ...(status.decision === null
       ? []
       : ['', ...decisionLines(shown, status.decision, { width, proposal: view.proposal })]),
-    ...(status.result === null ? [] : ['', ...resultLines(status.result, shown)]),
+    ...(status.result === null ? [] : ['', ...resultLines(status.result, shown, status.workspace)]),
   ];
 };
 
@@ -144,7 +145,7 @@ const phasesText = ({ plan }: StepResult): string => {
   return `${phases.filter(({ status }) => status === 'completed').length} of ${count(phases.length, 'phase')} completed`;
 };
 
-export const resultLines = (result: StepResult, shown: string): readonly string[] => [
+export const resultLines = (result: StepResult, shown: string, workspace: string): readonly string[] => [
   `${shown}  ${result.notRestored === undefined ? SENTENCE[result.outcome](result) : result.outcome.replace('_', ' ')}`,
   ...resultNotes(result).map((text) => `  ${plain(text)}`),
   ...(result.problem === null
@@ -154,7 +155,7 @@ export const resultLines = (result: StepResult, shown: string): readonly string[
   ...(result.failure === undefined ? [] : [`  emend show ${shown} --tests`]),
   ...(result.audit === undefined ? [] : [`  audit: ${plain(auditText(result.audit))}`]),
   `  ${usageText(result.usage)}`,
-  ...(result.commit === null ? [] : [`  git show ${result.commit.slice(0, 12)}`]),
+  ...(result.commit === null ? [] : [`  ${showCommit(result.commit, workspace)}`]),
   ...(result.plan?.kept ?? []).map(
     ({ phase, ref }) => `  Phase ${phase} is committed and not merged: git merge ${ref}`,
   ),

@@ -165,7 +165,9 @@ export async function resolveBase(
     fail('job_invalid', `base: expected a branch or commit of ${remote.url}, it has no ${base}`);
   await hasFetched(remote, said);
   const commit = await commitAt(remote, isCommitId(base) ? base : baseRef(remote));
-  if (commit === null) return fail('job_invalid', `base: ${base} of ${remote.url} is no commit`);
+  // Git fetches nothing of a shallow repository, and says no error.
+  if (commit === null)
+    return fail('job_invalid', `base: ${base} of ${remote.url} is no commit, or that is a shallow clone`);
   if (commit !== known) await refuseUnsupported(remote, commit);
   return commit;
 }

@@ -446,6 +446,17 @@ test('a base is a branch or a commit; what is not there, submodules and LFS are 
   });
   expect(await resolve('absent')).toBe('job_invalid');
   expect(await resolve('0'.repeat(40))).toBe('job_invalid');
+  await repo.write('a.txt', 'two\n');
+  await repo.commitAll('second');
+  execFileSync('git', ['clone', '-q', '--bare', '--depth=1', `file://${repo.dir}`, join(root, 'shallow.git')]);
+  const shallow = {
+    ...run(),
+    repository: {
+      url: `file://${join(root, 'shallow.git')}`,
+      base: (await repo.git('branch', '--show-current')).trim(),
+    },
+  };
+  await expect(checkoutsOf('a').resolve(shallow)).rejects.toThrow('or that is a shallow clone');
   await repo.write('sub/.gitattributes', '*.bin filter=lfs diff=lfs merge=lfs -text\n');
   await repo.commitAll('lfs');
   push('HEAD:refs/heads/lfs');

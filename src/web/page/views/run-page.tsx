@@ -5,6 +5,7 @@ import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
 import { attemptsText, formatText, sizeText, soFarText } from '../../../shared/event-text.js';
 import { auditText } from '../../../shared/audit.js';
+import { showCommit } from '../../../shared/repository.js';
 import { resultNotes, type LedgerRow, type StepResult } from '../../../shared/run.js';
 import { visible } from '../../../shared/text.js';
 import { callOutcome, usageText } from '../../../shared/usage.js';
@@ -56,7 +57,7 @@ const RunPage = ({ view, events }: ReviewPageProps) => {
       {decision !== null && decision.reason !== 'approval' && (
         <DecisionForm key={decision.id} stepKey={view.stepKey} decision={decision} proposal={proposal} />
       )}
-      {status.result !== null && <Result result={status.result} />}
+      {status.result !== null && <Result result={status.result} workspace={status.workspace} />}
       <section aria-label="Facts">
         <Facts
           facts={[
@@ -154,7 +155,7 @@ const madeBy = ({ plan, files }: StepResult): string =>
     ? `${count(files.length, 'file')} as`
     : `${plan.phases.filter(({ status }) => status === 'completed').length} of ${count(plan.phases.length, 'phase')}, last commit`;
 
-const Result = ({ result }: { readonly result: StepResult }) => (
+const Result = ({ result, workspace }: { readonly result: StepResult; readonly workspace: string }) => (
   <section
     aria-label="Result"
     class={`box ${result.outcome === 'failed' || result.outcome === 'refused' ? 'bad' : 'good'}`}
@@ -180,7 +181,7 @@ const Result = ({ result }: { readonly result: StepResult }) => (
     )}
     {result.commit !== null && (
       <p>
-        <code>git show {result.commit.slice(0, 12)}</code>
+        <code>{visible(showCommit(result.commit, workspace))}</code>
       </p>
     )}
   </section>
