@@ -3,7 +3,7 @@ import { problem, ProblemError, sentence, type Problem } from '../shared/problem
 import { WORKFLOWS, type Queues } from '../shared/names.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
-import type { PlanInput, EditStepInput, StepResult, StepStatus } from '../shared/run.js';
+import type { PlanInput, EditStepInput, RunWords, StepResult, StepStatus } from '../shared/run.js';
 import type { RunRequest } from '../shared/run-options.js';
 import type { Timings } from '../shared/limits.js';
 import type { Stores } from '../stores/ports.js';
@@ -17,7 +17,7 @@ export interface RunRef {
 }
 
 /** What a run carries in its memo, readable with no worker. The fields mean the same in every version. */
-export interface RunMemo extends Pick<StepStatus, 'stepKey' | 'jobPath' | 'title' | 'workspace' | 'left'> {
+export interface RunMemo extends Omit<RunWords, 'doing'>, Pick<StepStatus, 'left'> {
   /** Id of the home whose host has the workspace. */
   readonly host: string;
 }

@@ -2,7 +2,7 @@
 import type { StepEvent } from '../../shared/events.js';
 import type { Queues } from '../../shared/names.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
-import type { EditStepInput } from '../../shared/run.js';
+import type { EditStepInput, RunWords } from '../../shared/run.js';
 import { isBlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import { isKnown, sentence, unknownVersion } from '../../shared/problems.js';
@@ -12,15 +12,13 @@ import { isRecord } from '../../shared/text.js';
 import type { ClosedRun } from '../types.js';
 
 /** What the client notes when a run has started. */
-export interface StartedData extends Partial<Pick<EditStepInput, 'job' | 'follows'>> {
+export interface StartedData
+  extends Partial<Pick<EditStepInput, 'job' | 'follows'>>, Omit<RunWords, 'stepKey' | 'doing'> {
   readonly workflowId: string;
   readonly runId: string;
   readonly namespace: string;
   readonly address: string;
   readonly queues: Queues;
-  readonly workspace: string;
-  readonly jobPath: string;
-  readonly title: string;
 }
 
 export interface ArchivedRun {
@@ -74,7 +72,7 @@ export interface RecoveryData {
 export const closedId = (runId: string): string => `closed-${runId}`;
 
 export const isEvent = (data: unknown): data is StepEvent =>
-  isRecord(data) && typeof data.seq === 'number' && typeof data.type === 'string';
+  isRecord(data) && typeof data.seq === 'number' && typeof data.type === 'string' && Number.isSafeInteger(data.at);
 
 const isStarted = (data: unknown): data is StartedData => isRecord(data) && typeof data.workflowId === 'string';
 
@@ -99,18 +97,15 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
   const started = of('started').find(isStarted) ?? null;
   const versions = versionsOf(entries, started?.follows?.notes);
   return {
-    stepKey,
-    started,
+    ...{ stepKey, started, activities, versions },
     firstAt: entries[0]?.at ?? null,
     lastAt: entries.at(-1)?.at ?? null,
     events: [...events.values()].sort((a, b) => a.seq - b.seq),
     closed: of('closed').filter(isClosed).map(readable).at(-1) ?? null,
     closedRuns: entries.filter(({ kind }) => kind === 'closed').map(({ id }) => id.slice(closedId('').length)),
-    activities,
     requests: of('decision').flatMap((data) =>
       isRecord(data) && isRecord(data.request) ? [data.request as unknown as DecisionRequest] : [],
     ),
-    versions,
     proposal: versions.at(-1)?.proposal ?? null,
     usage: usageOf(activities),
     newer: (all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined)?.entries ?? 0,
@@ -126,7 +121,7 @@ const versionsOf = (entries: readonly ArchiveEntry[], said: readonly string[] = 
     if (kind === 'event' && isEvent(data) && data.type === 'decided' && last !== undefined)
       versions[versions.length - 1] = { ...last, answered: true };
     if (kind === 'decision' && isRecord(data) && ['resolved', 'recorded', 'sent'].includes(outcomeOf(data.result))) {
-      const { note } = data.request as DecisionRequest;
+      const { note } = (data.request ?? {}) as Partial<DecisionRequest>;
       if (note !== undefined) notes.push(note);
     }
     const proposal = kind === 'activity' && isActivity(data) ? proposalOf(data.result) : null;

@@ -11,15 +11,12 @@ import { count } from '../../shared/text.js';
 
 /** Where a run stood when its last event was archived: events reach the archive with the next activity, so it may lag behind a pause. */
 export const archivedStatus = (run: ArchivedRun, ledger = ledgerOfEvents(run.events)): StepStatus => {
+  const { workspace = '', jobPath = '', title = '' } = run.started ?? {};
   const result = run.closed?.result ?? null;
   const decision = run.closed === null ? openDecision(run) : null;
   const estimated = run.events.find((event) => event.type === 'estimated');
   return {
-    v: VERSION,
-    stepKey: run.stepKey,
-    workspace: run.started?.workspace ?? '',
-    jobPath: run.started?.jobPath ?? '',
-    title: run.started?.title ?? '',
+    ...{ v: VERSION, stepKey: run.stepKey, workspace, jobPath, title },
     state: run.closed !== null ? stateOfClosed(run.closed) : decision === null ? 'running' : 'waiting',
     doing: run.closed === null ? lastKnown(run) : endOf(run, run.closed),
     stage: run.closed === null ? 'unknown' : 'closed',
@@ -81,7 +78,8 @@ const openDecision = (run: ArchivedRun): DecisionPoint | null => {
     reason: paused.reason,
     message: '',
     files: [],
-    accepts: [...ANSWERS_BY_REASON[paused.reason], 'abort'],
+    // Another Emend's reason may be none of ours.
+    accepts: [...(Object.hasOwn(ANSWERS_BY_REASON, paused.reason) ? ANSWERS_BY_REASON[paused.reason] : []), 'abort'],
     proposalId: null,
     answered: {},
     openedAt: paused.at,

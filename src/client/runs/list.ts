@@ -1,7 +1,7 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
 import { hostQueueOf, QUERIES } from '../../shared/names.js';
 import { fitsFilter, type LISTED_STATES, type RunFilter, type RunWords, type StepStatus } from '../../shared/run.js';
-import { isKnown, nullOn } from '../../shared/problems.js';
+import { isKnown, nullOn, ProblemError } from '../../shared/problems.js';
 import { archivedRun } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
 import { noteClosed } from './close.js';
@@ -51,7 +51,7 @@ export const listRuns = async (
     // At once: in a bucket each is several requests. No more than are wanted, so that what was read was looked at.
     const next = kept.slice(read, Math.min(read + LISTED_ARCHIVED_RUNS - archived.length, most));
     read += next.length;
-    const runs = await Promise.all(next.map((stepKey) => archivedRunOf(emend, stepKey)));
+    const runs = await Promise.all(next.map((stepKey) => archivedRunOf(emend, stepKey).catch(unreadable(stepKey))));
     archived.push(...runs.filter((run) => fitsFilter(run, filter)));
   }
   return {
@@ -115,3 +115,13 @@ const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> 
     host: null,
   };
 };
+
+/** An archive that is not as any Emend writes it: its run is told, and the others are listed. */
+const unreadable =
+  (stepKey: string) =>
+  (error: unknown): ListedRun => {
+    if (error instanceof ProblemError) throw error;
+    const doing = `its archive cannot be read: ${String(error)}`;
+    const words = { stepKey, workflowId: null, title: '', jobPath: '', workspace: '', doing };
+    return { ...words, state: 'unknown', decision: null, startedAt: null, open: false, host: null };
+  };

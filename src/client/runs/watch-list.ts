@@ -172,19 +172,16 @@ class ListWatch {
 const openRuns = async (emend: Emend): Promise<readonly StepKey[]> =>
   (await openOnServer(emend)).flatMap(({ memo }) => (memo === null ? [] : [memo.stepKey]));
 
-const rowOf = ({ status, workflowId, source, host }: RunView, { stepKey, live, archived }: ResolvedRun): ListedRun => ({
-  stepKey,
-  workflowId,
-  title: status.title,
-  jobPath: status.jobPath,
-  workspace: status.workspace,
-  state: source === 'run' || status.stage === 'closed' ? status.state : 'unknown',
-  doing: status.doing,
-  decision: status.decision && { id: status.decision.id, reason: status.decision.reason },
-  startedAt: live?.startedAt.toISOString() ?? archived.firstAt,
-  open: status.stage !== 'closed' && status.result === null && live?.open === true,
-  host,
-});
+const rowOf = ({ status, workflowId, source, host }: RunView, { stepKey, live, archived }: ResolvedRun): ListedRun => {
+  const { title, jobPath, workspace, doing, decision, stage, state, result } = status;
+  return {
+    ...{ stepKey, workflowId, title, jobPath, workspace, doing, host },
+    state: source === 'run' || stage === 'closed' ? state : 'unknown',
+    decision: decision && { id: decision.id, reason: decision.reason },
+    startedAt: live?.startedAt.toISOString() ?? archived.firstAt,
+    open: stage !== 'closed' && result === null && live?.open === true,
+  };
+};
 
 const startedRun = async (emend: Emend, stepKey: StepKey, until: AbortSignal): Promise<ResolvedRun | null> => {
   for (let tries = 0; tries < NEW_RUN_TRIES && !until.aborted; tries++) {

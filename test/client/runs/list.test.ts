@@ -54,6 +54,29 @@ test('filters open and archived runs alike, all that is given at once, and looks
   expect(await listRuns(emend, { filter: { text: 'the oldest' } })).toMatchObject({ left_off: 0 });
 });
 
+test('a run of a pause that another Emend has, and archives that are as none writes them, hide no others', async () => {
+  const emend = await fakeEmend(new FakeServer());
+  await archived(emend.archive, 1, { title: 'One', workspace: '/w' });
+  const at = new Date(0).toISOString();
+  const paused = { seq: 1, at: 1, type: 'edit_step_paused', reason: 'of_next_year', decision: '1-x', progress: {} };
+  const wrong: readonly (readonly [kind: 'event' | 'decision', data: object])[] = [
+    ['event', paused],
+    ['event', { seq: 1, at: 1, type: 'decided' }],
+    ['event', { ...paused, at: 1e300 }],
+    ['decision', { request: null, result: { outcome: 'resolved' } }],
+  ];
+  for (const [index, [kind, data]] of wrong.entries())
+    await emend.archive.append(keyOf(10 + index), [{ id: 'x', at, kind, data }]);
+  const { runs } = await listRuns(emend);
+  expect(runs.map(({ title, state, doing }) => [title, state, doing]).sort()).toEqual(
+    [
+      ...wrong.slice(1).map(() => ['', 'unknown', 'nothing known yet']),
+      ['', 'unknown', 'its archive cannot be read: TypeError: event.skipped is not iterable'],
+      ['One', 'unknown', 'nothing known yet'],
+    ].sort(),
+  );
+});
+
 test('a run that ended while the list was made is not open, though the server listed it as such', async () => {
   const server = new FakeServer();
   server.add('11110000', 'emend-1', {}, { state: 'done', doing: 'applied', stage: 'closed' });
