@@ -90,11 +90,12 @@ export function startHeartbeat(timeout_ms: number | null, clock: Clock = CLOCK):
  * What answers a poll may come long after the server said it (this process stood still, its network did), for another attempt to have
  * done the work meanwhile. Only the server knows; by our clock, which may be another than its own, we see when to ask.
  */
-async function failIfReplaced({ info, client }: Context): Promise<void> {
+async function failIfReplaced(context: Context): Promise<void> {
+  const { info } = context;
   const { namespace, taskToken, heartbeatTimeoutMs, currentAttemptScheduledTimestampMs } = info;
   const age_ms = CLOCK.wall_ms() - currentAttemptScheduledTimestampMs;
   if (info.isLocal || heartbeatTimeoutMs === undefined || (age_ms >= 0 && age_ms < heartbeatTimeoutMs / 2)) return;
-  await client.workflowService.recordActivityTaskHeartbeat({ namespace, taskToken }).catch((error: unknown) => {
+  await context.client.workflowService.recordActivityTaskHeartbeat({ namespace, taskToken }).catch((error: unknown) => {
     fail('busy', `This attempt came ${age_ms} ms late, and another attempt may have replaced it: ${String(error)}`);
   });
 }
