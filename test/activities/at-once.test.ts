@@ -1,6 +1,7 @@
 /** A person's commands and large edits: no more at once than there are cores, each with its own time from its turn on. Real processes. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -91,7 +92,7 @@ const verifyInput = (commands: readonly string[], timeout_s: number): VerifyInpu
   token: null,
 });
 const run = <I, O>(work: (input: I) => Promise<O>, input: I): Promise<O> =>
-  new MockActivityEnvironment({ startToCloseTimeoutMs: 600_000 }).run(work, input);
+  new MockActivityEnvironment({ activityId: randomUUID(), startToCloseTimeoutMs: 600_000 }).run(work, input);
 const host = () => createActivities(dependencies).host;
 
 test('the formatter of many files: no more at once than there are cores, all of them formatted', async () => {

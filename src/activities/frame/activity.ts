@@ -38,24 +38,14 @@ import { maskWords } from './secrets.js';
 // A stopped process (SIGSTOP, a suspended machine) is given up after its heartbeat time-out and another attempt takes its place. When it
 // wakes up, nobody tells it in time; but it can see by the clocks that it stood still.
 
-export interface Heartbeat {
-  /** To be called at every heartbeat. */
-  beat(): void;
-  readonly assertCurrent: AssertCurrent;
-}
-interface Clock {
-  /** Goes on while a process is stopped, not while the machine sleeps. */
-  readonly running_ms: () => number;
-  /** Goes on while the machine sleeps. */
-  readonly wall_ms: () => number;
-}
 /** Of this process: how often its attempts saw it stand still so long that they were given up, and when they saw it last. */
 export const stoodStill = { times: 0, last_ms: -Infinity };
 
-const CLOCK: Clock = { running_ms: () => performance.now(), wall_ms: () => Date.now() };
+/** `running_ms` goes on while a process is stopped, not while the machine sleeps; `wall_ms` while the machine sleeps. */
+const CLOCK = { running_ms: () => performance.now(), wall_ms: () => Date.now() };
 
 /** `timeout_ms`: the attempt's heartbeat time-out; null: it has none and is never given up for its silence. */
-export function startHeartbeat(timeout_ms: number | null, clock: Clock = CLOCK): Heartbeat {
+export function startHeartbeat(timeout_ms: number | null, clock = CLOCK) {
   // Of whoever stood still this long it is certain. The server may have given up somewhat earlier, as beats reach it with a delay:
   // for that moment there are fencing tokens and marks.
   const limit_ms = timeout_ms ?? Infinity;
@@ -72,13 +62,14 @@ export function startHeartbeat(timeout_ms: number | null, clock: Clock = CLOCK):
     stoodStill.last_ms = performance.now();
   };
   return {
-    beat: () => {
+    /** To be called at every heartbeat. */
+    beat: (): void => {
       look();
       running = clock.running_ms();
       wall = clock.wall_ms();
       told = false;
     },
-    assertCurrent: () => {
+    assertCurrent: (): void => {
       look();
       if (longest_ms > limit_ms)
         fail('busy', `This attempt was suspended for ${Math.round(longest_ms)} ms: another may have replaced it.`);
@@ -100,11 +91,32 @@ async function failIfReplaced(context: Context): Promise<void> {
   });
 }
 
+/**
+ * Of an attempt that was cancelled: was it given up alone, as its beats did not get through? Then a model call that is under way, which is
+ * paid for, goes on: its answer is the next attempt's.
+ */
+async function isAwaited(context: Context, patience_ms: number): Promise<boolean> {
+  const { cancellationDetails: why, info } = context;
+  const { workflowExecution: run, activityId } = info;
+  if (why?.notFound !== true || why.timedOut || run === undefined) return false;
+  const { client } = context;
+  const describe = () => client.workflow.getHandle(run.workflowId, run.runId).describe();
+  // Under the attempt's own signal, which is aborted, nothing can be asked.
+  return client.withAbortSignal(AbortSignal.timeout(patience_ms), describe).then(
+    ({ raw }) => raw.pendingActivities?.some((pending) => pending.activityId === activityId) ?? false,
+    () => true,
+  );
+}
+
+/** The latest attempts in this process by activity, and what aborts their work. */
+const atWork = new Map<string, { readonly given: AbortController; readonly ended: Promise<unknown> }>();
+const REPLACED = new Error('Another attempt replaced this one.');
+
 /** What an activity's own code gets beside its input. */
 export interface ActivityScope {
-  /** Aborted when the activity is cancelled or the worker stops. */
+  /** Aborted when the activity is cancelled, or the worker stops. */
   readonly signal: AbortSignal;
-  /** Throws where the process stood still so long that this attempt has been given up: it must not write any more. */
+  /** Throws where this attempt has been given up, as the process stood still or the server says so: it must not write any more. */
   readonly assertCurrent: AssertCurrent;
   /** The workflow that the activity belongs to: who holds a lock that is taken here. */
   readonly owner: { readonly workflowId: string; readonly namespace: string };
@@ -182,18 +194,31 @@ export function activity<I extends ActivityBase, O extends object>(
   work: Work<I, O>,
 ): (input: I) => Promise<O> {
   const every_ms = heartbeat_ms(name, ports.timings);
-  return async (input) => {
+  const spec: ActivitySpec = ACTIVITIES[name];
+  const isCall = spec.role === 'model';
+  const attemptOf = async (input: I, given: AbortController, id: string): Promise<O> => {
+    const earlier = atWork.get(id);
     const context = Context.current();
     const { workflowExecution, namespace, activityId, attempt } = context.info;
     const runId = workflowExecution?.runId ?? 'none';
     const owner = { workflowId: workflowExecution?.workflowId ?? '', namespace };
     // Each file's work may wait for its turn with it.
-    setMaxListeners(0, context.cancellationSignal);
+    setMaxListeners(0, given.signal);
     const pulse = startHeartbeat(context.info.heartbeatTimeoutMs ?? null);
+    const heed = async (): Promise<void> => {
+      if (context.cancellationSignal.aborted && !(isCall && (await isAwaited(context, every_ms)))) given.abort();
+    };
+    context.cancellationSignal.addEventListener('abort', () => void heed());
     const timer = setInterval(() => {
       pulse.beat();
       context.heartbeat();
+      void heed();
     }, every_ms);
+    const assertCurrent = (): void => {
+      pulse.assertCurrent();
+      if (given.signal.reason === REPLACED || context.cancellationDetails?.notFound === true)
+        fail('busy', 'The server gave up this attempt.');
+    };
     try {
       // Of an input newer than this worker nothing can be said; the person upgrades and retries.
       checkVersion(input, `The input of ${name}`);
@@ -202,12 +227,18 @@ export function activity<I extends ActivityBase, O extends object>(
       await ports.archive.append(input.stepKey, eventEntries(input.log, runId), 'later');
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it started`);
-      const run = () =>
-        work(ports, input, { signal: context.cancellationSignal, assertCurrent: pulse.assertCurrent, owner });
+      const run = async () => {
+        // Both have the same files, tests and calls.
+        if (!isCall) earlier?.given.abort(REPLACED);
+        else given.signal.addEventListener('abort', () => earlier?.given.abort());
+        await Promise.race([earlier?.ended.catch(() => undefined), context.cancelled]);
+        assertCurrent();
+        return work(ports, input, { signal: given.signal, assertCurrent, owner });
+      };
       const told = await withTimeLimit(context.info.startToCloseTimeoutMs, run);
-      const result = await maskWords(ports, input, told, context.cancellationSignal);
+      const result = await maskWords(ports, input, told, given.signal);
       // Of an attempt that was given up nothing is recorded; what the result names must lie in the home that is there for the next activity.
-      pulse.assertCurrent();
+      assertCurrent();
       await ports.checkHome();
       await ports.archive.append(input.stepKey, [
         {
@@ -228,7 +259,6 @@ export function activity<I extends ActivityBase, O extends object>(
         });
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
       if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
-      const spec: ActivitySpec = ACTIVITIES[name];
       if (error instanceof NoTurn && spec.asksAgain === true) return versioned(notYet(error)) as unknown as O;
       const said = messageOf(error);
       const { message } = await maskWords(ports, { stepKey: input.stepKey }, { message: said }, UNTIL_DONE).catch(
@@ -242,5 +272,15 @@ export function activity<I extends ActivityBase, O extends object>(
     } finally {
       clearInterval(timer);
     }
+  };
+  return (input) => {
+    const { namespace, workflowExecution, activityId } = Context.current().info;
+    const id = JSON.stringify([namespace, workflowExecution, activityId]);
+    const given = new AbortController();
+    const ended = attemptOf(input, given, id).finally(() => {
+      if (atWork.get(id)?.given === given) atWork.delete(id);
+    });
+    atWork.set(id, { given, ended });
+    return ended;
   };
 }

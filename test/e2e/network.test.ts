@@ -1,0 +1,114 @@
+/** The network between a worker and the Temporal server fails while the worker goes on; both come together again. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import type { ResolvedRun } from '../../src/client/index.js';
+import { cutProxy, type CutProxy } from '../support/cut-proxy.js';
+import { withHandle } from './ends.js';
+import { scene, whole, type Scene } from './support.js';
+
+let open: Scene | null = null;
+let proxy: CutProxy | null = null;
+afterEach(async () => {
+  await open?.close();
+  proxy?.close();
+  open = proxy = null;
+});
+
+const EDIT = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
+const job = (...keys: readonly string[]): string =>
+  ['---', 'target_files: [a.js]', 'approval: auto', 'commit: true', ...keys, '---', '# Raise', '', 'Two.', ''].join(
+    '\n',
+  );
+
+/** No beat gets through until the server has given up what the worker is at, and given it the next attempt of it. */
+const giveUp = async (s: Scene, run: ResolvedRun, net: CutProxy): Promise<void> => {
+  const pending = () =>
+    withHandle(
+      s,
+      run,
+      async (handle) => (await handle.describe()).raw.pendingActivities?.[0] ?? { attempt: 0, state: 0 },
+    );
+  const { attempt } = await pending();
+  net.hold();
+  for (let now = await pending(); now.attempt === attempt || now.state !== STARTED; now = await pending())
+    await sleep(50);
+  // It begins.
+  await sleep(1_000);
+  net.letGo();
+};
+/** `temporal.api.enums.v1.PendingActivityState` */
+const STARTED = 2;
+
+test('during a model call: the answer that comes meanwhile is the only one that is paid for', async () => {
+  const held = { ...EDIT, name: 'held', fault: { kind: 'hold' as const, after_bytes: 400 } };
+  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [held]));
+  const net = (proxy = await cutProxy(s.env.TEMPORAL_ADDRESS!));
+  await s.worker(undefined, { TEMPORAL_ADDRESS: net.address });
+  const run = await s.start('job.md', job());
+  await s.until(() => s.rehearsal.requests().some(({ state }) => state === 'held'));
+  await giveUp(s, run, net);
+  // Each beat of both attempts got through some times by now.
+  await sleep(5_000);
+  s.rehearsal.release();
+  await sleep(1_000);
+  s.rehearsal.release();
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 1, unknownCalls: 0 } });
+  expect(s.rehearsal.requests()).toHaveLength(1);
+}, 120_000);
+
+test('during tests: the next attempt runs them when the first has ended', async () => {
+  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [EDIT]));
+  const net = (proxy = await cutProxy(s.env.TEMPORAL_ADDRESS!));
+  await s.worker(undefined, { TEMPORAL_ADDRESS: net.address });
+  const noted = join(s.home, 'noted');
+  // Whoever begins while another is at work says so.
+  const lines = [
+    `const fs = require('fs'), pids = '${noted}';`,
+    "const others = fs.existsSync(pids) ? fs.readFileSync(pids, 'utf8').trim().split(' ').map(Number) : [];",
+    // A process that has ended and is not yet waited for has no command line.
+    "const alive = (pid) => { try { return fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8') !== ''; } catch { return false; } };",
+    "fs.appendFileSync(pids, process.pid + (others.some(alive) ? ' clash ' : ' '));",
+    'setTimeout(() => undefined, 6000);',
+  ];
+  s.write('test.js', `${lines.join('\n')}\n`);
+  s.git('add', '-A');
+  s.git('commit', '-q', '-m', 'tests');
+  const run = await s.start('job.md', job('sandbox: off', 'baseline: off', `test: exec node test.js`));
+  const said = () => {
+    try {
+      return readFileSync(noted, 'utf8');
+    } catch {
+      return '';
+    }
+  };
+  await s.until(() => said() !== '');
+  await giveUp(s, run, net);
+  await s.end(run);
+  expect(said()).toMatch(/^\d+ \d+ $/);
+}, 120_000);
+
+test.each(['abort', 'stop of the worker'])(
+  'during a model call that then nobody wants (%s): it is cut off',
+  async (how) => {
+    const held = { ...EDIT, name: 'held', fault: { kind: 'hold' as const, after_bytes: 400 } };
+    const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [held]));
+    const net = (proxy = await cutProxy(s.env.TEMPORAL_ADDRESS!));
+    const worker = await s.worker(undefined, { TEMPORAL_ADDRESS: net.address });
+    const run = await s.start('job.md', job());
+    await s.until(() => s.rehearsal.requests().some(({ state }) => state === 'held'));
+    await giveUp(s, run, net);
+    await sleep(3_000);
+    expect(s.rehearsal.requests().map(({ state }) => state)).toEqual(['held']);
+    if (how === 'abort') {
+      await s.answer(run, 'abort');
+      expect(await s.end(run)).toMatchObject({ outcome: 'aborted', usage: { calls: 1, unknownCalls: 1 } });
+    } else {
+      await worker.kill('SIGTERM');
+      expect([worker.child.exitCode, worker.child.signalCode]).toEqual([0, null]);
+    }
+    await s.until(() => s.rehearsal.requests()[0]?.state === 'cut');
+  },
+  120_000,
+);
