@@ -1,9 +1,9 @@
-/** The network between a worker and the Temporal server fails while the worker goes on; both come together again. */
+/** The network between a worker or a client and the Temporal server fails, and comes back. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import type { ResolvedRun } from '../../src/client/index.js';
+import { decide, openEmend, resolveRun, type ResolvedRun } from '../../src/client/index.js';
 import { cutProxy, type CutProxy } from '../support/cut-proxy.js';
 import { withHandle } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
@@ -112,3 +112,24 @@ test.each(['abort', 'stop of the worker'])(
   },
   120_000,
 );
+
+test('an approval that ended its run, told to nobody: it is asked about once more, and not reported as too late', async () => {
+  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [EDIT]));
+  const net = (proxy = await cutProxy(s.env.TEMPORAL_ADDRESS!));
+  await s.worker();
+  const run = await s.start('job.md', job().replace('approval: auto\n', ''));
+  const { status } = await s.settle(run);
+  const far = await openEmend({ env: { ...s.env, TEMPORAL_ADDRESS: net.address, EMEND_ACCEPTWAIT_MS: '1000' } });
+  try {
+    const there = await resolveRun(far, run.stepKey);
+    net.holdAnswers();
+    const told = decide(far, there, { answer: 'approve', decision: status.decision!.id });
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+    // Asked again as a signal by then.
+    await sleep(1_000);
+    net.drop();
+    expect(await told).toMatchObject({ outcome: 'resolved', via: 'update' });
+  } finally {
+    await far.close();
+  }
+}, 60_000);

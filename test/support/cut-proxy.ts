@@ -30,6 +30,12 @@ export const cutProxy = async (to: string) => {
     hold: () => {
       for (const [from] of pairs) from.unpipe().pause();
     },
+    /** What is asked arrives; what is answered does not. */
+    holdAnswers: () => {
+      for (const [, on] of pairs) on.unpipe().pause();
+    },
+    /** Whoever had got through is cut off. */
+    drop: end,
     letGo: () => {
       for (const [from, on] of pairs) from.pipe(on);
     },

@@ -1,4 +1,5 @@
 /** Follows a run without costing anything while it does not change: a long poll on its history, one status query per change. */
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepResult, StepStatus } from '../../shared/run.js';
 import { noteClosed } from './close.js';
@@ -66,7 +67,8 @@ export const watchRun = async (
         if (!over()) await runs.follow(live, live.historyLength, watching, news);
       };
       const both = [changes(), ...(only === 'end' ? [] : [watchWorkers(runs, live, watching, look)])];
-      await Promise.all(both.map((each) => each.finally(leave)));
+      // Whoever stops waits for no call that a server which is away leaves unanswered.
+      await Promise.race([Promise.all(both.map((each) => each.finally(leave))), once(until, 'abort')]);
       if (over()) return null;
     }
     const newest = await runs.describe({ workflowId: live.workflowId, runId: null });

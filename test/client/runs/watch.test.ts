@@ -47,6 +47,16 @@ const archive = (emend: Emend, { described: { workflowId, runId } }: FakeRun, ev
 const FINISHED = { seq: 1, at: 1, type: 'step_finished' as const, outcome: 'applied' };
 
 describe('watching a run', () => {
+  test('whoever stops does not wait for a server that leaves a call unanswered', async () => {
+    const { server, emend, resolved } = await watched();
+    const stop = new AbortController();
+    server.polled = () => {
+      setImmediate(() => stop.abort());
+      return new Promise(() => undefined);
+    };
+    expect(await watchRun(emend, resolved, () => undefined, { signal: stop.signal })).toBeNull();
+  });
+
   test('one status query per change, told only where something is new; how it ended is kept', async () => {
     const { server, run, emend, resolved } = await watched();
     const seen: string[] = [];
