@@ -3,6 +3,7 @@
  * that Temporal retries or not. Expected outcomes never come here: they are values.
  */
 import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { ModelError } from '../../model/errors.js';
@@ -14,7 +15,7 @@ import {
   type InputOf,
   type ResultOf,
 } from '../../shared/activities.js';
-import { BOUNDS, type Timings } from '../../shared/limits.js';
+import { BOUNDS } from '../../shared/limits.js';
 import {
   PROBLEMS,
   ProblemError,
@@ -111,6 +112,7 @@ async function isAwaited(context: Context, patience_ms: number): Promise<boolean
 /** The latest attempts in this process by activity, and what aborts their work. */
 const atWork = new Map<string, { readonly given: AbortController; readonly ended: Promise<unknown> }>();
 const REPLACED = new Error('Another attempt replaced this one.');
+const REPLACED_END_MS = 30_000; // bound: A replaced attempt that works on files is waited for this long; one that does not listen is left behind.
 
 /** What an activity's own code gets beside its input. */
 export interface ActivityScope {
@@ -136,6 +138,7 @@ const retried = ({ code }: Problem, { repository }: ActivityBase): boolean =>
 
 /** A failure is told also where its activity was cancelled. */
 const UNTIL_DONE = new AbortController().signal;
+const UNCHECKED = 'The text may contain a secret and could not be checked.';
 
 const messageOf = (error: unknown): string =>
   error instanceof ModelError || error instanceof ProblemError
@@ -181,23 +184,18 @@ const notYet = ({ held }: NoTurn): NotYet => ({
   ...(held?.advice === undefined ? {} : { advice: held.advice }),
 });
 
-function heartbeat_ms(name: ActivityName, timings: Timings): number {
-  const { timeouts, heartbeat }: ActivitySpec = ACTIVITIES[name];
-  // A third of the time-out: two beats may be lost before the activity is taken for dead.
-  const third_ms = Math.max(50, Math.floor(timings[timeouts.heartbeatTimeout] / 3));
-  return heartbeat === undefined ? third_ms : Math.min(timings[heartbeat], third_ms);
-}
-
 export function activity<I extends ActivityBase, O extends object>(
   name: ActivityName,
   ports: ActivityPorts,
   work: Work<I, O>,
 ): (input: I) => Promise<O> {
-  const every_ms = heartbeat_ms(name, ports.timings);
-  const spec: ActivitySpec = ACTIVITIES[name];
-  const isCall = spec.role === 'model';
-  const attemptOf = async (input: I, given: AbortController, id: string): Promise<O> => {
-    const earlier = atWork.get(id);
+  const { role, timeouts, heartbeat, asksAgain }: ActivitySpec = ACTIVITIES[name];
+  const isCall = role === 'model';
+  // A third of the time-out: two beats may be lost before the activity is taken for dead.
+  const third_ms = Math.max(50, Math.floor(ports.timings[timeouts.heartbeatTimeout] / 3));
+  const every_ms = heartbeat === undefined ? third_ms : Math.min(ports.timings[heartbeat], third_ms);
+  const attemptOf = async (input: I, given: AbortController, activityOf: string): Promise<O> => {
+    const earlier = atWork.get(activityOf);
     const context = Context.current();
     const { workflowExecution, namespace, activityId, attempt } = context.info;
     const runId = workflowExecution?.runId ?? 'none';
@@ -229,9 +227,12 @@ export function activity<I extends ActivityBase, O extends object>(
       if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it started`);
       const run = async () => {
         // Both have the same files, tests and calls.
-        if (!isCall) earlier?.given.abort(REPLACED);
-        else given.signal.addEventListener('abort', () => earlier?.given.abort());
-        await Promise.race([earlier?.ended.catch(() => undefined), context.cancelled]);
+        if (earlier !== undefined) {
+          if (isCall) given.signal.addEventListener('abort', () => earlier.given.abort());
+          else earlier.given.abort(REPLACED);
+          const late = isCall ? [] : [sleep(REPLACED_END_MS, undefined, { ref: false })];
+          await Promise.race([earlier.ended.catch(() => undefined), context.cancelled, ...late]);
+        }
         assertCurrent();
         return work(ports, input, { signal: given.signal, assertCurrent, owner });
       };
@@ -240,14 +241,9 @@ export function activity<I extends ActivityBase, O extends object>(
       // Of an attempt that was given up nothing is recorded; what the result names must lie in the home that is there for the next activity.
       assertCurrent();
       await ports.checkHome();
-      await ports.archive.append(input.stepKey, [
-        {
-          id: `activity-${runId}-${activityId}`,
-          at: isoTime(ports.clock),
-          kind: 'activity',
-          data: { name, attempt, ...fileOf(input), result: summaryOf(result) },
-        },
-      ]);
+      const data = { name, attempt, ...fileOf(input), result: summaryOf(result) };
+      const id = `activity-${runId}-${activityId}`;
+      await ports.archive.append(input.stepKey, [{ id, at: isoTime(ports.clock), kind: 'activity', data }]);
       return versioned<O>(result);
     } catch (error) {
       const why = context.cancellationDetails;
@@ -259,13 +255,10 @@ export function activity<I extends ActivityBase, O extends object>(
         });
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
       if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
-      if (error instanceof NoTurn && spec.asksAgain === true) return versioned(notYet(error)) as unknown as O;
+      if (error instanceof NoTurn && asksAgain === true) return versioned(notYet(error)) as unknown as O;
       const said = messageOf(error);
-      const { message } = await maskWords(ports, { stepKey: input.stepKey }, { message: said }, UNTIL_DONE).catch(
-        () => ({
-          message: 'The text may contain a secret and could not be checked.',
-        }),
-      );
+      const masked = maskWords(ports, { stepKey: input.stepKey }, { message: said }, UNTIL_DONE);
+      const { message } = await masked.catch(() => ({ message: UNCHECKED }));
       const err = message === said ? error : message;
       ports.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err }, 'activity failed');
       throw asFailure(error, message, input);
