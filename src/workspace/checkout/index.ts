@@ -111,9 +111,8 @@ export const createCheckouts = (
       if (!isShared || planOf(run.stepKey) === run.stepKey)
         return { commit: await remotes.resolveBase(remote, run, known) };
       // Where its plan has come to.
-      const seen = await remotes.readRefs(remote, run.signal);
-      await remotes.refuseTakenOut(remote, seen);
-      return { commit: seen.tip ?? (await remotes.resolveBase(remote, run, known)) };
+      const tip = await remotes.refuseTakenOut(remote, await remotes.readRefs(remote, run.signal));
+      return { commit: tip ?? (await remotes.resolveBase(remote, run, known)) };
     },
     look: async (run) => {
       const place = await placeOf(run);

@@ -208,14 +208,14 @@ export async function readRefs(remote: Remote, signal: AbortSignal): Promise<Run
   return { token: at.get(token) ?? null, tip, last: at.get(last) ?? null };
 }
 
-/** Whoever works on a branch with others builds on what was pushed there before. Throws ProblemError `remote_refused` where that is gone. */
-export async function refuseTakenOut(remote: Remote, { tip, last }: RunRefs): Promise<void> {
-  if (last == null || (tip !== null && (await isIn(remote, last, tip)))) return;
+/** Its tip: whoever works on a branch with others builds on what was pushed there before. Throws ProblemError `remote_refused` where that is gone. */
+export async function refuseTakenOut(remote: Remote, { tip, last }: RunRefs): Promise<string | null> {
+  if (last == null || (tip !== null && (await isIn(remote, last, tip)))) return tip;
   const { branch, url, last: ref } = remote;
   const from = shellWord(url);
   const back = `Bring it back: git fetch ${from} ${ref} && git push ${from} FETCH_HEAD:refs/heads/${branch}`;
   const why = `The branch ${branch} of ${url} no longer holds ${last.slice(0, 12)}, which was pushed to it.`;
-  fail('remote_refused', why, `${back}. If that is meant: git push ${from} :${ref}. Then answer retry.`);
+  return fail('remote_refused', why, `${back}. If that is meant: git push ${from} :${ref}. Then answer retry.`);
 }
 const isIn = (remote: Remote, commit: string, tip: string): Promise<boolean> =>
   holdsCommit(remote.mirror, commit, tip, inMirror(remote).env);

@@ -200,7 +200,10 @@ async function finish(
 ): Promise<MergeOutcome> {
   const merged = { outcome: 'merged', commit, parent: ours } as const;
   if ((await repositoryOf(request.workspace))?.head !== commit) return merged;
-  const mayMove = async (): Promise<boolean> => (assertCurrent(), true);
+  const mayMove = (): Promise<boolean> => {
+    assertCurrent();
+    return Promise.resolve(true);
+  };
   const note = await syncIndex({ root: repository.root, ...changes, wait_ms: parts.lockWait_ms ?? 10_000, mayMove });
   return note === null ? merged : { ...merged, note };
 }
