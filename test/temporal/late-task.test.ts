@@ -108,5 +108,6 @@ test('the work of an attempt that the server gave up before it arrived is not be
   await Promise.all(running);
   proxy.close();
   expect(done).toEqual(taken);
-  expect(new Set(told)).toEqual(new Set([expect.stringContaining('another attempt')]));
+  expect(told).not.toEqual([]);
+  for (const each of told) expect(each).toContain('another attempt');
 }, 60_000);
