@@ -8,6 +8,7 @@ import { anchorsOf } from '../../src/documents/plan/anchors.js';
 import { parsePlan } from '../../src/documents/plan/parse.js';
 import { filesIn, scoreOf, sectionIn } from '../../src/documents/plan/score.js';
 import { claimedUnfinished } from '../../src/documents/plan/unfinished.js';
+import { parseConfig, parseJob } from '../../src/documents/job/index.js';
 import { firstHeading } from '../../src/documents/source/yaml.js';
 import { elisionReasons } from '../../src/edits/locate/elision.js';
 import { openingFence } from '../../src/edits/text/fence.js';
@@ -44,6 +45,8 @@ test.each<[string, () => unknown]>([
   ['a fence without an end', () => hintedPaths(run('~'), ['a'])],
   ['files of one name', () => hintedPaths('See index.ts', sameNames)],
   ['dots in a job', () => hintedPaths(`a/${run('.')}b`, ['a'])],
+  ['keys of emend.yaml', () => parseConfig(sameNames.map((name) => `${name}: 1`).join('\n'), 'emend.yaml')],
+  ['keys of a job on a line', () => parseJob(`---\n{${sameNames.join(': 1, ')}: 1}\n---\n# A\n`, 'job.md')],
   ['the heading of a job', () => firstHeading(`# ${blanks}`)],
   ['a heading in a plan', () => inPlan(`### Phase 1: ${blanks}`)],
   ['an underlined heading', () => inPlan(`${blanks}\n---`)],

@@ -1,6 +1,8 @@
 /** YAML with positions: a value, or every syntax error with its line and column; and for each key the line it stands on. */
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
 
+const KEYS = 2_000; // bound: Keys that one YAML may have, by its colons: its parser compares each key with each.
+
 export interface YamlFault {
   readonly line: number;
   readonly column: number;
@@ -17,12 +19,12 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
     const { line, col } = lineCounter.linePos(offset);
     return { line: line + lineOffset, column: col };
   };
+  const first = { line: lineOffset + 1, column: 1 };
+  if (source.split(':').length > KEYS + 1)
+    return { ok: false, faults: [{ ...first, message: `expected at most ${KEYS} keys` }] };
   try {
     const document = parseDocument(source, { lineCounter, prettyErrors: false });
-    const faults = [...document.errors, ...document.warnings].map((error) => ({
-      ...at(error.pos[0]),
-      message: error.message,
-    }));
+    const faults = [...document.errors, ...document.warnings].map(({ pos, message }) => ({ ...at(pos[0]), message }));
     if (faults.length > 0) return { ok: false, faults };
     const value: unknown = document.toJS();
     return { ok: true, value, lineOf: (path) => at(offsetOf(document, path)).line };
@@ -30,7 +32,7 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
     // `yaml` throws for an alias without its anchor, for too many aliases, and for nesting deeper than the stack.
     const message =
       error instanceof RangeError ? 'nested too deeply' : error instanceof Error ? error.message : String(error);
-    return { ok: false, faults: [{ ...at(0), message }] };
+    return { ok: false, faults: [{ ...first, message }] };
   }
 }
 
