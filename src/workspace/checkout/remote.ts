@@ -162,7 +162,11 @@ export async function resolveBase(
     ? await missing(remote, base, signal)
     : await fetch(remote, `refs/heads/${base}`, baseRef(remote), signal);
   if (/couldn't find remote ref|not our ref|unadvertised object|has no commit/.test(said ?? ''))
-    fail('job_invalid', `base: expected a branch or commit of ${remote.url}, it has no ${base}`);
+    fail(
+      'job_invalid',
+      `base: expected a branch or commit of ${remote.url}, it has no ${base}.`,
+      'Name another. For a run that has begun, push it again under this name and answer retry.',
+    );
   await hasFetched(remote, said);
   const commit = await commitAt(remote, isCommitId(base) ? base : baseRef(remote));
   // Git fetches nothing of a shallow repository, and says no error.

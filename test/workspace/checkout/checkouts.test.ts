@@ -444,7 +444,10 @@ test('a base is a branch or a commit; what is not there, submodules and LFS are 
   expect(await checkoutsOf('a').resolve({ ...run(), repository: { url, base: 'without' } })).toEqual({
     commit: without,
   });
-  expect(await resolve('absent')).toBe('job_invalid');
+  const renamed = checkoutsOf('a').resolve({ ...run(), repository: { url, base: 'absent' } }, base);
+  await expect(renamed).rejects.toMatchObject({
+    problem: { next: expect.stringContaining('answer retry') as unknown },
+  });
   expect(await resolve('0'.repeat(40))).toBe('job_invalid');
   await repo.write('a.txt', 'two\n');
   await repo.commitAll('second');
