@@ -2,7 +2,6 @@
  * A task that reaches its worker late: the server gave it out, heard nothing, and another attempt did the work. On a real server, whose
  * answers a proxy holds back.
  */
-import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Context } from '@temporalio/activity';
@@ -13,6 +12,7 @@ import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import type { DevServer } from '../../src/temporal/dev-server.js';
 import { resolveTimings } from '../../src/temporal/settings.js';
+import { cutProxy } from '../support/cut-proxy.js';
 import { bareEnvironment, newHome, startServer } from './support/server.js';
 
 const QUEUE = 'late-task';
@@ -31,31 +31,6 @@ afterAll(async () => {
   await server.stop();
   await place.remove();
 });
-
-/** Hands on whatever comes; what the server says only while it is not held. */
-const holding = async (to: string) => {
-  const [clients, servers] = [new Set<Socket>(), new Set<Socket>()];
-  const proxy = createServer((from) => {
-    const on = connect(Number(to.split(':')[1]), '127.0.0.1');
-    for (const each of [from, on]) each.on('error', () => undefined);
-    from.pipe(on);
-    on.pipe(from);
-    clients.add(from);
-    servers.add(on);
-    on.once('close', () => from.destroy());
-    from.once('close', () => on.destroy());
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  return {
-    address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    hold: () => servers.forEach((each) => each.unpipe().pause()),
-    letGo: () => [...servers].forEach((each, n) => each.pipe([...clients][n]!)),
-    close: () => {
-      for (const each of [...clients, ...servers]) each.destroy();
-      proxy.close();
-    },
-  };
-};
 
 test('the work of an attempt that the server gave up before it arrived is not begun', async () => {
   const done: string[] = [];
@@ -82,7 +57,7 @@ test('the work of an attempt that the server gave up before it arrived is not be
       ...more,
     });
   };
-  const proxy = await holding(server.address);
+  const proxy = await cutProxy(server.address);
   const workflowsPath = fileURLToPath(new URL('./workflows/index.ts', import.meta.url));
   const flows = await workerOf('none', server.address, { workflowsPath, activities: {} });
   const slow = await workerOf('slow', proxy.address, {
@@ -91,7 +66,7 @@ test('the work of an attempt that the server gave up before it arrived is not be
   const running = [flows.run(), slow.run()];
   // Its poll is with the server.
   await new Promise((resolve) => setTimeout(resolve, 2_000));
-  proxy.hold();
+  proxy.holdAnswers();
   const run = await client.client.workflow.start('oneOfTwo', { taskQueue: QUEUE, workflowId: QUEUE });
   const pending = async () => (await run.describe()).raw.pendingActivities?.[0];
   for (let at = await pending(); Number(at?.state) !== STARTED; at = await pending())
@@ -108,6 +83,7 @@ test('the work of an attempt that the server gave up before it arrived is not be
   await Promise.all(running);
   proxy.close();
   expect(done).toEqual(taken);
+  // Of one held poll, or of both.
   expect(told).not.toEqual([]);
   for (const each of told) expect(each).toContain('another attempt');
 }, 60_000);
