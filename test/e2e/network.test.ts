@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { decide, openEmend, resolveRun, type ResolvedRun } from '../../src/client/index.js';
+import { longOnly } from '../support/skipped.js';
 import { cutProxy, type CutProxy } from '../support/cut-proxy.js';
 import { withHandle } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
@@ -41,6 +42,8 @@ const giveUp = async (s: Scene, run: ResolvedRun, net: CutProxy): Promise<void> 
 /** `temporal.api.enums.v1.PendingActivityState` */
 const STARTED = 2;
 
+const long = longOnly('each holds beats for as long as the first, which shows the promise');
+
 test('during a model call: the answer that comes meanwhile is the only one that is paid for', async () => {
   const held = { ...EDIT, name: 'held', fault: { kind: 'hold' as const, after_bytes: 400 } };
   const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [held]));
@@ -58,38 +61,42 @@ test('during a model call: the answer that comes meanwhile is the only one that 
   expect(s.rehearsal.requests()).toHaveLength(1);
 }, 120_000);
 
-test('during tests: the next attempt runs them when the first has ended', async () => {
-  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [EDIT]));
-  const net = (proxy = await cutProxy(s.env.TEMPORAL_ADDRESS!));
-  await s.worker(undefined, { TEMPORAL_ADDRESS: net.address });
-  const noted = join(s.home, 'noted');
-  // Whoever begins while another is at work says so.
-  const lines = [
-    `const fs = require('fs'), pids = '${noted}';`,
-    "const others = fs.existsSync(pids) ? fs.readFileSync(pids, 'utf8').trim().split(' ').map(Number) : [];",
-    // A process that has ended and is not yet waited for has no command line.
-    "const alive = (pid) => { try { return fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8') !== ''; } catch { return false; } };",
-    "fs.appendFileSync(pids, process.pid + (others.some(alive) ? ' clash ' : ' '));",
-    'setTimeout(() => undefined, 6000);',
-  ];
-  s.write('test.js', `${lines.join('\n')}\n`);
-  s.git('add', '-A');
-  s.git('commit', '-q', '-m', 'tests');
-  const run = await s.start('job.md', job('sandbox: off', 'baseline: off', `test: exec node test.js`));
-  const said = () => {
-    try {
-      return readFileSync(noted, 'utf8');
-    } catch {
-      return '';
-    }
-  };
-  await s.until(() => said() !== '');
-  await giveUp(s, run, net);
-  await s.end(run);
-  expect(said()).toMatch(/^\d+ \d+ $/);
-}, 120_000);
+long(
+  'during tests: the next attempt runs them when the first has ended',
+  async () => {
+    const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [EDIT]));
+    const net = (proxy = await cutProxy(s.env.TEMPORAL_ADDRESS!));
+    await s.worker(undefined, { TEMPORAL_ADDRESS: net.address });
+    const noted = join(s.home, 'noted');
+    // Whoever begins while another is at work says so.
+    const lines = [
+      `const fs = require('fs'), pids = '${noted}';`,
+      "const others = fs.existsSync(pids) ? fs.readFileSync(pids, 'utf8').trim().split(' ').map(Number) : [];",
+      // A process that has ended and is not yet waited for has no command line.
+      "const alive = (pid) => { try { return fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8') !== ''; } catch { return false; } };",
+      "fs.appendFileSync(pids, process.pid + (others.some(alive) ? ' clash ' : ' '));",
+      'setTimeout(() => undefined, 6000);',
+    ];
+    s.write('test.js', `${lines.join('\n')}\n`);
+    s.git('add', '-A');
+    s.git('commit', '-q', '-m', 'tests');
+    const run = await s.start('job.md', job('sandbox: off', 'baseline: off', `test: exec node test.js`));
+    const said = () => {
+      try {
+        return readFileSync(noted, 'utf8');
+      } catch {
+        return '';
+      }
+    };
+    await s.until(() => said() !== '');
+    await giveUp(s, run, net);
+    await s.end(run);
+    expect(said()).toMatch(/^\d+ \d+ $/);
+  },
+  120_000,
+);
 
-test.each(['abort', 'stop of the worker'])(
+long.each(['abort', 'stop of the worker'])(
   'during a model call that then nobody wants (%s): it is cut off',
   async (how) => {
     const held = { ...EDIT, name: 'held', fault: { kind: 'hold' as const, after_bytes: 400 } };
