@@ -29,7 +29,7 @@ const keysOf = (ended: Lost['ended']): readonly string[] => [
   ...new Set(ended.flatMap(({ kind, run }) => [run.stepKey, ...kind.keys(run)])),
 ];
 
-/** A job's commit or a plan's over the base, with the wanted bytes and no others; on the remote beside these a token for each run. */
+/** A job's commit or a plan's over the base, with the wanted bytes and no others; on the remote beside these a token for each run, and what a plan pushed last. */
 const checkCommits = ({ world, ended }: Lost): void => {
   for (const { n, kind, run, result } of ended) {
     const branch = branchOf(run.stepKey);
@@ -62,7 +62,9 @@ const checkCommits = ({ world, ended }: Lost): void => {
   }
   const refs = inOrigin(world, 'for-each-ref', '--format=%(refname)').trim().split('\n');
   const branches = ended.map(({ run }) => `refs/heads/${branchOf(run.stepKey)}`);
-  expect(refs.sort()).toEqual(['refs/heads/main', ...keysOf(ended).map(tokenRef), ...branches].sort());
+  const plans = ended.filter(({ kind }) => kind.outcome === 'completed').map(({ run }) => run.stepKey);
+  const last = plans.map((key) => `refs/emend/last/${key}/${branchOf(key).replaceAll('/', '-')}`);
+  expect(refs.sort()).toEqual(['refs/heads/main', ...keysOf(ended).map(tokenRef), ...branches, ...last].sort());
 };
 
 /**
