@@ -1,4 +1,6 @@
 /** A repository that is nobody's working tree: each host makes the checkout that it needs, from a base commit and the store. */
+import { shellWord } from './text.js';
+
 export interface RepositoryBase {
   /** As git takes it, without a password. */
   readonly url: string;
@@ -27,7 +29,7 @@ export function urlFault(url: string): string | null {
 export const showCommit = (commit: string, workspace: string): string => {
   const show = `git show ${commit.slice(0, 12)}`;
   if (urlFault(workspace) !== null) return show;
-  return `git fetch '${workspace.replaceAll("'", "'\\''")}' '+refs/heads/emend/*:refs/remotes/emend/*' && ${show}`;
+  return `git fetch ${shellWord(workspace)} '+refs/heads/emend/*:refs/remotes/emend/*' && ${show}`;
 };
 
 export const isCommitId = (base: string): boolean => /^(?:[\da-f]{40}|[\da-f]{64})$/.test(base);

@@ -163,3 +163,6 @@ export const linesChanged = ({
   added: files.reduce((sum, file) => sum + file.added, 0),
   removed: files.reduce((sum, file) => sum + file.removed, 0),
 });
+
+/** A path as one word of a shell, for what a person is told to type. */
+export const shellWord = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;

@@ -5,7 +5,8 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { fail, problem, ProblemError, unknownVersion, VERSION, type Problem } from '../shared/problems.js';
 import { orNull, putFileIfAbsent, ensureDir, writeTemp } from '../system/durable.js';
 import { errnoOf, realSys, type Sys } from '../system/sys.js';
-import { type Environment, shellWord } from '../system/environment.js';
+import { shellWord } from '../shared/text.js';
+import type { Environment } from '../system/environment.js';
 
 // A directory of ours that holds code, prompts and answers: it must be this user's own.
 

@@ -59,9 +59,6 @@ export const secretValues = (env: Environment): readonly string[] =>
 export const redact = (text: string, env: Environment): string =>
   secretValues(env).reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
 
-/** A path as one word of a shell, for what a person is told to type. */
-export const shellWord = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;
-
 /** Where a program of this name may be ('': the directories themselves), in the order of PATH. */
 export const onPath = ({ PATH = '' }: Environment, name = ''): string[] =>
   PATH.split(delimiter).flatMap((dir) => (isAbsolute(dir) ? [resolve(dir, name)] : []));

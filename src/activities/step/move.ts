@@ -1,7 +1,7 @@
 /** May a run whose host is gone go on here? Its files must be as it read them, on the commit that it is based on. */
 import { getJson } from '../../stores/ports.js';
 import { orNull } from '../../system/durable.js';
-import { shellWord } from '../../system/environment.js';
+import { shellWord } from '../../shared/text.js';
 import { realSys } from '../../system/sys.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import type { Activity } from '../frame/activity.js';

@@ -14,7 +14,7 @@ import {
   type TargetFacts,
 } from '../../workspace/files/index.js';
 import type { JobFile } from '../../workspace/documents/index.js';
-import { shellWord } from '../../system/environment.js';
+import { shellWord } from '../../shared/text.js';
 import type { AnswerOutcome, ApplyAnswerInput, Edited } from '../../edits/index.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { ActivityPorts } from '../frame/ports.js';

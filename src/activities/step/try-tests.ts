@@ -11,7 +11,7 @@ import { problem } from '../../shared/problems.js';
 import type { VerifyInput } from '../../shared/proposal-activities.js';
 import type { TryInput } from '../../shared/step-activities.js';
 import { getJson, putJson } from '../../stores/ports.js';
-import { shellWord } from '../../system/environment.js';
+import { shellWord } from '../../shared/text.js';
 import { orNull } from '../../system/durable.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { withScratch } from '../../system/scratch.js';

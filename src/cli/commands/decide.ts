@@ -6,14 +6,13 @@ import { ANSWER_MEANS, type Answer } from '../../shared/decisions.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { urlFault } from '../../shared/repository.js';
 import type { Emend } from '../../client/types.js';
-import { inPlaceOf } from '../../shared/text.js';
+import { inPlaceOf, shellWord } from '../../shared/text.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { commandFor, decisionHead } from '../render/decision.js';
 import { plain, printDiff } from '../render/text.js';
 import { decisionSettings, interruptible, type Session, withEmend } from '../session.js';
 import { hunkSelection } from '../review/text.js';
-import { shellWord } from '../../system/environment.js';
 
 export interface DecideFlags extends JsonFlag {
   readonly decision?: string;

@@ -21,7 +21,7 @@ import { viewLines } from '../render/run.js';
 import { tellEstimate, type RunFlags } from './run.js';
 import { runOverrides, type Session, withEmend } from '../session.js';
 import { withRunning } from '../services.js';
-import { shellWord } from '../../system/environment.js';
+import { shellWord } from '../../shared/text.js';
 import { loginName } from '../../client/runs/decide.js';
 import { showWithPhases } from '../../client/runs/show.js';
 import { reading } from '../../client/open.js';

@@ -25,7 +25,7 @@ import {
   publish,
   type Publishing,
 } from '../headless/approve.js';
-import { shellWord } from '../../system/environment.js';
+import { shellWord } from '../../shared/text.js';
 import { jobOfSentence, refuseJobFlags } from '../sentence.js';
 import { runOverrides } from '../session.js';
 import { UNWRITTEN } from './init.js';

@@ -14,7 +14,7 @@ import { PROBLEMS } from '../../shared/problems.js';
 import { showCommit } from '../../shared/repository.js';
 import { resultNotes, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
 import { decisionLines } from './decision.js';
-import { shellWord } from '../../system/environment.js';
+import { shellWord } from '../../shared/text.js';
 import { usageText } from '../../shared/usage.js';
 
 const LOCK_FILES = 20; // bound: Files of a workspace that an ended run holds.

@@ -19,7 +19,7 @@ import { urlFault } from '../../shared/repository.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
 import { needRuns, type Emend } from '../types.js';
 import { refreshRun, type ResolvedRun } from './resolve.js';
-import { shellWord } from '../../system/environment.js';
+import { shellWord } from '../../shared/text.js';
 import { canonicalJson } from '../../system/hash.js';
 import { signText } from '../../system/ssh-signature.js';
 import { gitLine } from '../../workspace/git/index.js';

@@ -116,7 +116,7 @@ const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> 
   };
 };
 
-/** An archive that is not as any Emend writes it: its run is told, and the others are listed. */
+/** One archive that is damaged, or edited by hand, must not hide all other runs: its row says why it cannot be read. */
 const unreadable =
   (stepKey: string) =>
   (error: unknown): ListedRun => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { problem, ProblemError, type Problem } from '../../shared/problems.js';
 import { dirOf } from './paths.js';
 import type { PlannedFile, TransactionPlan } from './record.js';
-import { shellWord } from '../../system/environment.js';
+import { shellWord } from '../../shared/text.js';
 import { orNull } from '../../system/durable.js';
 import { mountsIn } from '../../system/fs.js';
 import { errnoOf, type Sys } from '../../system/sys.js';

@@ -9,7 +9,7 @@ import { fail } from '../../shared/problems.js';
 import { branchOf, isBase, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import { planOf, type StepKey } from '../../shared/ids.js';
 import { ensureDir, orNull } from '../../system/durable.js';
-import { shellWord } from '../../system/environment.js';
+import { shellWord } from '../../shared/text.js';
 import { realSys } from '../../system/sys.js';
 import { fieldsOf, git, gitLine, valueOf } from '../git/git.js';
 import { besideOthers } from '../git/worktree-git.js';

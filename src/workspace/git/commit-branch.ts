@@ -5,7 +5,7 @@ import { indexEntries, sameEntry, type Entry, type TreeChanges } from './entries
 import { problem, type Problem, ProblemError } from '../../shared/problems.js';
 import { commitOfStep } from './commit-hooks.js';
 import type { WorkspaceLock } from '../ports.js';
-import { shellWord } from '../../system/environment.js';
+import { shellWord } from '../../shared/text.js';
 
 const LOCKED_POLL_MS = 100; // bound: A locked index or ref is looked at this often.
 export const REVERTED_WAIT_MS = 10_000; // bound: How long a commit that is under way, and so has the ref locked, is waited for.

@@ -107,8 +107,10 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
       // Without the record it was removed meanwhile, after another attempt had made it.
       const isGone = (await read(worktree.plan, worktree.name)) === null;
       if (isGone || (await madeAt(worktree)) !== path) await inGit.clear(sys, worktree, path);
-      if (isGone) await inGit.dropBranch(worktree);
-      if (isGone) await sweep(worktree.plan, worktree.name);
+      if (isGone) {
+        await inGit.dropBranch(worktree);
+        await sweep(worktree.plan, worktree.name);
+      }
     }
   };
 
