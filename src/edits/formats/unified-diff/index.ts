@@ -18,7 +18,7 @@
  * with their carriage returns, added lines keep theirs. A file whose hunks do not stand so is read as by a diff without any, and ends that
  * differ are the tolerance `line_endings`. In a file of mixed ends so is a diff without carriage returns whose lines all end in LF there.
  *
- * A diff that does not fit, and whose reverse fits as a whole, has been applied: its hunks are skipped with the note `already_present`.
+ * A diff with right counts that does not fit, and whose reverse fits as a whole, has been applied: its hunks are skipped with the note `already_present`.
  *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
  * empty or new file). Tolerances: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
@@ -73,7 +73,7 @@ const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Readin
 
 /** Would the whole diff, turned round, apply as it is written? Then it has been applied. */
 const areApplied = (files: readonly FileDiff[], context: FormatContext, exact: boolean): boolean => {
-  const tolerances = { ...context.options.tolerances, ...NO_LIKENESS, lost_blank: false };
+  const tolerances = { ...context.options.tolerances, ...NO_LIKENESS, lost_blank: false, counts: false };
   const back = { context: { ...context, options: { ...context.options, tolerances } }, exact };
   const turnedFiles = files.map((file) => ({ ...reversed(file), first: 0 }));
   const paths = diffPaths(turnedFiles);
