@@ -60,6 +60,11 @@ const withHeader = edits.chain(([edit, context]) => {
   const lines = diffOf(edit, context).split('\n');
   return fc.constantFrom(...headers(lines)).map((at) => ({ edit, lines, at }));
 });
+const damage = fc.record({
+  kind: fc.constantFrom('blank', 'trim', 'bare', 'old start', 'counts'),
+  pick: fc.nat(100),
+  by: fc.integer({ min: -3, max: 3 }),
+});
 const replaced = (lines: readonly string[], at: number, text: string): string =>
   lines.map((l, i) => (i === at ? text : l)).join('\n');
 
@@ -152,6 +157,39 @@ describe('unified-diff, random files and edits', () => {
         trueOrNone(body, edit);
       }),
       fuzz('lost blanks'),
+    );
+    expect(used).toBeGreaterThan(0);
+  });
+
+  test('two damages of one diff give the true result or none', () => {
+    let used = 0;
+    fc.assert(
+      fc.property(
+        withHeader,
+        fc.array(damage, { minLength: 2, maxLength: 2 }),
+        ({ edit, lines: whole, at }, damages) => {
+          const lines = [...whole];
+          // A context line that looks like a header or a note, without its blank, is one.
+          const contexts = [...lines.keys()].filter((i) => i > 2 && /^ (?!@@|\\\\)/.test(lines[i] ?? ''));
+          const change = (i: number | undefined, to: (line: string) => string): void => {
+            if (i !== undefined) lines[i] = to(lines[i] ?? '');
+          };
+          for (const { kind, pick, by } of damages) {
+            const context = contexts[pick % contexts.length];
+            if (kind === 'blank') change(context, (line) => line.replace(/^ /, ''));
+            if (kind === 'trim') change(context, (line) => line.trimEnd());
+            if (kind === 'bare') change(at, () => '@@');
+            if (kind === 'old start')
+              change(at, (line) => line.replace(/-\d+/, (n) => `-${Math.max(0, by - Number(n))}`));
+            if (kind === 'counts')
+              change(at, (line) => line.replace(/,(\d+)/g, (_, n: string) => `,${Math.max(0, Number(n) + by)}`));
+          }
+          const body = lines.join('\n');
+          if (read(body, edit).kind === 'plans') used++;
+          trueOrNone(body, edit);
+        },
+      ),
+      fuzz('two damages'),
     );
     expect(used).toBeGreaterThan(0);
   });

@@ -20,7 +20,7 @@ import type { ToleranceSettings } from '../../../shared/formats.js';
 import type { Fault, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
 import { unnumbered, withoutBoms } from '../unified-diff/hunk.js';
 import { composeHunks } from '../unified-diff/index.js';
-import { HunkLocator, type Located } from '../unified-diff/locate.js';
+import { HunkLocator, NO_CONTEXT, type Located } from '../unified-diff/locate.js';
 
 export const beginPatch: FormatModule = {
   read: (body, context) => {
@@ -151,6 +151,3 @@ class ChunkLocator {
     return below;
   }
 }
-
-const NO_CONTEXT =
-  'It only adds lines and quotes no line of the file. Add at least one unchanged line before or after them.';

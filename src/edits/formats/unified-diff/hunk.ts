@@ -116,11 +116,8 @@ export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole:
 
 /** A hunk whose header states nothing. */
 export const unnumbered = ({ lines, answerLine }: Pick<Hunk, 'lines' | 'answerLine'>): Hunk => {
-  let [oldLines, newLines] = [0, 0];
-  for (const { sign } of lines) {
-    if (sign !== '+') oldLines += 1;
-    if (sign !== '-') newLines += 1;
-  }
+  const oldLines = lines.filter(({ sign }) => sign !== '+').length;
+  const newLines = lines.filter(({ sign }) => sign !== '-').length;
   return { oldAt: -1, newAt: -1, oldCount: oldLines, newCount: newLines, lines, oldLines, newLines, answerLine };
 };
 
@@ -190,8 +187,7 @@ const toHunkLines = ({ lines, returned: returns }: Answer, from: number, to: num
     const text = (unsigned ? raw : raw.slice(1)) + (keepsReturn ? '\r' : '');
     result.push({ sign, text, unsigned, returned: returned && !keepsReturn, noNewline: false });
   }
-  const hasNote = result.some((line) => line.noNewline);
-  for (const side of hasNote ? ['-', '+'] : []) {
+  for (const side of result.some((line) => line.noNewline) ? ['-', '+'] : []) {
     const lines = result.filter((line) => line.sign === ' ' || line.sign === side);
     if (lines.slice(0, -1).some((line) => line.noNewline))
       return fault(

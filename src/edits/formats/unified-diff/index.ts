@@ -18,7 +18,8 @@
  * with their carriage returns, added lines keep theirs. A file whose hunks do not stand so is read as by a diff without any, and ends that
  * differ are the tolerance `line_endings`. In a file of mixed ends so is a diff without carriage returns whose lines all end in LF there.
  *
- * A diff with right counts that does not fit, and whose reverse fits as a whole, has been applied: its hunks are skipped with the note `already_present`.
+ * A diff that does not fit, and whose reverse fits as a whole with right counts and line numbers, has been applied: its hunks are skipped
+ * with the note `already_present`. Where counts are wrong or absent, a signed line that stands in the file as it is may be context: refused.
  *
  * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
  * empty or new file). Tolerances: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
@@ -65,7 +66,8 @@ const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Readin
     index += file.hunks.length;
   }
   if (reasons.length === 0) return { kind: 'plans', plans, tolerances, notes };
-  if (!areApplied(files, context, exact)) return { kind: 'refused', reasons };
+  const mayFit = reasons.some(({ code }) => /^(?:ambiguous_sign|context_repeated|no_context)$/.test(code));
+  if (mayFit || !areApplied(files, context, exact)) return { kind: 'refused', reasons };
   const messages = Array.from({ length: index }, (_, i) => `Hunk ${i + 1} is already in the file.`);
   const present = messages.map((message, i) => ({ code: 'already_present', index: i, message }));
   return { kind: 'plans', plans: [], tolerances: [], notes: [...notes, ...present] };
@@ -73,7 +75,7 @@ const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Readin
 
 /** Would the whole diff, turned round, apply as it is written? Then it has been applied. */
 const areApplied = (files: readonly FileDiff[], context: FormatContext, exact: boolean): boolean => {
-  const tolerances = { ...context.options.tolerances, ...NO_LIKENESS, lost_blank: false, counts: false };
+  const tolerances = { ...context.options.tolerances, ...AS_WRITTEN };
   const back = { context: { ...context, options: { ...context.options, tolerances } }, exact };
   const turnedFiles = files.map((file) => ({ ...reversed(file), first: 0 }));
   const paths = diffPaths(turnedFiles);
@@ -121,6 +123,7 @@ const find = ({ text, hunks, first, tolerances, known }: Wanted): Found => {
 };
 
 const NO_LIKENESS = { line_endings: false, trailing_space: false, lookalikes: false, indent: false };
+const AS_WRITTEN = { ...NO_LIKENESS, lost_blank: false, counts: false, line_drift: false };
 
 /** Null: not every hunk stands in the file with its carriage returns. */
 const findExactly = (file: ContextFile, wanted: Wanted): Found | null => {

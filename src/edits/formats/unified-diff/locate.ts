@@ -4,12 +4,13 @@
  * The pre-image (context and removed lines) is looked for exactly, then tolerance by tolerance. Where it stands exactly at the stated line that
  * place wins, provided the header is sound: counts right, and the new side's line agreeing with what the hunks before have added. If it
  * stands elsewhere too the number decides, which is the tolerance `unchecked_lines` unless the file is known to be the one that the answer was
- * made for. In every other case it must stand in exactly one place of the file; with several the hunk is refused with all of them.
+ * made for. In every other case it must stand in exactly one place of the file, and the stated line must not hold the same but for blanks;
+ * with several the hunk is refused with all of them. Blank lines alone stand at the stated line only.
  */
 import { type Text, indexOf, type LineIndex, LinesOnce } from '../../text/lines.js';
 import type { Tolerance, ToleranceSettings } from '../../../shared/formats.js';
 import { LineChain, type Places } from '../../locate/line-chain.js';
-import { levelsOn, levelBetween, toleranceOn } from '../../locate/likeness.js';
+import { LEVEL_KEYS, levelsOn, levelBetween, toleranceOn } from '../../locate/likeness.js';
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
 import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
 import type { Fault } from '../../types.js';
@@ -25,6 +26,8 @@ export interface Located {
 
 const oldSide = (hunk: Hunk): HunkLine[] => hunk.lines.filter((line) => line.sign !== '+');
 const textsOf = (lines: readonly HunkLine[]): string[] => lines.map((line) => line.text);
+/** Blanks and look-alikes aside. */
+const spaced = (text = '\0'): string => LEVEL_KEYS.white_space(LEVEL_KEYS.lookalikes(text));
 const wrongCounts = (hunk: Hunk): boolean => hunk.oldLines !== hunk.oldCount || hunk.newLines !== hunk.newCount;
 
 /** Lines that a search may look for: the old side in both readings, and signed lines as they stand (see `mayBeContext`). */
@@ -94,6 +97,7 @@ export class HunkLocator {
 
   /** Tolerances that are off, and damage that leaves two readings. */
   #broken(hunk: Hunk): Fault | null {
+    const isWrong = wrongCounts(hunk);
     const counts = `its header states ${hunk.oldCount} old and ${hunk.newCount} new lines, its body has ${hunk.oldLines} and ${hunk.newLines}`;
     const said = (line: HunkLine): string => `The line ${JSON.stringify(rawOf(line))}`;
     const bare = hunk.lines.find(({ unsigned }) => unsigned);
@@ -101,29 +105,30 @@ export class HunkLocator {
       const rule = 'Start context lines with a space.';
       return fault('lost_blank', `${said(bare)} starts with neither a space, \`+\` nor \`-\`. ${rule}`);
     }
-    if (!wrongCounts(hunk)) return null;
-    if (!toleranceOn('counts', this.#tolerances))
+    if (!isWrong && hunk.oldAt >= 0) return null;
+    if (isWrong && !toleranceOn('counts', this.#tolerances))
       return fault('counts', `The counts are wrong: ${counts}. Send the hunk with matching counts.`);
-    const words = hunk.lines.find(({ unsigned, text }) => unsigned && text !== '');
+    const words = hunk.lines.find(({ unsigned, text }) => isWrong && unsigned && text !== '');
     if (words) {
       const rule = 'it may have been a changed line. Send the hunk again, every line with its sign.';
       return fault('counts', `${said(words)} has lost its sign, and ${counts}: ${rule}`);
     }
     const other = this.#mayBeContext(hunk);
     if (other === undefined) return null;
-    const rule = 'it may be a context line without its leading space. Send the hunk again with correct counts.';
-    return fault('ambiguous_sign', `${said(other)} occurs in the file exactly so, and ${counts}: ${rule}`);
+    const rule = 'it may be a context line without its leading space. Send it with that space, or with correct counts.';
+    return fault('ambiguous_sign', `${said(other)} occurs in the file exactly so: ${rule}`);
   }
 
-  /** With too few lines on a side: a signed line that may be a context line of the same letters whose blank was lost. */
+  /** A signed line that may be a context line of the same letters whose blank was lost: the file has it so among the three before and behind. */
   #mayBeContext(hunk: Hunk): HunkLine | undefined {
-    const oldShort = hunk.oldCount - hunk.oldLines;
-    const newShort = hunk.newCount - hunk.newLines;
-    if (oldShort < 0 || newShort < 0) return undefined;
-    const stands = (line: HunkLine): boolean => this.#chain.find([rawOf(line)], 'exact').first.length > 0;
-    return hunk.lines.find(
-      (line) => (line.sign === '+' ? oldShort > 0 : line.sign === '-' && newShort > 0) && stands(line),
-    );
+    const old = textsOf(oldSide(hunk));
+    let next = 0;
+    return hunk.lines.find((line) => {
+      const before = old.slice(Math.max(0, next - 3), next);
+      if (line.sign !== '+') next += 1;
+      const around = [...before, rawOf(line), ...old.slice(next, next + 3)];
+      return line.sign !== ' ' && this.#chain.find(around, 'lookalikes').first.length > 0;
+    });
   }
 
   #find(hunk: Hunk, old: readonly HunkLine[], sound: boolean): Located | Fault {
@@ -134,16 +139,17 @@ export class HunkLocator {
     // ` foo` may be a context line `foo`, or ` foo` without its blank.
     const damaged = old.map(rawOf).map((raw) => (!isBounded && raw.startsWith(' ') ? raw : undefined));
     const levels = levelsOn(this.#tolerances);
-    const climb = levels.map((level) => ({ level, readings: [] as typeof damaged }));
-    if (!isBounded && toleranceOn('lost_blank', this.#tolerances))
-      climb.push(...levels.map((level) => ({ level, readings: damaged })));
+    const either = !isBounded && toleranceOn('lost_blank', this.#tolerances) ? [[], damaged] : [[]];
+    const climb = either.flatMap((readings) => levels.map((level) => ({ level, readings })));
     for (const { level, readings } of climb) {
       const places = this.#fitting(hunk, old, chain.find(texts, level, readings));
       const [at] = places.first;
       if (at === undefined) continue;
       // Away from the stated line a reading with a lost blank may be the true one, so it must not fit in a second place.
       const all = isBounded ? places : this.#fitting(hunk, old, chain.find(texts, level, damaged));
-      return all.first.length > 1 || all.more ? repeated(all, hunk) : this.#accept(hunk, old, at);
+      const stated = this.#standsAt(hunk, old, (text, i) => spaced(text) === spaced(this.#index.line(i)));
+      const first = [...new Set([...all.first, ...(stated ? [hunk.oldAt] : [])])];
+      return first.length > 1 || all.more ? repeated({ ...all, first }, hunk) : this.#accept(hunk, old, at);
     }
     return this.#indented(hunk, old) ?? this.#mismatch(hunk, old);
   }
@@ -166,7 +172,7 @@ export class HunkLocator {
 
   /** The hunk stands where its header says. */
   #stated(hunk: Hunk, old: readonly HunkLine[]): Located | Fault {
-    const accepted = this.#accept(hunk, old, hunk.oldAt, true);
+    const accepted = this.#accept(hunk, old, hunk.oldAt);
     if (this.#known || 'code' in accepted || this.#once.isHeldBy(textsOf(old))) return accepted;
     const all = this.#fitting(hunk, old, this.#plain.find(textsOf(old), 'exact'));
     if (all.first.length === 1 && !all.more) return accepted;
@@ -174,8 +180,12 @@ export class HunkLocator {
     return { ...accepted, tolerances: [...accepted.tolerances, 'unchecked_lines'] };
   }
 
-  #standsAt(hunk: Hunk, old: readonly HunkLine[]): boolean {
-    const fits = old.every((line, i) => this.#index.is(hunk.oldAt + i, line.text));
+  #standsAt(
+    hunk: Hunk,
+    old: readonly HunkLine[],
+    isLike = (text: string, at: number) => this.#index.is(at, text),
+  ): boolean {
+    const fits = old.every((line, i) => isLike(line.text, hunk.oldAt + i));
     return fits && this.#fitting(hunk, old, { first: [hunk.oldAt], more: false }).first.length === 1;
   }
 
@@ -188,23 +198,20 @@ export class HunkLocator {
     return more ? places : { first: [], more };
   }
 
-  /** `exact`: every line is known to stand there as it is signed. */
-  #accept(hunk: Hunk, old: readonly HunkLine[], at: number, exact = false): Located | Fault {
+  #accept(hunk: Hunk, old: readonly HunkLine[], at: number): Located | Fault {
+    const drifts = at !== hunk.oldAt && hunk.bounds === undefined;
+    if (drifts && old.every(({ text }) => text.trim() === '')) return fault('no_context', NO_CONTEXT);
     const tolerances = new Set<Tolerance>();
     if (wrongCounts(hunk)) tolerances.add('counts');
-    if (at !== hunk.oldAt && hunk.bounds === undefined) tolerances.add('line_drift');
+    if (drifts) tolerances.add('line_drift');
     for (const [i, line] of old.entries()) {
-      if (exact) {
-        if (line.unsigned) tolerances.add('lost_blank');
-        continue;
-      }
-      const base = this.#index.line(at + i) ?? '';
+      const base = this.#index.is(at + i, line.text) ? line.text : (this.#index.line(at + i) ?? '');
       const asSigned = levelBetween(line.text, base);
       if (line.unsigned || asSigned === undefined) tolerances.add('lost_blank');
       const level = asSigned ?? levelBetween(rawOf(line), base) ?? 'exact';
       if (level !== 'exact') tolerances.add(level);
     }
-    if (tolerances.has('line_drift') && !toleranceOn('line_drift', this.#tolerances))
+    if (drifts && !toleranceOn('line_drift', this.#tolerances))
       return fault(
         'line_drift',
         `It matches at line ${at + 1}, its header states ${hunk.oldAt < 0 ? 'no line' : `line ${hunk.oldAt + 1}`}. Send it with the correct line number.`,
@@ -234,8 +241,8 @@ export class HunkLocator {
   }
 }
 
-const NO_CONTEXT =
-  'It only adds lines and quotes none of the file, so its place cannot be verified. Add at least one unchanged line before or after the added ones.';
+export const NO_CONTEXT =
+  'It quotes no line of the file, or blank ones alone, so its place cannot be verified. Add at least one unchanged line before or after the changed ones.';
 
 const repeated = ({ first, more }: Places, { bounds }: Hunk): Fault => {
   const lines = `${first.map((node) => node + 1).join(', ')}${more ? ' and more' : ''}`;

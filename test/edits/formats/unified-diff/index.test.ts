@@ -400,19 +400,13 @@ const applied: Case[] = [
     whole: true,
     expected: 'f=1; [counts]',
   },
-  ...[
-    ['fewer new lines than stated', '@@ -1,2 +1,4 @@\n a\n b\n+c\n', 'a\nb\n+c\n', 'f=a|b|c|+c; [counts]'],
-    ['fewer old ones, more new ones', '@@ -1,3 +1,1 @@\n a\n b\n+c\n', 'a\nb\n+c\n', 'f=a|b|c|+c; [counts]'],
-    ['fewer old lines than stated', '@@ -1,4 +1,2 @@\n a\n-c\n b\n', 'a\nc\nb\n-c\n', 'f=a|b|-c; [counts]'],
-    ['fewer new ones, more old ones', '@@ -1,1 +1,3 @@\n a\n-c\n b\n', 'a\nc\nb\n-c\n', 'f=a|b|-c; [counts]'],
-    ['fewer of both, context alone', '@@ -1,3 +1,3 @@\n a\n b\n', 'a\nb\n b\n', 'f=a|b| b; [counts]'],
-  ].map(([name = '', hunk = '', f = '', expected = '']) => ({
-    name: `a signed line that stands in the file, no context by the counts: ${name}`,
-    diff: HEAD + hunk,
-    files: { f },
+  {
+    name: 'a line with a sign that stands in the file, among context alone by the counts',
+    diff: `${HEAD}@@ -1,3 +1,3 @@\n a\n b\n`,
+    files: { f: 'a\nb\n b\n' },
     whole: true,
-    expected,
-  })),
+    expected: 'f=a|b| b; [counts]',
+  },
   {
     name: 'carriage returns in one of two files',
     diff: `${HEAD}${HUNK}--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\r\n+2\r\n`,
@@ -758,10 +752,41 @@ const refusals: Case[] = [
     files: { f: LETTERS, g: null },
     expected: 'refused: bad_header',
   },
+  ...[
+    ['fewer new lines than stated', '@@ -1,2 +1,4 @@\n a\n b\n+c\n', 'a\nb\n+c\n'],
+    ['fewer old ones, more new ones', '@@ -1,3 +1,1 @@\n a\n b\n+c\n', 'a\nb\n+c\n'],
+    ['fewer old lines than stated', '@@ -1,4 +1,2 @@\n a\n-c\n b\n', 'a\nc\nb\na\n-c\nb\n'],
+    ['fewer new ones, more old ones', '@@ -1,1 +1,3 @@\n a\n-c\n b\n', 'a\nc\nb\na\n-c\nb\n'],
+    ['a header without numbers', '@@\n+0\n+c\n z\n', '+c\nz\n'],
+  ].map(([name = '', hunk = '', f = '']) => ({
+    name: `a signed line that stands in the file: ${name}`,
+    diff: HEAD + hunk,
+    files: { f },
+    whole: true,
+    expected: 'refused: ambiguous_sign',
+  })),
+  {
+    name: 'a blank line alone, at another line than stated',
+    diff: `${HEAD}@@ -4,1 +3,2 @@\n \n+n\n`,
+    files: { f: 'a\n\nb\n\tc\n' },
+    expected: 'refused: no_context',
+  },
+  {
+    name: 'a line doubled at one of several places, though its reverse stands elsewhere',
+    diff: `${HEAD}@@ -3,1 +3,2 @@\n a\n+a\n`,
+    files: { f: 'a\na\na \n' },
+    expected: 'refused: context_repeated',
+  },
+  {
+    name: 'a quote that stands elsewhere, and at the stated line but for blanks',
+    diff: `${HEAD}@@ -3,2 +3,3 @@\n a\n+n\n\n`,
+    files: { f: 'a\n\na\n \n' },
+    expected: 'refused: context_repeated',
+  },
   {
     name: 'a removed line that may be context',
     diff: `${HEAD}@@ -1,3 +1,3 @@\n a\n-c\n b\n@@ -9,1 +9,1 @@\n-z\n+y\n`,
-    files: { f: 'a\nc\nb\n-c\n3\n4\n5\n6\nz\n' },
+    files: { f: 'a\nc\nb\na\n-c\nb\n5\n6\nz\n' },
     expected: 'refused: ambiguous_sign',
   },
   {
