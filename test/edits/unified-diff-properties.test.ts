@@ -170,7 +170,7 @@ describe('unified-diff, random files and edits', () => {
         ({ edit, lines: whole, at }, damages) => {
           const lines = [...whole];
           // A context line that looks like a header or a note, without its blank, is one.
-          const contexts = [...lines.keys()].filter((i) => i > 2 && /^ (?!@@|\\\\)/.test(lines[i] ?? ''));
+          const contexts = [...lines.keys()].filter((i) => i > 2 && /^ (?!@@|\\)/.test(lines[i] ?? ''));
           const change = (i: number | undefined, to: (line: string) => string): void => {
             if (i !== undefined) lines[i] = to(lines[i] ?? '');
           };

@@ -17,6 +17,8 @@ import type { Fault } from '../../types.js';
 import { fault } from '../reader.js';
 import { type Hunk, type HunkLine, rawOf } from './hunk.js';
 
+const SIGNED_LINES_CHECKED = 100; // bound: Lines of a file's hunks that the file has with their sign, of which each costs a pass over it.
+
 export interface Located {
   readonly hunk: Hunk;
   /** 0-based first line of the base that it covers. */
@@ -50,27 +52,23 @@ export class HunkLocator {
   readonly #index: LineIndex;
   /** Knows the lines as they are signed. */
   readonly #plain: LineChain;
-  readonly #hunks: readonly Hunk[];
-  #both: LineChain | null = null;
+  /** Knows them in both readings. Each is built when it is first asked, and few diffs need this one. */
+  readonly #chain: LineChain;
   readonly #once: LinesOnce;
   readonly #tolerances: ToleranceSettings | undefined;
   readonly #known: boolean;
   #added = 0;
+  #doubts = 0;
   #end = 0;
 
   /** `known`: this text is the one that the diff was made for. */
   constructor(text: Text, hunks: readonly Hunk[], tolerances: ToleranceSettings | undefined, known: boolean) {
     this.#index = indexOf(text);
     this.#known = known;
-    this.#hunks = hunks;
     this.#once = new LinesOnce(this.#index, () => oldSides(hunks));
     this.#plain = new LineChain(this.#index, () => oldTexts(hunks));
+    this.#chain = new LineChain(this.#index, () => wantedTexts(hunks));
     this.#tolerances = tolerances;
-  }
-
-  /** Knows the lines in both readings: few diffs need it. */
-  get #chain(): LineChain {
-    return (this.#both ??= new LineChain(this.#index, () => wantedTexts(this.#hunks)));
   }
 
   locate(hunk: Hunk): Located | Fault {
@@ -83,15 +81,14 @@ export class HunkLocator {
     if (old.length === 0) return fault('no_context', NO_CONTEXT);
     const found = this.#find(hunk, old, sound);
     if ('code' in found) return found;
-    const { at } = found;
-    const ending = this.#wrongEnding(hunk, at);
+    const ending = this.#wrongEnding(hunk, found.at);
     if (ending !== null) return fault('final_newline', ending);
-    if (at < this.#end)
+    if (found.at < this.#end)
       return fault(
         'overlap',
-        `It belongs at line ${at + 1}, but the hunk before it reaches to line ${this.#end}. Send hunks in the order of the file, joined where they touch the same lines.`,
+        `It belongs at line ${found.at + 1}, but the hunk before it reaches to line ${this.#end}. Send hunks in the order of the file, joined where they touch the same lines.`,
       );
-    this.#end = at + old.length;
+    this.#end = found.at + old.length;
     return found;
   }
 
@@ -101,10 +98,8 @@ export class HunkLocator {
     const counts = `its header states ${hunk.oldCount} old and ${hunk.newCount} new lines, its body has ${hunk.oldLines} and ${hunk.newLines}`;
     const said = (line: HunkLine): string => `The line ${JSON.stringify(rawOf(line))}`;
     const bare = hunk.lines.find(({ unsigned }) => unsigned);
-    if (bare && !toleranceOn('lost_blank', this.#tolerances)) {
-      const rule = 'Start context lines with a space.';
-      return fault('lost_blank', `${said(bare)} starts with neither a space, \`+\` nor \`-\`. ${rule}`);
-    }
+    if (bare && !toleranceOn('lost_blank', this.#tolerances))
+      return fault('lost_blank', `${said(bare)} has lost its sign. Start context lines with a space.`);
     if (!isWrong && hunk.oldAt >= 0) return null;
     if (isWrong && !toleranceOn('counts', this.#tolerances))
       return fault('counts', `The counts are wrong: ${counts}. Send the hunk with matching counts.`);
@@ -121,13 +116,17 @@ export class HunkLocator {
 
   /** A signed line that may be a context line of the same letters whose blank was lost: the file has it so among the three before and behind. */
   #mayBeContext(hunk: Hunk): HunkLine | undefined {
-    const old = textsOf(oldSide(hunk));
+    const old = oldSide(hunk);
+    const isHeld = (lines: readonly HunkLine[]): boolean =>
+      this.#chain.find(textsOf(lines), 'lookalikes', lines.map(rawOf)).first.length > 0;
     let next = 0;
     return hunk.lines.find((line) => {
       const before = old.slice(Math.max(0, next - 3), next);
       if (line.sign !== '+') next += 1;
-      const around = [...before, rawOf(line), ...old.slice(next, next + 3)];
-      return line.sign !== ' ' && this.#chain.find(around, 'lookalikes').first.length > 0;
+      const context = { ...line, text: rawOf(line), unsigned: true };
+      if (line.sign === ' ' || this.#doubts >= SIGNED_LINES_CHECKED || !isHeld([context])) return false;
+      this.#doubts += 1;
+      return isHeld([...before, context, ...old.slice(next, next + 3)]);
     });
   }
 

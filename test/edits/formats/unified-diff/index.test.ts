@@ -1118,7 +1118,7 @@ describe('unified-diff', () => {
       'its header states 2 old and 2 new lines, its body has 3 and 3',
       off('counts'),
     ],
-    ['the line without sign', HUNK.replace(' c', 'c'), 'The line "c" starts with neither a space', off('lost_blank')],
+    ['the line without sign', HUNK.replace(' c', 'c'), 'The line "c" has lost its sign', off('lost_blank')],
     [
       'how far the hunk before reaches',
       `${HUNK}@@ -5,2 +5,1 @@\n e\n-f\n`,
