@@ -49,10 +49,8 @@ export const createAnthropicModel = ({ env, streamIdle_ms }: AnthropicOptions): 
       idle.restart();
       const body = { ...request, stream: true as const } as Anthropic.MessageCreateParamsStreaming;
       const events = await client.messages.create(body, { signal: stopped });
-      const ended = await pump(events, { idle, onEvent, maxAnswer_bytes });
-      if (!ended && !stopped.aborted)
+      if (!(await pump(events, { idle, onEvent, maxAnswer_bytes })))
         throw new ModelError('dropped', "The model's answer ended before its last event.", { mayBePaid: true });
-      if (!ended) throw new Error('aborted');
     } catch (error) {
       throw failureOf(error);
     } finally {
@@ -85,31 +83,38 @@ interface Pump {
   readonly maxAnswer_bytes: number;
 }
 
-/** Hands every event on in order. True once `message_stop` was handed on; false where the stream ended without one. */
+/**
+ * Hands every event on in order. True once `message_stop` was handed on; false where the stream ended too early. Lost once the model has
+ * said why it stopped, the answer is whole: `message_stop`, which says nothing more, is made here.
+ */
 const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxAnswer_bytes }: Pump): Promise<boolean> => {
   let text_bytes = 0;
-  for await (const event of events) {
-    if (!isEvent(event))
-      throw new ModelError('malformed', 'The model server sent a stream event without a type.', { mayBePaid: true });
-    text_bytes += textOf(event);
-    const tooLarge = `The model's answer is larger than ${maxAnswer_bytes} bytes (maxAnswer_bytes).`;
-    if (text_bytes > maxAnswer_bytes) throw new ModelError('too_large', tooLarge, { mayBePaid: true });
+  let isWhole = false;
+  const handOn = (event: StreamEvent): Promise<void> => {
     // Our own slowness (a busy disk) is no silence of the server's.
     idle.stop();
-    await onEvent(event).catch((cause: unknown) => {
+    return onEvent(event).catch((cause: unknown) => {
       throw new CallerFailure('onEvent failed', { cause });
     });
-    if (event.type === 'message_stop') return true;
-    idle.restart();
+  };
+  try {
+    for await (const event of events) {
+      if (!isEvent(event))
+        throw new ModelError('malformed', 'The model server sent a stream event without a type.', { mayBePaid: true });
+      const delta = Object.entries(event.delta ?? {}).filter(([, value]) => typeof value === 'string');
+      text_bytes += delta.reduce((sum, [, value]) => sum + Buffer.byteLength(value as string), 0);
+      const tooLarge = `The model's answer is larger than ${maxAnswer_bytes} bytes (maxAnswer_bytes).`;
+      if (text_bytes > maxAnswer_bytes) throw new ModelError('too_large', tooLarge, { mayBePaid: true });
+      await handOn(event);
+      if (event.type === 'message_stop') return true;
+      isWhole ||= event.type === 'message_delta' && delta.some(([name]) => name === 'stop_reason');
+      idle.restart();
+    }
+  } catch (error) {
+    if (!isWhole || error instanceof CallerFailure) throw error;
   }
-  return false;
-};
-
-const textOf = (event: StreamEvent): number => {
-  return Object.values(event.delta ?? {}).reduce(
-    (sum: number, v) => sum + (typeof v === 'string' ? Buffer.byteLength(v) : 0),
-    0,
-  );
+  if (isWhole) await handOn({ type: 'message_stop' });
+  return isWhole;
 };
 
 /** Aborts `after_ms` after the last restart. */

@@ -2,9 +2,9 @@
  * The SDK's errors -> ModelError. Statuses 408, 409, 429 and >= 500 (529 among them) may be retried; `x-should-retry` overrides the
  * status; `retry-after-ms` beats `retry-after` (seconds or an HTTP date). Error events inside a stream carry a type, no status.
  */
-import { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from '@anthropic-ai/sdk';
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
 import { BOUNDS } from '../../shared/limits.js';
-import { cut } from '../../shared/text.js';
+import { cut, isRecord } from '../../shared/text.js';
 import { ModelError, type ModelErrorKind } from '../errors.js';
 
 /** The SDK's class has type parameters that `instanceof` cannot tell. */
@@ -56,24 +56,20 @@ export const toModelError = (error: unknown, { secrets = [], mayBePaid = false }
   // Thrown inside the SDK's fetch, it comes back wrapped.
   if (error instanceof APIConnectionError && error.cause instanceof ModelError) return error.cause;
   const say = (text: string): string => clean(text, secrets);
-  if (error instanceof APIUserAbortError)
-    return new ModelError('cancelled', 'The model call was cancelled.', { mayBePaid });
   if (error instanceof APIConnectionTimeoutError)
     return new ModelError('timeout', 'The model server did not answer in time.', { mayBePaid });
+  const text = rootCause(error);
+  const lost = (after: string, before: string): ModelError =>
+    mayBePaid
+      ? new ModelError('dropped', say(`${after}: ${text}.`), { mayBePaid })
+      : new ModelError('network', say(`${before}: ${text}.`));
   if (error instanceof APIConnectionError)
-    return mayBePaid
-      ? new ModelError('dropped', say(`The model server disconnected before it answered: ${rootCause(error)}.`), {
-          mayBePaid,
-        })
-      : new ModelError('network', say(`The model server could not be reached: ${rootCause(error)}.`));
+    return lost('The model server disconnected before it answered', 'The model server could not be reached');
   if (error instanceof APIError) return fromApi(error as ApiError, say, mayBePaid);
   if (causes(error)[0]?.name === 'SyntaxError')
     return new ModelError('malformed', 'The model server sent a stream event that is not JSON.', { mayBePaid });
-  const text = rootCause(error);
   if (isConnectionLoss(error))
-    return mayBePaid
-      ? new ModelError('dropped', say(`The model's answer was interrupted: ${text}.`), { mayBePaid })
-      : new ModelError('network', say(`The connection to the model server failed: ${text}.`));
+    return lost("The model's answer was interrupted", 'The connection to the model server failed');
   return new ModelError('server', say(`The model call failed: ${text}.`), { retryable: false, mayBePaid });
 };
 
@@ -130,23 +126,14 @@ const retryAfter = (headers: Headers | undefined): number | null => {
 };
 const bounded = (ms: number): number => Math.min(Math.max(0, Math.ceil(ms)), maxRetryAfter_ms);
 
-interface Failure {
-  readonly name: string;
-  readonly message: string;
-  readonly code: string;
-}
+type Failure = Readonly<Record<'name' | 'message' | 'code', string>>;
 
 /** The error and its causes, outermost first. By shape: errors of Node's own fetch may come from another realm than ours. */
 const causes = (error: unknown): readonly Failure[] => {
   const found: Failure[] = [];
-  for (let inner = error; typeof inner === 'object' && inner !== null && found.length < maxCauses;) {
-    const text = (name: string): string => {
-      const value: unknown = Reflect.get(inner as object, name);
-      return typeof value === 'string' ? value : '';
-    };
-    found.push({ name: text('name'), message: text('message'), code: text('code') });
-    inner = 'cause' in inner ? inner.cause : null;
-  }
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  for (let inner = error; isRecord(inner) && found.length < maxCauses; inner = inner.cause)
+    found.push({ name: text(inner.name), message: text(inner.message), code: text(inner.code) });
   return found;
 };
 const maxCauses = 5;

@@ -178,6 +178,30 @@ describe('every fault has its kind', () => {
   });
 });
 
+test.each(['cut', 'ended', 'silent', 'an error event'])(
+  'lost after why the model stopped was said (%s): the answer is whole, and nothing is left to pay for',
+  async (how) => {
+    const frame = (type: string, data: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+    const sent = [
+      frame('message_start', { message: { usage: { input_tokens: 3 } } }),
+      frame('content_block_delta', { delta: { type: 'text_delta', text: 'all of it' } }),
+      frame('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 4 } }),
+      ...(how === 'an error event' ? [frame('error', { error: { type: 'overloaded_error', message: 'O' } })] : []),
+    ];
+    const listener: RequestListener = (_incoming, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      if (how === 'ended') response.end(sent.join(''));
+      else response.write(sent.join(''), () => how === 'cut' && setTimeout(() => response.destroy(), 50));
+    };
+    await withServer(listener, async (url) => {
+      const { error, events } = await collect(modelAt(url, 500));
+      expect(error).toBeNull();
+      expect(textOf(events)).toBe('all of it');
+      expect(events.at(-1)).toEqual({ type: 'message_stop' });
+    });
+  },
+);
+
 describe('a server that does not keep to the protocol', () => {
   test.each([301, 302, 303, 307, 308])('%d: no redirect is followed, with or without the request', async (status) => {
     let followed = 0;
