@@ -11,9 +11,8 @@ import {
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure, NamespaceNotFoundError, ValueError } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
 import { UPDATES, WORKFLOWS } from '../shared/names.js';
 import { runOptions } from '../shared/run-options.js';
@@ -21,7 +20,7 @@ import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
 import { liveWorkers, workersOf } from '../temporal/live-workers.js';
-import { followHistory, eventsIn, hasCode } from './history.js';
+import { asProblem, followHistory, eventsIn, hasCode } from './history.js';
 import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
 
 const LIST_PAGE_RUNS = 1_000; // bound: Runs of one page of the server's list; it gives no more.
@@ -115,7 +114,7 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       );
     },
 
-    searchAttributes: () => ensureSearchAttributes(connection, namespace),
+    searchAttributes: () => within(() => ensureSearchAttributes(connection, namespace)),
   };
 };
 
@@ -181,56 +180,49 @@ const closedRun = async (client: Client, { workflowId, runId, status }: Describe
 };
 
 const sendUpdate = async (
-  { workflow, connection }: Client,
+  { workflow, connection, options: { namespace } }: Client,
   { workflowId, runId }: RunRef,
   request: DecisionRequest,
   accept_ms: number,
 ): Promise<UpdateOutcome> => {
-  let accepted = false;
+  const updateId = request.requestId;
+  const run = workflow.getHandle(workflowId, runId ?? undefined);
+  /** Null: nobody heard what came of it. */
+  const heard = <T>(limit_ms: number, call: () => Promise<T>): Promise<T | null> =>
+    connection.withDeadline(Date.now() + limit_ms, call).catch((error: unknown) => {
+      if (hasCode(error, status.DEADLINE_EXCEEDED, status.CANCELLED, status.UNAVAILABLE)) return null;
+      throw error;
+    });
+  const start = { args: [request] as [DecisionRequest], updateId, waitForStage: 'ACCEPTED' } as const;
+  const updateRef = { workflowExecution: { workflowId, runId }, updateId };
   try {
-    const handle = await connection.withDeadline(Date.now() + accept_ms, () =>
-      workflow.getHandle(workflowId, runId ?? undefined).startUpdate<DecideOutcome, [DecisionRequest]>(UPDATES.decide, {
-        args: [request],
-        updateId: request.requestId,
-        waitForStage: 'ACCEPTED',
-      }),
+    const started = await heard(accept_ms, () =>
+      run.startUpdate<DecideOutcome, [DecisionRequest]>(UPDATES.decide, start),
     );
-    accepted = true;
-    return {
-      kind: 'answered',
-      outcome: await connection.withDeadline(Date.now() + CALL_MS, () => handle.result()),
-    };
+    if (started === null) {
+      const now: { readonly stage: number } = await connection.withDeadline(Date.now() + CALL_MS, () =>
+        connection.workflowService.pollWorkflowExecutionUpdate({ namespace, updateRef }),
+      );
+      if (now.stage < ACCEPTED) return { kind: 'not_accepted' };
+    }
+    const outcome = await heard(CALL_MS, () => (started ?? run.getUpdateHandle<DecideOutcome>(updateId)).result());
+    return outcome === null ? { kind: 'accepted' } : { kind: 'answered', outcome };
   } catch (error) {
-    // The server withdrew it: a worker ended its task (while it replayed, say) without a look at the update. Nobody has said no.
-    if (error instanceof WorkflowUpdateFailedError && isUnprocessed(error.cause)) return { kind: 'not_accepted' };
+    // The server does not know it, or withdrew it: a worker ended its task (while it replayed, say) without a look at it. Nobody has said no.
+    if (hasCode(error, status.NOT_FOUND) || (error instanceof WorkflowUpdateFailedError && isUnprocessed(error.cause)))
+      return { kind: 'not_accepted' };
     if (error instanceof WorkflowUpdateFailedError)
       return { kind: 'refused', message: error.cause?.message ?? error.message };
     if (error instanceof WorkflowNotFoundError) return { kind: 'closed' };
-    if (
-      error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
-      hasCode(error, status.DEADLINE_EXCEEDED, status.CANCELLED)
-    )
-      return { kind: accepted ? 'accepted' : 'not_accepted' };
     throw asProblem(error);
   }
 };
+/** By `temporal.api.enums.v1.UpdateWorkflowExecutionLifecycleStage`. One that no worker has seen is at the stage before. */
+const ACCEPTED = 2;
 
 /** Source: temporalio/temporal, service/history/workflow/update, `UnprocessedUpdate`. */
 const isUnprocessed = (cause: unknown): boolean =>
   cause instanceof ApplicationFailure && cause.type === 'UnprocessedUpdate';
-
-/** What the connection itself does is an expected failure; anything else stays as it is. */
-const asProblem = (error: unknown): unknown => {
-  if (error instanceof ValueError) {
-    const why = `Runs of this namespace hold values that cannot be read here: ${error.message}.`;
-    return new ProblemError(problem('config_invalid', why, 'Use the program whose data converter wrote them.'));
-  }
-  // The namespace was there when the connection was made: a server that starts again knows it a moment later.
-  const isStarting = error instanceof NamespaceNotFoundError;
-  if (!isStarting && !hasCode(error, status.DEADLINE_EXCEEDED, status.UNAVAILABLE)) return error;
-  const next = 'Start it again (`emend dev`, if that started it), then see `emend list`: no run is lost.';
-  return new ProblemError(problem('no_server', 'The Temporal server stopped responding.', next));
-};
 
 const queryProblem = (error: unknown, { workflowId }: RunRef): unknown => {
   if (hasCode(error, status.DEADLINE_EXCEEDED, status.CANCELLED, status.FAILED_PRECONDITION))

@@ -4,10 +4,11 @@
  */
 import { status } from '@grpc/grpc-js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
-import type { Payload, PayloadCodec } from '@temporalio/common';
-import { fail } from '../shared/problems.js';
+import { type Connection, isGrpcServiceError } from '@temporalio/client';
+import { NamespaceNotFoundError, ValueError, type Payload, type PayloadCodec } from '@temporalio/common';
+import { problem, ProblemError } from '../shared/problems.js';
 import { isRecord } from '../shared/text.js';
+import { innermost } from '../temporal/failures.js';
 import { isEvent } from './archive/run.js';
 import type { News, RunRef } from './types.js';
 import type { StepEvent } from '../shared/events.js';
@@ -18,13 +19,31 @@ const FOLLOW_PAGE_EVENTS = 500; // bound: History events of one page.
 
 /** Status of a failed call, whether the SDK wrapped it or not; null: not a failed call. */
 const grpcCode = (error: unknown): number | null => {
-  const cause = error instanceof ServiceError ? error.cause : error;
+  const cause = isGrpcServiceError(error) || !(error instanceof Error) ? error : error.cause;
   return isGrpcServiceError(cause) ? cause.code : null;
 };
 
 export const hasCode = (error: unknown, ...codes: readonly status[]): boolean => {
   const code = grpcCode(error);
   return code !== null && (codes as readonly number[]).includes(code);
+};
+
+const DENIALS = [status.PERMISSION_DENIED, status.UNAUTHENTICATED] as const;
+/** What the connection itself does is an expected failure; anything else stays as it is. */
+export const asProblem = (error: unknown): unknown => {
+  if (error instanceof ValueError) {
+    const why = `Runs of this namespace hold values that cannot be read here: ${error.message}.`;
+    return new ProblemError(problem('config_invalid', why, 'Use the program whose data converter wrote them.'));
+  }
+  if (hasCode(error, ...DENIALS, status.RESOURCE_EXHAUSTED)) {
+    const next = 'Check TEMPORAL_API_KEY, the TLS certificate and the limits of your namespace, then see `emend list`.';
+    return new ProblemError(problem('no_server', `The Temporal server refuses calls: ${innermost(error).why}.`, next));
+  }
+  // The namespace was there when the connection was made: a server that starts again knows it a moment later.
+  const isStarting = error instanceof NamespaceNotFoundError;
+  if (!isStarting && !hasCode(error, status.DEADLINE_EXCEEDED, status.UNAVAILABLE)) return error;
+  const next = 'Start it again (`emend dev`, if that started it), then see `emend list`: no run is lost.';
+  return new ProblemError(problem('no_server', 'The Temporal server stopped responding.', next));
 };
 
 /**
@@ -94,8 +113,7 @@ export const followHistory = async (
       if (aborted() || hasCode(error, status.NOT_FOUND)) break;
       if (grpcCode(error) === null) throw error;
       lostAt ??= performance.now();
-      if (performance.now() - lostAt > SERVER_LOST_MS)
-        fail('no_server', `The Temporal server has not responded for ${SERVER_LOST_MS / 1000} s.`);
+      if (hasCode(error, ...DENIALS) || performance.now() - lostAt > SERVER_LOST_MS) throw asProblem(error);
       nextPageToken = undefined;
       await sleep(FOLLOW_RETRY_MS, undefined, { signal: until }).catch(() => undefined);
     }

@@ -1,8 +1,12 @@
 import { getEventListeners } from 'node:events';
-import type { Connection } from '@temporalio/client';
+import { createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { Client, Connection } from '@temporalio/client';
 import { expect, test } from '@jest/globals';
+import { createTemporalGateway } from '../../src/client/gateway.js';
 import { followHistory } from '../../src/client/history.js';
 import type { News } from '../../src/client/types.js';
+import { problemOf } from './fake.js';
 
 /** Like the SDK's connection: each request puts a listener on the signal of its scope, and leaves it there. */
 const connectionWith = (pages: number, seen: AbortSignal[], types: readonly number[] = []): Connection => {
@@ -71,4 +75,33 @@ test('whoever is told may fail: the follow ends with that error, though the serv
     () => Promise.reject(new Error('no more')),
   );
   await expect(following).rejects.toThrow('no more');
+});
+
+test('a server that refuses calls is not waited for: its words are told, by whatever asks', async () => {
+  const server = createServer();
+  server.on('stream', (stream) => {
+    const said = { 'grpc-status': '16', 'grpc-message': 'the key is over' };
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...said }, { endStream: true });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const connection = Connection.lazy({ address: `127.0.0.1:${port}`, channelArgs: { 'grpc.enable_http_proxy': 0 } });
+  try {
+    const gateway = createTemporalGateway(new Client({ connection }), connection, 'default');
+    const request = { v: 2, decision: 'd', answer: 'skip', requestId: 'r', by: { name: 'kim', from: 'cli' } } as const;
+    for (const ask of [
+      () => gateway.describe(WATCHED),
+      () => gateway.query(WATCHED, 'status', [], 1_000),
+      () => gateway.update(WATCHED, request, 1_000),
+      () => gateway.follow(WATCHED, 0, new AbortController().signal, () => Promise.resolve()),
+    ])
+      expect(await problemOf(ask)).toMatchObject({
+        code: 'no_server',
+        message: expect.stringMatching(/refuses calls: .*the key is over/),
+        next: expect.stringContaining('TEMPORAL_API_KEY'),
+      });
+  } finally {
+    await connection.close();
+    server.close();
+  }
 });

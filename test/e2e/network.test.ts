@@ -120,23 +120,28 @@ long.each(['abort', 'stop of the worker'])(
   120_000,
 );
 
-test('an approval that ended its run, told to nobody: it is asked about once more, and not reported as too late', async () => {
-  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [EDIT]));
-  const net = (proxy = await cutProxy(s.env.TEMPORAL_ADDRESS!));
-  await s.worker();
-  const run = await s.start('job.md', job().replace('approval: auto\n', ''));
-  const { status } = await s.settle(run);
-  const far = await openEmend({ env: { ...s.env, TEMPORAL_ADDRESS: net.address, EMEND_ACCEPTWAIT_MS: '1000' } });
-  try {
-    const there = await resolveRun(far, run.stepKey);
-    net.holdAnswers();
-    const told = decide(far, there, { answer: 'approve', decision: status.decision!.id });
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
-    // Asked again as a signal by then.
-    await sleep(1_000);
-    net.drop();
-    expect(await told).toMatchObject({ outcome: 'resolved', via: 'update' });
-  } finally {
-    await far.close();
-  }
-}, 60_000);
+test.each(['approve', 'revise'] as const)(
+  '%s, told to nobody: what came of it is asked, not reported as too late or on its way, and no second one is sent',
+  async (answer) => {
+    const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [EDIT]));
+    const net = (proxy = await cutProxy(s.env.TEMPORAL_ADDRESS!));
+    await s.worker();
+    const run = await s.start('job.md', job().replace('approval: auto\n', ''));
+    const decision = (await s.settle(run)).status.decision!.id;
+    const far = await openEmend({ env: { ...s.env, TEMPORAL_ADDRESS: net.address, EMEND_ACCEPTWAIT_MS: '1000' } });
+    try {
+      const there = await resolveRun(far, run.stepKey);
+      net.holdAnswers();
+      const told = decide(far, there, { answer, decision, note: 'Two.' });
+      // Asked about once more, or sent again, by then.
+      await sleep(2_000);
+      net.drop();
+      expect(await told).toMatchObject({ outcome: 'resolved', via: 'update' });
+      if (answer === 'approve') await s.end(run);
+      expect((await s.settle(run)).status.ignored).toEqual([]);
+    } finally {
+      await far.close();
+    }
+  },
+  60_000,
+);

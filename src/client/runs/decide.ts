@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { BOUNDS } from '../../shared/limits.js';
-import { fail, versioned } from '../../shared/problems.js';
+import { fail, ProblemError, versioned } from '../../shared/problems.js';
 import {
   SIGNATURES,
   signedStatement,
@@ -67,7 +67,15 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
     by: options.by ?? { name: loginName(), from: 'cli' },
   });
   const request = await signed(emend, run, unsigned, options.sign ?? true);
-  const result = await send(emend, run, request);
+  const result = await send(emend, run, request).catch((error: unknown) => {
+    if (!(error instanceof ProblemError) || error.problem.code !== 'no_server') throw error;
+    const { message, next } = error.problem;
+    return fail(
+      'no_server',
+      `${message} It may have received the answer.`,
+      `${next} Is the decision still open? Answer again.`,
+    );
+  });
   await emend.archive.append(run.stepKey, [
     { id: request.requestId, at: new Date().toISOString(), kind: 'decision', data: { request, result } },
   ]);
@@ -112,12 +120,6 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
   const ref = run.live ?? fail('run_unknown', 'The server does not know this run.');
   const { decision } = request;
   const shown = shownKey(run.stepKey);
-  const closed = async (): Promise<DecideResult> => {
-    // A run that goes on in a new one has not ended.
-    const now = await refreshRun(emend, run);
-    if (now.live?.open === true && now.live.runId !== ref.runId) return send(emend, now, request);
-    return notAccepted(`Run ${shown} has ended in the meantime.`, shown);
-  };
   const sent = await runs.update(ref, request, emend.timings.acceptWait_ms);
   switch (sent.kind) {
     case 'answered':
@@ -130,8 +132,12 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
       return { ...sent.outcome, via: 'update' };
     case 'refused':
       return fail('answer_not_accepted', sent.message, `See \`emend show ${shown}\` for its open decision.`);
-    case 'closed':
-      return closed();
+    case 'closed': {
+      // A run that goes on in a new one has not ended.
+      const now = await refreshRun(emend, run);
+      if (now.live?.open === true && now.live.runId !== ref.runId) return send(emend, now, request);
+      return notAccepted(`Run ${shown} has ended in the meantime.`, shown);
+    }
     case 'accepted': {
       const message = `The run received the answer; see the result with \`emend show ${shown}\`.`;
       return { outcome: 'sent', decision, via: 'update', message };

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { decide, type DecideOptions } from '../../../src/client/runs/decide.js';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
 import type { DecisionPoint } from '../../../src/shared/decisions.js';
+import { problem, ProblemError } from '../../../src/shared/problems.js';
 import { fakeEmend, FakeServer, problemOf } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
@@ -103,6 +104,16 @@ describe('an answer', () => {
     };
     expect(await send({ answer: 'approve', decision: DECISION.id })).toMatchObject({ outcome: 'resolved' });
     expect(server.updates.map(({ requestId }) => requestId)).toEqual(Array(2).fill(server.updates[0]?.requestId));
+  });
+
+  test('where the server goes away nobody can say whether it has the answer, and it is said so', async () => {
+    const { server, send } = await waiting();
+    server.update = () => Promise.reject(new ProblemError(problem('no_server', 'Gone.', 'See `emend list`.')));
+    expect(await problemOf(() => send({ answer: 'approve', decision: DECISION.id }))).toMatchObject({
+      code: 'no_server',
+      message: 'Gone. It may have received the answer.',
+      next: 'See `emend list`. Is the decision still open? Answer again.',
+    });
   });
 
   test('with no worker an answer goes as a signal, an abort without a decision', async () => {
