@@ -6,12 +6,7 @@ import type { PhaseEstimate, PhaseMarker, PlanOutcome } from './plan.js';
 import type { PickedFile } from './pick.js';
 import type { StepEstimate, StepUsage } from './usage.js';
 
-export interface Progress {
-  readonly done: number;
-  readonly failed: number;
-  readonly skipped: number;
-  readonly total: number;
-}
+export type Progress = Readonly<Record<'done' | 'failed' | 'skipped' | 'total', number>>;
 
 export interface JobEvents {
   preflight_complete: {

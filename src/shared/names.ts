@@ -22,11 +22,7 @@ export const SEARCH_ATTRIBUTES = {
 } as const;
 
 /** Task queues: workflows, model calls, and one per workspace host (◆ named by an id file, not by host name). */
-export interface Queues {
-  readonly workflow: string;
-  readonly model: string;
-  readonly host: string;
-}
+export type Queues = Readonly<Record<'workflow' | 'model' | 'host', string>>;
 export const queueNames = (prefix: string, hostId: string): Queues => ({
   workflow: prefix,
   model: `${prefix}-model`,

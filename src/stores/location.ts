@@ -64,10 +64,7 @@ const bucketAt = async (url: string, env: Environment): Promise<Place> => {
 };
 
 /** What a home keeps of the store apart from it, in `store.json`. */
-interface StoreNote {
-  readonly id: string;
-  readonly path: string;
-}
+type StoreNote = Readonly<Record<'id' | 'path', string>>;
 
 /** Where what lies in a store, of either kind. All are directories but `planLog`, made when first needed. */
 export const storePaths = (store: string) => ({

@@ -15,10 +15,7 @@ const POOLED_MS = 1_000; // bound: After a slow call all are left to the pool fo
 const MOUNTS_MS = 10_000; // bound: What is mounted is looked at this often.
 const AT_ONCE_BYTES = 256 * 1024; // bound: Read or written at once; more takes milliseconds.
 
-interface Mount {
-  readonly at: string;
-  readonly type: string;
-}
+type Mount = Readonly<Record<'at' | 'type', string>>;
 /** Linux: of /proc/self/mountinfo, where blanks and the like are octal escapes. Elsewhere nobody tells. */
 export const mountsIn = (text: string): readonly Mount[] =>
   [...text.matchAll(/^(?:\S+ ){4}(\S+) .* - (\S+) /gm)].map(([, at = '', type = '']) => ({

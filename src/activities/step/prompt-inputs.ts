@@ -47,10 +47,7 @@ export const diffInput = async (blobs: BlobStore, file: FileChange) => ({
   ...(file.result === null ? {} : { resultMode: file.result.mode }),
 });
 
-export interface FileDiff {
-  readonly path: string;
-  readonly diff: string;
-}
+export type FileDiff = Readonly<Record<'path' | 'diff', string>>;
 
 /** In the order given, as diffs for the prompt. */
 export const diffsOf = (

@@ -25,12 +25,7 @@ export interface ReportDecision {
     readonly note: string | null;
   }[];
 }
-export interface ReportAttempt {
-  readonly at: string;
-  readonly file: string;
-  readonly outcome: string;
-  readonly message: string;
-}
+export type ReportAttempt = Readonly<Record<'at' | 'file' | 'outcome' | 'message', string>>;
 /** Of one call over several files the file is `*`. */
 export interface FileUsage {
   readonly file: string;

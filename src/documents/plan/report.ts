@@ -175,10 +175,7 @@ export interface PlanStats {
   /** Expansions by the trigger of complexity after which the phase was not replanned again, of all of them. */
   readonly expansionAccuracy: Ratio;
 }
-export interface Ratio {
-  readonly of: number;
-  readonly count: number;
-}
+export type Ratio = Readonly<Record<'of' | 'count', number>>;
 
 /** One list of events for each run of a plan, each in order. */
 export function statsOf(runs: readonly (readonly StepEvent[])[]): PlanStats {

@@ -21,10 +21,7 @@ export interface ClaimedUnfinished {
   readonly task: number;
   readonly why: string;
 }
-export interface UnfinishedTask {
-  readonly text: string;
-  readonly why: string;
-}
+export type UnfinishedTask = Readonly<Record<'text' | 'why', string>>;
 /** Of several lines about one task the first counts. */
 const found = (lines: readonly string[], pattern: RegExp): readonly ClaimedUnfinished[] => {
   const byTask = new Map<number, ClaimedUnfinished>();

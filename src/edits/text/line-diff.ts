@@ -73,11 +73,7 @@ const trimCommon = ({ base, result, origins }: Sides, stretch: Stretch): Stretch
 };
 
 /** How many lines of each side are compared at once, how many may differ, and after how many equal ones in a row what stands before is settled. */
-interface WindowSize {
-  readonly lines: number;
-  readonly edits: number;
-  readonly kept_lines: number;
-}
+type WindowSize = Readonly<Record<'lines' | 'edits' | 'kept_lines', number>>;
 /** Most edits are small and lie far apart: a small window that ends in many equal lines says as much as a large one. */
 const NEAR: WindowSize = { lines: DIFF_NEAR_LINES, edits: DIFF_WINDOW_EDITS, kept_lines: DIFF_NEAR_KEPT_LINES };
 const WIDE: WindowSize = { lines: DIFF_WINDOW_LINES, edits: DIFF_WINDOW_EDITS, kept_lines: DIFF_WINDOW_KEPT_LINES };

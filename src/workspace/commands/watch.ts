@@ -12,12 +12,7 @@ const LEAST_FREE_MIB = 1_024; // bound: A command that fills the workspace's dis
 const MOST_WRITTEN_MIB = 32_768; // bound: or once it has so much less free than when the command began.
 
 /** What a box may use; a test may say less. */
-export interface Allowance {
-  readonly memory_mib: number;
-  readonly processes: number;
-  readonly leastFree_mib: number;
-  readonly mostWritten_mib: number;
-}
+export type Allowance = Readonly<Record<'memory_mib' | 'processes' | 'leastFree_mib' | 'mostWritten_mib', number>>;
 export const allowanceOf = ({ settings }: Pick<Box, 'settings'>): Allowance => ({
   memory_mib: settings.memory_mib ?? Math.floor((totalmem() * MEMORY_SHARE) / MIB),
   processes: mostProcesses(settings),
