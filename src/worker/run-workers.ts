@@ -14,6 +14,7 @@ import { serverSettings } from '../temporal/settings.js';
 export interface OneWorker {
   run(): Promise<void>;
   getState(): string;
+  getStatus(): { readonly numInFlightActivities: number };
   shutdown(): void;
 }
 export interface RunOptions {
@@ -69,8 +70,10 @@ export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, c
     // What broke before anybody wished for an end is the reason; afterwards it is that the end did not come.
     const [first] = failures;
     if (!asked && first !== undefined) throw first;
-    if (first !== undefined) throw stuck(first.message);
-    if (how === 'late') throw stuck(`an activity has not ended ${stop_ms} ms after it was asked to stop`);
+    const isAtWork = workers.some((worker) => worker.getStatus().numInFlightActivities > 0);
+    if (isAtWork) throw stuck(`an activity has not ended ${stop_ms} ms after it was asked to stop`);
+    // Each call to a server, or a network, that is silent holds on to the worker.
+    if (first !== undefined || how === 'late') throw stuck('the Temporal server does not answer');
     if (closed !== null) throw stuck(wordsOf(closed));
   };
   const done = run();

@@ -6,8 +6,8 @@ interface Fake extends OneWorker {
   readonly asked: () => number;
   readonly end: (error?: Error) => void;
 }
-/** `listens`: it ends when it is asked to. */
-const fake = (listens: boolean): Fake => {
+/** `listens`: it ends when it is asked to. `atWork`: activities that have not ended. */
+const fake = (listens: boolean, atWork = listens ? 0 : 1): Fake => {
   let state = 'RUNNING';
   let asked = 0;
   let end: (error?: Error) => void = () => undefined;
@@ -21,6 +21,7 @@ const fake = (listens: boolean): Fake => {
   return {
     run: () => ended,
     getState: () => state,
+    getStatus: () => ({ numInFlightActivities: atWork }),
     shutdown: () => {
       state = 'STOPPING';
       asked += 1;
@@ -67,12 +68,15 @@ test('a connection that does not close is left behind, and that is said', async 
   await expect(running.stop()).rejects.toMatchObject(stuck(/closing its connection/));
 });
 
-test("Temporal's own word that the time for stopping is over is told as that", async () => {
-  const deaf = fake(false);
-  const running = runWorkers([deaf], { ...bounds, stop_ms: 5_000, close: () => Promise.resolve() });
+test.each([
+  ['its own word for it', new Error('Worker still in use: Expected 1 reference, but got 3')],
+  ['it says nothing', undefined],
+])('a worker that ends late though no activity is at work waits for a silent server: %s', async (_how, error) => {
+  const waits = fake(false, 0);
+  const running = runWorkers([waits], { ...bounds, close: () => Promise.resolve() });
   const stopped = running.stop();
-  deaf.end(new Error('Timed out while waiting'));
-  await expect(stopped).rejects.toMatchObject(stuck(/Timed out while waiting/));
+  if (error !== undefined) waits.end(error);
+  await expect(stopped).rejects.toMatchObject(stuck(/the Temporal server does not answer/));
 });
 
 test('where one breaks the others are asked to stop, waited for within the bound, and its own error is told', async () => {
