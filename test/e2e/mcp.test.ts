@@ -168,6 +168,32 @@ test('what is no change is refused with what was expected, and so is whatever wo
   expect(git('status', '--porcelain')).toBe('');
 });
 
+test('stdin that ends while a call is at work: its answer comes, one that was cancelled is not waited for', () => {
+  const message = (method: string, params: object, id?: number): string =>
+    `${JSON.stringify({ jsonrpc: '2.0', method, params, ...(id === undefined ? {} : { id }) })}\n`;
+  const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } };
+  const { stdout, status } = spawnSync(process.execPath, [join(process.cwd(), 'dist/client.js'), 'mcp'], {
+    cwd: s.repo,
+    env: s.env,
+    encoding: 'utf8',
+    input: [
+      message('initialize', client, 1),
+      message('notifications/initialized', {}),
+      message('tools/call', { name: 'check_answer', arguments: { answer: 'no edit' } }, 2),
+      message('tools/call', { name: 'propose_change', arguments: { ...CHANGE, answer: 'no edit' } }, 3),
+      message('notifications/cancelled', { requestId: 3 }),
+    ].join(''),
+    timeout: 30_000,
+  });
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { id: number }).id),
+  ).toEqual([1, 2]);
+  expect(status).toBe(0);
+});
+
 longOnly('five starts of the program')('the SDK is loaded by this command alone', () => {
   const hook = `import { writeSync } from 'node:fs'; export const resolve = async (...given) => { const found = await given[2](given[0], given[1]);
     if (found.url.includes('@modelcontextprotocol')) writeSync(2, 'LOADED '); return found; };`;

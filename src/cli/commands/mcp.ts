@@ -138,12 +138,26 @@ export const mcpServer = (io: Io, workspace: string, using = withEmend): McpServ
 export const mcp = async (io: Io, flags: { readonly workspace?: string }): Promise<void> => {
   const server = mcpServer(io, await localWorkspace(io, flags.workspace));
   await serveUntilInterrupted(io, async () => {
+    const transport = new StdioServerTransport();
+    const send = transport.send.bind(transport);
+    const unanswered = new Set<unknown>();
+    // Whoever has nothing more to ask may still wait for answers. What is cancelled gets none.
     const done = new Promise<void>((resolve) => {
+      const look = (): unknown => process.stdin.readableEnded && unanswered.size === 0 && resolve();
+      transport.onmessage = (read) => {
+        if ('method' in read && 'id' in read) unanswered.add(read.id);
+        else if ('method' in read && read.params?.requestId !== undefined) unanswered.delete(read.params.requestId);
+      };
+      transport.send = async (message) => {
+        await send(message);
+        if ('id' in message) unanswered.delete(message.id);
+        look();
+      };
       server.server.onclose = resolve;
-      process.stdin.once('end', resolve);
+      process.stdin.once('end', look);
     });
     server.server.onerror = ({ message }) => io.err(message);
-    await server.connect(new StdioServerTransport());
+    await server.connect(transport);
     return { done, stop: () => server.close() };
   });
 };
