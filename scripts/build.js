@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { realpathSync } from 'node:fs';
-import { chmod, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, root } from './install.js';
@@ -14,7 +14,8 @@ const fresh = join(root, 'dist.new');
 const note = join(dist, '.build-hash');
 const TSC_MS = 300_000;
 const ID_DIGITS = 8;
-const INPUTS = ['package-lock.json', 'tsconfig.build.json', 'worker.ts', 'client.ts', 'scripts/build.js'];
+const KINDS = 'docs/reference/archive.json';
+const INPUTS = ['package-lock.json', 'tsconfig.build.json', 'worker.ts', 'client.ts', 'scripts/build.js', KINDS];
 
 const filesIn = async (dir) =>
   (await readdir(dir, { recursive: true, withFileTypes: true }))
@@ -52,6 +53,8 @@ export const build = async () => {
   await bundleWorkflows();
   await buildPage();
   await bundleCommands();
+  // Readers of archives go by it (src/client/archive/run.ts).
+  await copyFile(join(root, KINDS), join(fresh, 'archive.json'));
   await chmod(join(fresh, 'client.js'), 0o755);
   // Which build this is (src/system/version.ts): of all that it made.
   await writeFile(join(fresh, 'build-id'), (await hashOf(fresh, await filesIn(fresh))).slice(0, ID_DIGITS));

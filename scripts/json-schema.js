@@ -1,6 +1,6 @@
 /**
  * Generates docs/reference/json.schema.json from the types of src/cli/json-types.ts, as TypeScript resolves them: what `--json` prints, by
- * command. `--check` writes nothing and ends with 1 where the file is not what the types say.
+ * command; and docs/reference/archive.json, what a run's archive holds. `--check` writes nothing and ends with 1 where a file is not what the types say.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -11,6 +11,8 @@ import ts from 'typescript';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const SOURCE = join(root, 'src', 'cli', 'json-types.ts');
 const TARGET = join(root, 'docs', 'reference', 'json.schema.json');
+/** The kinds of what a run's archive holds. */
+const ARCHIVE = join(root, 'docs', 'reference', 'archive.json');
 
 const programOf = () => {
   const path = join(root, 'tsconfig.build.json');
@@ -132,7 +134,30 @@ const schemaOf = (program) => {
   const properties = Object.fromEntries(
     commands.map((command) => [command.name, described(convert(checker.getTypeOfSymbol(command)), command)]),
   );
-  return {
+  /** As src/client/archive/run.ts reads it: names of types, lists for one of several, fields. Words are of any kind of text. */
+  const kindOf = (schema) => {
+    if (schema.$ref !== undefined) return kindOf(defs.get(schema.$ref.replace('#/$defs/', '')));
+    if (schema.anyOf !== undefined) return schema.anyOf.map(kindOf);
+    if (schema.const !== undefined || schema.enum !== undefined) return typeof (schema.const ?? schema.enum[0]);
+    if (schema.type === 'array') return { '[]': schema.prefixItems === undefined ? kindOf(schema.items) : 'any' };
+    if (schema.type !== 'object') return schema.type ?? 'any';
+    const required = new Set(schema.required);
+    const fields = Object.entries(schema.properties ?? {}).map(([name, each]) => [
+      required.has(name) ? name : `${name}?`,
+      kindOf(each),
+    ]);
+    const others = schema.additionalProperties === undefined ? {} : { '*': kindOf(schema.additionalProperties) };
+    return { ...Object.fromEntries(fields), ...others };
+  };
+  const before = new Set(defs.keys());
+  const reader = program.getSourceFile(join(root, 'src', 'client', 'archive', 'run.ts'));
+  const parts = checker.getTypeAtLocation(reader.statements.find(({ name }) => name?.text === 'ArchiveParts'));
+  const archive = kindOf(convert(parts));
+  archive.event = Object.fromEntries(
+    defs.get('StepEvent').anyOf.map((each) => [each.properties.type.const, kindOf(each)]),
+  );
+  for (const name of [...defs.keys()].filter((each) => !before.has(each))) defs.delete(name);
+  const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'What `emend COMMAND --json` prints, by command',
     description:
@@ -141,18 +166,21 @@ const schemaOf = (program) => {
     properties,
     $defs: Object.fromEntries([...defs].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
+  return { schema, archive };
 };
 
 const style = JSON.parse(await readFile(join(root, '.oxfmtrc.json'), 'utf8'));
-const { code: text } = await format(TARGET, JSON.stringify(schemaOf(programOf())), style);
-if (process.argv.includes('--check')) {
-  if (text !== (await readFile(TARGET, 'utf8').catch(() => ''))) {
-    console.error(
-      'docs/reference/json.schema.json is not what src/cli/json-types.ts says: node scripts/json-schema.js',
-    );
+const { schema, archive } = schemaOf(programOf());
+for (const [target, value] of [
+  [TARGET, schema],
+  [ARCHIVE, archive],
+]) {
+  const { code: text } = await format(target, JSON.stringify(value), style);
+  if (!process.argv.includes('--check')) {
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, text);
+  } else if (text !== (await readFile(target, 'utf8').catch(() => ''))) {
+    console.error(`${target} is not what the types of src say: node scripts/json-schema.js`);
     process.exit(1);
   }
-} else {
-  await mkdir(dirname(TARGET), { recursive: true });
-  await writeFile(TARGET, text);
 }

@@ -123,7 +123,7 @@ export const addAids = (program: Command, runs: Runs): void => {
     .description('list the model calls of a run, or show the prompt and answer of one')
     .option('--prompt', 'show only the prompt')
     .option('--answer', 'show only the answer')
-    .action(runs(async () => (await import('./commands/calls.js')).calls));
+    .action(runs(async () => (await import('./commands/show.js')).calls));
 
   prints(program.command('report'), quiet(), json())
     .argument('<run>', RUN)

@@ -99,9 +99,10 @@ export interface Stores {
   readonly calls: CallLog;
 }
 
-/** What a reader says instead of entries of a later `v`: how many it left out. Never written. */
+/** What a reader says instead of what it left out: entries of a later `v`, and what is no entry. Never written. */
 export interface NewerEntries {
   readonly entries: number;
+  readonly damaged: number;
 }
 /** `id` makes appending idempotent: an entry whose id is there already is dropped by readers. */
 export interface ArchiveEntry {

@@ -8,6 +8,7 @@ import * as fs from 'node:fs';
 import * as pooled from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
+import { fail } from '../shared/problems.js';
 
 const TURN_MS = 10; // bound: From the first call made at once in a turn of the event loop, with all that the program does in between.
 const SLOW_MS = 25; // bound: A call that took longer waited for a disk; a busy machine alone seldom makes one wait so long.
@@ -102,7 +103,7 @@ export const utimes = quick(fs.utimesSync, pooled.utimes);
 /** A directory may have any size. */
 export const readdir = promisify(fs.readdir);
 
-/** Infinite: it is none, and what reads a pipe waits. Where nobody can tell the call itself says why. */
+/** Infinite: it is none. Where nobody can tell the call itself says why. */
 const sizeOf = (path: string): number => {
   try {
     const found = fs.statSync(path);
@@ -111,7 +112,20 @@ const sizeOf = (path: string): number => {
     return 0;
   }
 };
-export const readFile = quick<(path: string) => Promise<Buffer>>(fs.readFileSync, pooled.readFile, sizeOf);
+/** Who reads a pipe waits, and a device may have no end: none that stands in a file's place is opened. Throws ProblemError `disk`. */
+const readLater = async (path: string): Promise<Buffer> => {
+  const found = await pooled.stat(path).catch(() => null);
+  if (found === null || found.isFile() || found.isDirectory()) return pooled.readFile(path);
+  return fail('disk', `${path} is ${kindOf(found)}, expected a file.`, 'Put the file back, or remove what is there.');
+};
+export const readFile = quick(fs.readFileSync as (path: string) => Buffer, readLater, sizeOf);
+
+export const kindOf = (found: Pick<fs.Stats, 'isDirectory' | 'isFIFO' | 'isSocket'>): string => {
+  if (found.isDirectory()) return 'a directory';
+  if (found.isFIFO()) return 'a named pipe';
+  if (found.isSocket()) return 'a socket';
+  return 'a device';
+};
 
 /** Files by their descriptor. */
 const open = quick(fs.openSync, promisify(fs.open));

@@ -15,17 +15,14 @@ const GIVEN_PART_BYTES = 64 * 1024; // bound: Of one that grows while it is read
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-export const kindOf = (found: Pick<Stats, 'isDirectory' | 'isFIFO' | 'isSocket'>): string => {
-  if (found.isDirectory()) return 'a directory';
-  if (found.isFIFO()) return 'a named pipe';
-  if (found.isSocket()) return 'a socket';
-  return 'a device';
-};
-
 /** Throws ProblemError `target_not_a_file` or `target_too_large`. */
 const check = (path: string, found: Stats, max_bytes: number): void => {
   if (!found.isFile())
-    fail('target_not_a_file', `${path} is ${kindOf(found)}, expected a file`, 'Put a file in its place, or remove it.');
+    fail(
+      'target_not_a_file',
+      `${path} is ${fs.kindOf(found)}, expected a file`,
+      'Put a file in its place, or remove it.',
+    );
   if (found.size > max_bytes) tooLarge(path, max_bytes);
 };
 const tooLarge = (path: string, max_bytes: number): never =>

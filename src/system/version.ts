@@ -23,3 +23,10 @@ export const build = (): string => {
   const made = new URL('../../build-id', import.meta.url);
   return `${version()}${existsSync(made) ? `+${readFileSync(made, 'utf8').trim()}` : ''}`;
 };
+
+/** docs/reference/archive.json, which scripts/json-schema.js makes of types: the kinds of stored values. The build has a copy of it. */
+export const storedKinds = (): Readonly<Record<string, unknown>> => {
+  const built = new URL('../../archive.json', import.meta.url);
+  const path = existsSync(built) ? built : new URL('../../docs/reference/archive.json', import.meta.url);
+  return JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+};

@@ -10,7 +10,7 @@ import type { AnswerRecord, AttemptRecord, CallRecord, EndRecord } from '../../s
 import type { JournaledAttempt } from '../../src/model/ports.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { phaseKey } from '../../src/shared/ids.js';
-import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallLog } from '../../src/stores/directory/records.js';
 import { storePaths } from '../../src/stores/location.js';
 import { worktreesDir } from '../../src/workspace/git/worktrees.js';
 import type { Carried } from './carry.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { EXAMPLES } from '../../src/cli/program-more.js';
-import { annotationLine, ofFinding, ofProblem } from '../../src/cli/headless/annotations.js';
+import { annotationLine, ofFinding, ofProblem } from '../../src/cli/commands/run.js';
 import { notify, notifyCommand } from '../../src/cli/headless/approve.js';
 import { main } from '../../src/cli/main.js';
 import { buildProgram } from '../../src/cli/program.js';

@@ -9,8 +9,11 @@ import { jsonText } from '../../src/cli/json.js';
 import { main } from '../../src/cli/main.js';
 import { problem } from '../../src/shared/problems.js';
 import { visible } from '../../src/shared/text.js';
+import { createArchive } from '../../src/stores/index.js';
+import type { ArchiveEntry } from '../../src/stores/ports.js';
 import { hostId } from '../../src/stores/home.js';
-import { COMMANDS, faultsOf, printedFaults } from '../support/json-schema.js';
+import { startedData } from '../client/fake.js';
+import { archived, COMMANDS, damaged, faultsOf, printedFaults } from '../support/json-schema.js';
 import { sampled } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
 import type { Situation } from './exit-table.js';
@@ -113,4 +116,44 @@ test('the schemas can refuse: a field that is missing, and one of another type',
   expect(faultsOf('decide', { ...sent, more: 1 })).toEqual([]);
   expect(faultsOf('events', { seq: 1, at: 2, type: 'no_such_event' })).not.toEqual([]);
   expect(COMMANDS.length).toBeGreaterThan(20);
+});
+
+/** Of each number there is one event. */
+const numbered = (data: unknown, seq: number): unknown =>
+  typeof data === 'object' && data !== null && 'seq' in data && data.seq === 3 ? { ...data, seq } : data;
+
+test('entries of an archive that lack a part, or have one of another type, keep no command from telling the rest', async () => {
+  const home = join(await temp(), 'home');
+  await hostId(home);
+  const [key, other] = ['a'.repeat(32), 'b'.repeat(32)];
+  const wrong = archived().flatMap(({ kind, data }) => {
+    const all = kind === 'proposal' || kind === 'usage' || kind === 'tests' ? [] : [...damaged(data)];
+    const name = kind === 'tests' ? 'verify' : 'buildProposal';
+    const result = kind === 'tests' ? data : { [kind]: data };
+    const parts = all.length > 0 ? [] : [...damaged(result)].map((each) => ({ name, result: each }));
+    return [...all.map((each) => ({ kind, data: each })), ...parts.map((each) => ({ kind: 'activity', data: each }))];
+  });
+  const at = new Date(0).toISOString();
+  const entries = [{ kind: 'started', data: startedData({}) }, ...wrong];
+  const archive = createArchive({ dir: join(home, 'archive') });
+  await archive.append(
+    key,
+    entries.map(({ kind, data }, n) => ({ id: `${n}`, at, kind, data: numbered(data, n) })) as ArchiveEntry[],
+  );
+  await archive.append(other, [{ id: '1', at, kind: 'started', data: startedData({}) }]);
+  expect(wrong.length).toBeGreaterThan(3_000);
+  const env = { EMEND_HOME: home, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300', HOME: home };
+  for (const command of ['list', 'stats', 'show a', 'show a --json', 'report a', 'events a', 'stats a']) {
+    const io = fakeIo({ env });
+    const exit = await main(command.replace(/ a/, ` ${key}`).split(' '), io);
+    expect({ command, exit, err: io.printed.err }).toMatchObject({
+      exit: 0,
+      err: expect.not.stringContaining('Unexpected'),
+    });
+    if (command === 'list') expect(io.printed.out).toContain('bbbbbbbb');
+    if (!/list|stats a/.test(command))
+      expect(io.printed.err + io.printed.out).toMatch(
+        /Damaged entries of its archive .* omitted: \d{4}; restore archive\/a{32} in the store/,
+      );
+  }
 });

@@ -4,10 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolveTimings } from '../../src/temporal/settings.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
-import { createBlobStore } from '../../src/stores/directory/blobs.js';
-import { createCallLog } from '../../src/stores/directory/calls.js';
-import { diskFiles } from '../../src/stores/directory/files.js';
-import { createRecordStore } from '../../src/stores/directory/records.js';
+import { createBlobStore, diskFiles } from '../../src/stores/directory/blobs.js';
+import { createCallLog, createRecordStore } from '../../src/stores/directory/records.js';
 import { storePaths } from '../../src/stores/location.js';
 import { ProblemError, problem } from '../../src/shared/problems.js';
 import { queueNames, QUERIES } from '../../src/shared/names.js';
@@ -190,6 +188,13 @@ export const fakeEmend = async (server: FakeServer | null): Promise<Emend> => {
 };
 
 /** The problem that `work` throws; fails the test where it throws none. */
+/** What the archive keeps of a run's start. */
+export const startedData = (data: object): object => ({
+  ...{ workflowId: 'emend-1', runId: 'run-1', namespace: 'default', address: '', queues: queueNames('emend', 'h') },
+  ...{ workspace: '/nowhere', jobPath: 'job.md', title: 'T' },
+  ...data,
+});
+
 export const problemOf = async (work: () => Promise<unknown>): Promise<ProblemError['problem']> => {
   try {
     await work();

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Payload } from '@temporalio/common';
-import { noteClosed } from '../../src/client/runs/close.js';
-import { resolveRun } from '../../src/client/runs/resolve.js';
+import { noteClosed, resolveRun } from '../../src/client/runs/resolve.js';
 import { runEvents, showRun } from '../../src/client/runs/show.js';
 import { eventsIn } from '../../src/client/history.js';
 import type { StepEvent } from '../../src/shared/events.js';
@@ -9,7 +8,7 @@ import { problem } from '../../src/shared/problems.js';
 import { refusedResult } from '../../src/workflows/frame/details.js';
 import { BlobPayloadCodec, asProblem } from '../../src/temporal/payloads.js';
 import { memoryBlobs } from '../temporal/support/memory-blobs.js';
-import { fakeEmend, FakeServer } from './fake.js';
+import { fakeEmend, FakeServer, startedData } from './fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const event = (seq: number, file = 'a.js'): StepEvent => ({ type: 'edit_chunk_completed', file, seq, at: seq });
@@ -42,7 +41,7 @@ const heardOf = async (heard: StepEvent) => {
   const server = new FakeServer();
   const emend = await fakeEmend(server);
   const at = '2026-01-01T00:00:00.000Z';
-  const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace: '/nowhere' };
+  const data = startedData({});
   await emend.archive.append(KEY, [
     { id: 's', at, kind: 'started', data },
     { id: `event-run-1-${heard.seq}`, at, kind: 'event', data: heard },

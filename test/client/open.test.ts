@@ -4,15 +4,16 @@ import { resolveRun } from '../../src/client/runs/resolve.js';
 import { showRun } from '../../src/client/runs/show.js';
 import { problem, ProblemError } from '../../src/shared/problems.js';
 import type { Emend } from '../../src/client/types.js';
-import { fakeEmend, FakeServer, problemOf } from './fake.js';
+import { fakeEmend, FakeServer, startedData, problemOf } from './fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const GONE = 'The Temporal server at localhost:7233 did not answer in time.';
 const gone = (): Promise<never> => Promise.reject(new ProblemError(problem('no_server', GONE)));
 
 const noted = async (emend: Emend): Promise<Emend> => {
-  const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', title: 'T' };
-  await emend.archive.append(KEY, [{ id: 'started', at: '2026-01-01T00:00:00.000Z', kind: 'started', data }]);
+  await emend.archive.append(KEY, [
+    { id: 'started', at: '2026-01-01T00:00:00.000Z', kind: 'started', data: startedData({}) },
+  ]);
   return emend;
 };
 const seen = (emend: Emend, text: string) =>

@@ -8,7 +8,7 @@ import { expect } from '@jest/globals';
 import type { ResolvedRun, StepResult } from '../../src/client/index.js';
 import { createCallJournal } from '../../src/model/journal/index.js';
 import { createAnthropicModel } from '../../src/model/anthropic/client.js';
-import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallLog } from '../../src/stores/directory/records.js';
 import { storePaths } from '../../src/stores/location.js';
 import { gitWrapper } from '../support/git-wrapper.js';
 import { lockOf } from './ends.js';

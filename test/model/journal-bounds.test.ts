@@ -4,7 +4,7 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallLog } from '../../src/stores/directory/records.js';
 import { createCallJournal } from '../../src/model/journal/index.js';
 import { callKey } from '../../src/model/journal/records.js';
 import type { ModelPort, StreamEvent } from '../../src/model/ports.js';

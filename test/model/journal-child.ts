@@ -1,7 +1,7 @@
 /** Asks for one recorded call in a process of its own, with a fault; prints the outcome as JSON. */
 import { readFileSync } from 'node:fs';
 import { createAnthropicModel } from '../../src/model/anthropic/client.js';
-import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallLog } from '../../src/stores/directory/records.js';
 import { createCallJournal } from '../../src/model/journal/index.js';
 import type { ModelRequest, CallKeyParts } from '../../src/model/ports.js';
 import { realSys } from '../../src/system/sys.js';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallLog } from '../../src/stores/directory/records.js';
 import { createCallJournal } from '../../src/model/journal/index.js';
 import { callKey } from '../../src/model/journal/records.js';
 import type { ModelPort, StreamEvent } from '../../src/model/ports.js';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAnthropicModel } from '../../src/model/anthropic/client.js';
-import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallLog } from '../../src/stores/directory/records.js';
 import { createCallJournal, type JournalOptions } from '../../src/model/journal/index.js';
 import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';

@@ -153,7 +153,7 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       await a!.archive.append(keys[0]!, [{ ...entry('2'), v: 999 } as ArchiveEntry]);
       expect((await b!.archive.read(keys[0]!)).map(({ kind, data }) => [kind, data])).toEqual([
         ['event', '1'],
-        ['newer', { entries: 1 }],
+        ['newer', { entries: 1, damaged: 0 }],
       ]);
       expect((await b!.archive.find(start))[0]).toBe(keys[0]);
     });

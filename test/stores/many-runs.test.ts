@@ -2,8 +2,7 @@
 import * as fs from 'node:fs';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { listRuns } from '../../src/client/runs/list.js';
-import { createS3Archive } from '../../src/stores/s3/archive.js';
-import { objectsAt, type Objects } from '../../src/stores/s3/index.js';
+import { createS3Archive, objectsAt, type Objects } from '../../src/stores/s3/index.js';
 import { fakeEmend, FakeServer } from '../client/fake.js';
 import { startFaultyProxy, type FaultyProxy } from '../support/faulty-proxy.js';
 import { findSeaweed, startSeaweed, type Seaweed } from '../support/seaweed.js';

@@ -6,13 +6,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { findUnused, removeUnused } from '../../src/client/gc/index.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { homePaths, hostId, resolveHome } from '../../src/stores/home.js';
-import { guardHome, openStores, resolveStore } from '../../src/stores/location.js';
-import { objectsAt, type Objects } from '../../src/stores/s3/index.js';
+import { guardHome, openStores, resolveStore, tryStore } from '../../src/stores/location.js';
+import { objectsAt, type Objects, createS3Files, ObjectLog, readLog } from '../../src/stores/s3/index.js';
 import { asidePath } from '../../src/stores/directory/blobs.js';
-import { createS3Files } from '../../src/stores/s3/files.js';
-import { ObjectLog, readLog } from '../../src/stores/s3/log.js';
 import { TIMES } from '../../src/stores/s3/objects.js';
-import { tryStore } from '../../src/stores/trial.js';
 import { fakeEmend, FakeServer } from '../client/fake.js';
 import { holds } from '../support/blobs.js';
 import { next, startFaultyProxy, type Asked, type Fault, type FaultyProxy } from '../support/faulty-proxy.js';
@@ -367,7 +364,9 @@ describeS3('a store in a bucket', () => {
     const steps = ['a', 'b'].map((start) => start.repeat(32));
     for (const step of steps) {
       const type = step === steps[0] ? 'step_finished' : 'step_started';
-      await stores.archive.append(step, [{ id: '1', at: '', kind: 'event', data: { seq: 1, at: 0, type } }]);
+      await stores.archive.append(step, [
+        { id: '1', at: '', kind: 'event', data: { seq: 1, at: 0, type, outcome: 'done' } },
+      ]);
       await stores.records.putIfAbsent(`steps/${step}/x`, {});
       await stores.calls.putIfAbsent(`${step}/${'c'.repeat(64)}/call`, {});
     }

@@ -12,7 +12,7 @@ import { parseConfig, parseJob } from '../../src/documents/job/index.js';
 import { firstHeading } from '../../src/documents/source/yaml.js';
 import { elisionReasons } from '../../src/edits/locate/elision.js';
 import { openingFence } from '../../src/edits/text/fence.js';
-import { newFilesIn } from '../../src/model/prompts/before-edit.js';
+import { newFilesIn } from '../../src/model/prompts/pick.js';
 import { findSecrets } from '../../src/system/secrets.js';
 import { classifyFailure, failingTests } from '../../src/workspace/commands/classify.js';
 import { eolsForNewFiles, hintedPaths } from '../../src/workspace/files/index.js';

@@ -7,6 +7,36 @@ interface Schemas {
   readonly $defs: Readonly<Record<string, object>>;
 }
 const schemas = JSON.parse(readFileSync('docs/reference/json.schema.json', 'utf8')) as Schemas;
+
+/** A value of a kind as docs/reference/archive.json says them: of text, 3, true and lists of one. */
+const valueOf = (kind: unknown): unknown => {
+  if (Array.isArray(kind)) return valueOf(kind[0]);
+  if (typeof kind === 'string') return { string: `sha256:${'0'.repeat(64)}`, number: 3, boolean: true }[kind] ?? null;
+  const fields = Object.entries(kind as object);
+  if (fields[0]?.[0] === '[]') return [valueOf(fields[0][1])];
+  return Object.fromEntries(fields.map(([name, each]) => [name.replace('?', ''), valueOf(each)]));
+};
+/** Data of each kind of an archive's entries, and of each type of event. */
+export const archived = (): readonly { readonly kind: string; readonly data: unknown }[] => {
+  const { event, ...parts } = JSON.parse(readFileSync('docs/reference/archive.json', 'utf8')) as Record<string, object>;
+  return [
+    ...Object.entries(parts).map(([kind, each]) => ({ kind, data: valueOf(each) })),
+    ...Object.entries(event ?? {}).map(([type, each]) => ({
+      kind: 'event',
+      data: { ...(valueOf(each) as object), type },
+    })),
+  ];
+};
+/** The value with one of its parts, at any depth, left out or of another type. */
+export function* damaged(value: unknown): Generator {
+  for (const wrong of [null, 7, 'x', {}, [7]]) if (JSON.stringify(wrong) !== JSON.stringify(value)) yield wrong;
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, part] of Object.entries(value))
+    for (const wrong of [undefined, ...damaged(part)])
+      yield Array.isArray(value)
+        ? value.map((each: unknown, n) => (n === Number(name) ? wrong : each))
+        : { ...value, [name]: wrong };
+}
 export const COMMANDS = Object.keys(schemas.properties);
 
 /** Commands that print what another one prints. */

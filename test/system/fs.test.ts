@@ -116,12 +116,12 @@ test('after a call that took long the pool does the work for a while', async () 
   reader.kill();
 });
 
-test('what stands in the place of a file, and is none, is read by the pool', async () => {
+test('what stands in the place of a file, and is none, is waited for by nobody', async () => {
   const pipe = join(dir, 'pipe');
   execFileSync('mkfifo', [pipe]);
-  const read = readFile(pipe);
-  writeFileSync(pipe, 'said');
-  expect(String(await read)).toBe('said');
+  await expect(readFile(pipe)).rejects.toThrow(`${pipe} is a named pipe, expected a file.`);
+  await expect(readFile('/dev/zero')).rejects.toThrow('/dev/zero is a device, expected a file.');
+  await expect(readFile(dir)).rejects.toMatchObject({ code: 'EISDIR' });
 });
 
 test('what is on a network, by the deepest mount and the last one there', () => {

@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
-import { cachedCli, findTemporalCli } from '../../src/temporal/cli-binary.js';
-import { PINNED_CLI } from '../../src/temporal/cli-fetch.js';
+import { cachedCli, findTemporalCli, PINNED_CLI } from '../../src/temporal/cli-binary.js';
 import { testIf } from '../support/skipped.js';
 
 let home: string;

@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { TIMINGS, type TimingName } from '../../src/shared/limits.js';
-import { PINNED_CLI } from '../../src/temporal/cli-fetch.js';
-import { MINIMUM_CLI } from '../../src/temporal/cli-binary.js';
+import { PINNED_CLI, MINIMUM_CLI } from '../../src/temporal/cli-binary.js';
 import { timingVariable } from '../../src/temporal/settings.js';
 
 interface Service {

@@ -6,12 +6,14 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { archivedRun } from '../../src/client/archive/run.js';
+import { archivedRun, isEvent, isPart } from '../../src/client/archive/run.js';
+import { jsonOf } from '../../src/system/durable.js';
 import { readRefusal } from '../../src/activities/step/refusals.js';
 import { getSnapshot } from '../../src/activities/step/snapshot.js';
 import { createCallJournal } from '../../src/model/journal/index.js';
 import { callKey } from '../../src/model/journal/records.js';
 import type { CallKeyParts } from '../../src/model/ports.js';
+import { startedData } from '../client/fake.js';
 import { ProblemError, unreadableCarried } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { initialPlan } from '../../src/workflows/plan/state.js';
@@ -22,7 +24,7 @@ import { checkDatabase } from '../../src/temporal/dev-server.js';
 import { createApplyEngine } from '../../src/workspace/apply/engine.js';
 import { ownProcess } from '../../src/system/process.js';
 import { putJson } from '../../src/stores/ports.js';
-import { createCallLog } from '../../src/stores/directory/calls.js';
+import { createCallLog } from '../../src/stores/directory/records.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { homePaths } from '../../src/stores/home.js';
@@ -182,14 +184,39 @@ describe('transactions and locks', () => {
 
 test('archive entries with v 3 are left out, and that is said', async () => {
   const archive = createArchive({ dir: storePaths(home).archive });
-  const started = { workflowId: 'w', runId: 'r', workspace: '/w', jobPath: 'j', title: 't', later: 1 };
+  const started = startedData({ title: 't', later: 1 });
   const entry = { v: 2, id: 'started', at: new Date(0).toISOString(), kind: 'started', data: started, later: true };
   const lines = [entry, { ...entry, v: 3, id: 'x' }, { v: 3, wholly: 'new' }].map(
     (each) => `${JSON.stringify(each)}\n`,
   );
   plant(join(storePaths(home).archive, STEP, 'log.jsonl'), lines.join(''));
   const run = archivedRun(STEP, await archive.read(STEP));
-  expect(run).toMatchObject({ newer: 2, started: { title: 't' }, closed: null });
+  expect(run).toMatchObject({
+    omitted: expect.stringMatching(/^2 entries .* newer Emend/),
+    started: { title: 't' },
+    closed: null,
+  });
+});
+
+test('events and results of all kept histories have the fields that an archive is read by', () => {
+  const found = { events: 0, results: 0, odd: [] as unknown[] };
+  const look = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if ('metadata' in value && 'data' in value && typeof value.data === 'string')
+      return look(jsonOf(Buffer.from(value.data, 'base64').toString()));
+    if ('seq' in value && 'type' in value && 'at' in value) {
+      found.events += 1;
+      if (!isEvent(value)) found.odd.push(value);
+    }
+    if ('stepKey' in value && 'outcome' in value && 'usage' in value && 'commit' in value) {
+      found.results += 1;
+      if (!isPart('closed', { status: 'COMPLETED', message: null, result: value })) found.odd.push(value);
+    }
+    for (const each of Object.values(value)) look(each);
+  };
+  for (const name of readdirSync('test/histories')) look(jsonOf(readFileSync(join('test/histories', name), 'utf8')));
+  expect(found.odd).toEqual([]);
+  expect(Math.min(found.events / 10, found.results)).toBeGreaterThan(50);
 });
 
 test('a home whose store.json has v 3 works with no store; extra fields are no matter', async () => {

@@ -4,7 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { problem } from '../../src/shared/problems.js';
 import { createFeeds, type FeedState, listFeed, runFeed, WEB_UNREAD_BYTES } from '../../src/web/feeds.js';
-import { fakeEmend, FakeServer } from '../client/fake.js';
+import { fakeEmend, FakeServer, startedData } from '../client/fake.js';
 
 const endings: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -134,7 +134,7 @@ test.each(['list', 'run'])('a %s that was opened while no server answers is look
   server.add(key, 'emend-1');
   const emend = await fakeEmend(server);
   const at = new Date(0).toISOString();
-  const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', queues: {} };
+  const data = startedData({});
   await emend.archive.append(key, [{ id: 'started', at, kind: 'started', data }]);
   const none = { ...emend, runs: null, unreachable: problem('no_server', 'None answers.') };
   const source = async () => none;

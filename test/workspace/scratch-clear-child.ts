@@ -3,7 +3,7 @@ import { removeUnused } from '../../src/client/gc/index.js';
 import { recover } from '../../src/cli/commands/recover.js';
 import { processIo } from '../../src/cli/io.js';
 import { hostId, resolveHome } from '../../src/stores/home.js';
-import { diskFiles } from '../../src/stores/directory/files.js';
+import { diskFiles } from '../../src/stores/directory/blobs.js';
 
 const [work = ''] = process.argv.slice(2);
 if (work === 'recover') {

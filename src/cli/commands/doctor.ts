@@ -7,8 +7,7 @@ import { groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js'
 import { PRICES } from '../../documents/job/index.js';
 import { queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, resolveHome } from '../../stores/home.js';
-import { openStores, resolveStore } from '../../stores/location.js';
-import { tryStore } from '../../stores/trial.js';
+import { openStores, resolveStore, tryStore } from '../../stores/location.js';
 import { findBubblewrap } from '../../workspace/commands/index.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';

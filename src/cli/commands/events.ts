@@ -28,6 +28,7 @@ export const events = (io: Io, run: string, flags: EventsFlags): Promise<ExitCod
   withEmend(io, async (emend) => {
     const printing: Printing = { io, emend, flags, failures: [] };
     const resolved = await reading(emend, (told) => resolveRun(told, run));
+    if (resolved.archived.omitted !== null) io.err(resolved.archived.omitted);
     const exit = await follow(printing, resolved);
     if (flags.json !== true) for (const text of failurePatterns(printing.failures)) io.out(text);
     return exit;

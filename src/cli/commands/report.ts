@@ -1,8 +1,7 @@
 /** `emend report`: from the archive of this machine, so that it works for runs that no server knows any more. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { recordedUsage, phaseCosts } from '../../client/archive/stats.js';
-import { reportFacts } from '../../client/archive/report.js';
+import { recordedUsage, phaseCosts, reportFacts } from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
 import { hideSecrets, instructionsOf } from '../../client/runs/proposal.js';
@@ -26,7 +25,8 @@ export interface ReportFlags extends JsonFlag, QuietFlag {
 
 export const report = (io: Io, run: string, { out, ...flags }: ReportFlags): Promise<void> =>
   withEmend(io, async (emend) => {
-    const { facts, ...found } = await reading(emend, (told) => toldOf(told, run, flags));
+    const { facts, omitted, ...found } = await reading(emend, (told) => toldOf(told, run, flags));
+    if (omitted !== null) io.err(omitted);
     const phases = await phaseCosts(facts.events, (child) => recordedUsage(emend.calls, child));
     const texts = { ...found, phases };
     const render = flags.html === true ? renderHtml : renderMarkdown;
@@ -48,5 +48,12 @@ const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, '
   const found = await runDiff(emend, run).catch(nullOn());
   const tests = await hideSecrets(await testRuns(emend, run, { whole }));
   const instructions = await instructionsOf(emend, run);
-  return { facts, diff: found?.diff ?? null, mustAsk: found?.proposal.mustAsk ?? [], instructions, tests };
+  return {
+    facts,
+    omitted: run.archived.omitted,
+    diff: found?.diff ?? null,
+    mustAsk: found?.proposal.mustAsk ?? [],
+    instructions,
+    tests,
+  };
 };

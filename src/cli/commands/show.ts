@@ -6,7 +6,7 @@ import { reading } from '../../client/open.js';
 import type { ProposalVersion } from '../../client/archive/run.js';
 import { proposalSince } from '../../client/runs/proposal.js';
 import type { Emend } from '../../client/types.js';
-import { sentContext } from '../../client/runs/calls.js';
+import { sentContext, listCalls, readCall, type CallTexts, type ShownCall } from '../../client/runs/calls.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { runDiff, showWithPhases, testRuns, versionsTo } from '../../client/runs/show.js';
 import { fail, sentence } from '../../shared/problems.js';
@@ -20,6 +20,7 @@ import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
 import { listRuns, type ListedRun } from '../../client/runs/list.js';
 import { createApplyEngine } from '../../workspace/apply/index.js';
 import { contextLines, staleLockLines, releasedLines, testLines, transactionLines, viewLines } from '../render/run.js';
+import { callOutcome, tokensIn } from '../../shared/usage.js';
 
 export interface ShowFlags extends JsonFlag {
   readonly tests?: true;
@@ -152,3 +153,57 @@ const rowOf = (run: ListedRun, columns: number): readonly string[] => [
   cell(run.host?.name == null ? run.jobPath : `${run.jobPath} on ${run.host.name}`, 60, columns),
   cell(run.decision === null ? run.doing : `${run.decision.reason}: emend show ${shownKey(run.stepKey)}`, 60, columns),
 ];
+
+interface CallsFlags extends JsonFlag {
+  readonly prompt?: true;
+  readonly answer?: true;
+}
+
+export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFlags): Promise<void> =>
+  withEmend(io, async (emend) => {
+    if (n === undefined && (flags.prompt ?? flags.answer) === true)
+      return fail('usage', 'Which call?', `See \`emend calls ${run}\`, then: emend calls ${run} N --prompt`);
+    if (n !== undefined && !/^[1-9]\d{0,5}$/.test(n))
+      return fail(
+        'usage',
+        `"${n.slice(0, 40)}" is not the number of a call; expected 1 or more.`,
+        `See: emend calls ${run}`,
+      );
+    const { stepKey } = await reading(emend, (told) => resolveRun(told, run));
+    if (n !== undefined) {
+      showCall(io, await readCall(emend, stepKey, Number(n)), flags);
+      return;
+    }
+    const found = await listCalls(emend, stepKey);
+    const none = `Run ${shownKey(stepKey)} has no model calls, or they were removed.`;
+    printFound({ io, flags }, 'calls', { v: 1, stepKey, calls: found }, found.length === 0 ? [none] : callTable(found));
+  });
+
+const showCall = (io: Io, call: ShownCall & CallTexts, flags: CallsFlags): void => {
+  if (flags.json === true) {
+    printJson(io, 'calls N', { v: 1, ...call });
+    return;
+  }
+  // Piped, an answer goes out as it came, so that it can be applied.
+  const print = (text: string): void =>
+    io.write(`${io.outIsTty ? plain(text) : text}${text.endsWith('\n') ? '' : '\n'}`);
+  const [prompt, answer] = [flags.prompt === true, flags.answer === true];
+  if (answer && !prompt) {
+    print(call.answer);
+    return;
+  }
+  const sent = [{ role: 'system', text: call.system }, ...call.messages];
+  if (!prompt) for (const text of callTable([call])) io.out(text);
+  for (const { role, text } of prompt && !answer ? sent : [...sent, { role: 'answer', text: call.answer }])
+    print(`[${role}]\n${text}`);
+};
+
+const callTable = (found: readonly ShownCall[]): readonly string[] =>
+  table([
+    ['call', 'for', 'file', 'model', 'attempt', 'tokens in', 'out', 'US dollars', 'seconds', 'outcome'],
+    ...found.map(({ n, role, file, model, attempt, usage, ...call }) => [
+      ...[String(n), role, plain(file), plain(model)],
+      ...[attempt, tokensIn(usage), usage.output_tokens].map(String),
+      ...[usage.usd?.toFixed(4) ?? 'not known', usage.seconds.toFixed(1), plain(callOutcome(call))],
+    ]),
+  ]);

@@ -1,14 +1,14 @@
 /** `emend stats`: what the runs and plans of this machine's archive came to, or one of them with tokens and money per phase. */
 import { archivedRun, type ArchivedRun } from '../../client/archive/run.js';
-import { reportFacts } from '../../client/archive/report.js';
 import {
+  reportFacts,
   runStats,
   type RunStats,
   phaseCosts,
   type PhaseCost,
   recordedUsage,
   METRIC_NAMES,
-} from '../../client/archive/stats.js';
+} from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { resolveRun } from '../../client/runs/resolve.js';
 import type { Emend } from '../../client/types.js';
@@ -46,6 +46,7 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
     if (since !== undefined && (!/^\d{4}-\d{2}-\d{2}$/.test(since) || Number.isNaN(Date.parse(since))))
       return fail('usage', `--since ${since.slice(0, 40)}: expected a day as YYYY-MM-DD.`);
     const all = run === undefined ? await archivedSince(emend, since ?? '') : null;
+    for (const { omitted } of all ?? []) if (omitted !== null) io.err(omitted);
     const runs =
       all?.map(({ events }) => events) ??
       (run === undefined ? [] : [await reading(emend, async (told) => runEvents(told, await resolveRun(told, run)))]);

@@ -1,7 +1,6 @@
 /** A report as a list of sections, said once for Markdown and HTML. A new section is a function here. Pure. */
-import type { PhaseCost } from '../../client/archive/stats.js';
+import type { PhaseCost, ReportFacts } from '../../client/archive/report.js';
 import type { TestRun } from '../../client/runs/show.js';
-import type { ReportFacts } from '../../client/archive/report.js';
 import { formatText, sizeText, testsText } from '../../shared/event-text.js';
 import { shownKey } from '../../shared/ids.js';
 import { count, eventText, plain } from '../render/text.js';

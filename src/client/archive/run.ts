@@ -1,14 +1,15 @@
 /** What the archive holds of a run: enough to answer for it with no worker, or with no server at all. Pure. */
 import type { StepEvent } from '../../shared/events.js';
 import type { Queues } from '../../shared/names.js';
-import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import type { ProposalSummary, VerifyResult } from '../../shared/proposal-activities.js';
 import type { EditStepInput, RunWords } from '../../shared/run.js';
 import { isBlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
-import { isKnown, sentence, unknownVersion } from '../../shared/problems.js';
+import { isKnown, sentence, unknownVersion, versionOf } from '../../shared/problems.js';
 import type { ArchiveEntry, NewerEntries } from '../../stores/ports.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { isRecord } from '../../shared/text.js';
+import { storedKinds } from '../../system/version.js';
 import type { ClosedRun } from '../types.js';
 
 /** What the client notes when a run has started. */
@@ -20,6 +21,9 @@ export interface StartedData
   readonly address: string;
   readonly queues: Queues;
 }
+
+/** What is told of an answer. */
+export type SentRequest = Pick<DecisionRequest, 'decision' | 'answer' | 'files' | 'note' | 'select' | 'signed'>;
 
 export interface ArchivedRun {
   readonly stepKey: StepKey;
@@ -36,7 +40,7 @@ export interface ArchivedRun {
   /** Those that ended, in order. */
   readonly activities: readonly ArchivedActivity[];
   /** Answers as they were sent from this machine, in order. */
-  readonly requests: readonly DecisionRequest[];
+  readonly requests: readonly SentRequest[];
   /** Proposals in the order in which they were made; of a very large one only the references are kept, no list of files. */
   readonly versions: readonly ProposalVersion[];
   /** The last one. */
@@ -45,8 +49,8 @@ export interface ArchivedRun {
   readonly usage: StepUsage;
   /** Paths that it applied and that were neither rolled back, undone nor committed since. */
   readonly applied: readonly string[];
-  /** Entries that a newer Emend wrote: left out. */
-  readonly newer: number;
+  /** Which entries are left out, and what to do about it; null: none are. */
+  readonly omitted: string | null;
   /** A person said of an ended run's files: keep them (`emend recover --keep`). */
   readonly kept: boolean;
 }
@@ -71,60 +75,116 @@ export interface RecoveryData {
 /** Id of the entry that says how a run ended. */
 export const closedId = (runId: string): string => `closed-${runId}`;
 
-export const isEvent = (data: unknown): data is StepEvent =>
-  isRecord(data) && typeof data.seq === 'number' && typeof data.type === 'string' && Number.isSafeInteger(data.at);
+// An archive may be damaged, edited by hand, or somebody else's. What is read of it has the fields of these types, each of its kind, or is
+// left out and counted; words that this Emend does not know are no damage. docs/reference/archive.json is made of them.
 
-const isStarted = (data: unknown): data is StartedData => isRecord(data) && typeof data.workflowId === 'string';
+/** What entries hold, by their kind, and the parts of activities' results that are read. */
+interface ArchiveParts {
+  readonly started: StartedData;
+  readonly event: StepEvent;
+  readonly activity: Omit<ArchivedActivity, 'at'>;
+  readonly decision: { readonly request: SentRequest; readonly result?: unknown };
+  readonly closed: ClosedRun;
+  readonly recovery: RecoveryData;
+  readonly proposal: ProposalSummary;
+  readonly usage: StepUsage;
+  readonly tests: Pick<VerifyResult, 'outcome' | 'summary'> & Partial<Pick<VerifyResult, 'seconds' | 'output'>>;
+}
 
-const isClosed = (data: unknown): data is ClosedRun =>
-  isRecord(data) && typeof data.status === 'string' && 'result' in data;
+let kept: Readonly<Record<string, unknown>> | undefined;
+const kinds = () => (kept ??= storedKinds());
+
+/** `kind`: a type's name, one of several, or fields: `name?` may be absent, `[]` are a list's items, `*` what a map holds. */
+const isOfKind = (kind: unknown, value: unknown): boolean => {
+  if (Array.isArray(kind)) return kind.some((each) => isOfKind(each, value));
+  if (!isRecord(kind)) return [undefined, 'any', value === null ? 'null' : typeof value].includes(kind as string);
+  if (Array.isArray(value)) return '[]' in kind && value.every((each) => isOfKind(kind['[]'], each));
+  if (!isRecord(value) || '[]' in kind) return false;
+  return Object.entries(kind).every(([name, each]) => {
+    if (name === '*') return Object.values(value).every((part) => isOfKind(each, part));
+    const part = value[name.replace('?', '')];
+    return (part === undefined && name.endsWith('?')) || isOfKind(each, part);
+  });
+};
+
+export const isPart = <T extends keyof ArchiveParts>(part: T, value: unknown): value is ArchiveParts[T] =>
+  isOfKind(kinds()[part], value);
+
+/** Of an event whose type this Emend does not know, what all events have is looked at. */
+export const isEvent = (data: unknown): data is StepEvent => {
+  if (!isRecord(data) || typeof data.seq !== 'number' || typeof data.type !== 'string') return false;
+  const { event } = kinds();
+  const own = isRecord(event) && Object.hasOwn(event, data.type) ? event[data.type] : undefined;
+  return typeof data.at === 'number' && !Number.isNaN(new Date(data.at).getTime()) && isOfKind(own, data);
+};
 
 /** A result of a later version, kept by a client that knew it, is not guessed at. */
-const readable = (closed: ClosedRun): ClosedRun => {
-  if (closed.result === null || isKnown(closed.result)) return closed;
-  return { ...closed, result: null, message: sentence(unknownVersion('The result of the run', closed.result)) };
+const withReadableResult = (entry: ArchiveEntry): ArchiveEntry => {
+  const { kind, data } = entry;
+  if (kind !== 'closed' || !isRecord(data) || typeof versionOf(data.result) !== 'number' || isKnown(data.result))
+    return entry;
+  const message = sentence(unknownVersion('The result of the run', data.result));
+  return { ...entry, data: { ...data, result: null, message } };
+};
+
+type ReadKind = Exclude<ArchiveEntry['kind'], 'newer'>;
+type ReadEntry = {
+  readonly [K in ReadKind]: Omit<ArchiveEntry, 'kind' | 'data'> & { readonly kind: K; readonly data: ArchiveParts[K] };
+}[ReadKind];
+
+/** False: it is damaged. */
+const isRead = (entry: ArchiveEntry): entry is ReadEntry =>
+  entry.kind === 'event' ? isEvent(entry.data) : isPart(entry.kind as ReadKind, entry.data);
+
+const omittedOf = (stepKey: StepKey, newer: number, damaged: number): string | null => {
+  const why = 'a field is missing or has the wrong type';
+  const said = [
+    [newer, `${newer} entries of its archive were written by a newer Emend and are omitted; upgrade Emend.`],
+    [
+      damaged,
+      `Damaged entries of its archive (${why}) are omitted: ${damaged}; restore archive/${stepKey} in the store.`,
+    ],
+  ] as const;
+  return said.flatMap(([n, text]) => (n === 0 ? [] : [text])).join(' ') || null;
 };
 
 export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): ArchivedRun => {
-  const entries = all.filter(({ kind }) => kind !== 'newer');
-  const of = (kind: ArchiveEntry['kind']): unknown[] =>
-    entries.filter((entry) => entry.kind === kind).map((entry) => entry.data);
+  const left = all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined;
+  const { entries: newer, damaged } = left ?? { entries: 0, damaged: 0 };
+  const found = all.filter(({ kind }) => Object.hasOwn(kinds(), kind)).map(withReadableResult);
+  const entries = found.filter(isRead);
+  const of = <K extends ReadKind>(kind: K) =>
+    entries.flatMap((entry) => (entry.kind === kind ? [entry.data as ArchiveParts[K]] : []));
   const events = new Map<number, StepEvent>();
-  for (const event of of('event').filter(isEvent)) if (!events.has(event.seq)) events.set(event.seq, event);
-  const activities = entries.flatMap(({ kind, at, data }) =>
-    kind === 'activity' && isActivity(data) ? [{ ...data, at }] : [],
-  );
-  const started = of('started').find(isStarted) ?? null;
+  for (const event of of('event')) if (!events.has(event.seq)) events.set(event.seq, event);
+  const activities = entries.flatMap(({ kind, at, data }) => (kind === 'activity' ? [{ ...data, at }] : []));
+  const started = of('started')[0] ?? null;
   const versions = versionsOf(entries, started?.follows?.notes);
   return {
     ...{ stepKey, started, activities, versions },
     firstAt: entries[0]?.at ?? null,
     lastAt: entries.at(-1)?.at ?? null,
     events: [...events.values()].sort((a, b) => a.seq - b.seq),
-    closed: of('closed').filter(isClosed).map(readable).at(-1) ?? null,
-    closedRuns: entries.filter(({ kind }) => kind === 'closed').map(({ id }) => id.slice(closedId('').length)),
-    requests: of('decision').flatMap((data) =>
-      isRecord(data) && isRecord(data.request) ? [data.request as unknown as DecisionRequest] : [],
-    ),
+    closed: of('closed').at(-1) ?? null,
+    closedRuns: found.filter(({ kind }) => kind === 'closed').map(({ id }) => id.slice(closedId('').length)),
+    requests: of('decision').map(({ request }) => request),
     proposal: versions.at(-1)?.proposal ?? null,
     usage: usageOf(activities),
-    newer: (all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined)?.entries ?? 0,
+    omitted: omittedOf(stepKey, newer, damaged + found.length - entries.length),
     ...appliedOf(entries),
   };
 };
 
-const versionsOf = (entries: readonly ArchiveEntry[], said: readonly string[] = []): readonly ProposalVersion[] => {
+const versionsOf = (entries: readonly ReadEntry[], said: readonly string[] = []): readonly ProposalVersion[] => {
   const versions: ProposalVersion[] = [];
   let notes = [...said];
   for (const { kind, data } of entries) {
     const last = versions.at(-1);
-    if (kind === 'event' && isEvent(data) && data.type === 'decided' && last !== undefined)
+    if (kind === 'event' && data.type === 'decided' && last !== undefined)
       versions[versions.length - 1] = { ...last, answered: true };
-    if (kind === 'decision' && isRecord(data) && ['resolved', 'recorded', 'sent'].includes(outcomeOf(data.result))) {
-      const { note } = (data.request ?? {}) as Partial<DecisionRequest>;
-      if (note !== undefined) notes.push(note);
-    }
-    const proposal = kind === 'activity' && isActivity(data) ? proposalOf(data.result) : null;
+    if (kind === 'decision' && ['resolved', 'recorded', 'sent'].includes(outcomeOf(data.result)))
+      if (data.request.note !== undefined) notes.push(data.request.note);
+    const proposal = kind === 'activity' ? proposalOf(data.result) : null;
     // A retry, or a replay after a reset, makes the same one again.
     if (proposal === null || proposal.id === last?.proposal.id) continue;
     versions.push({ proposal, notes, answered: false });
@@ -138,31 +198,28 @@ const usageOf = (activities: readonly ArchivedActivity[]): StepUsage => {
   let sum = NO_USAGE;
   let usageFromJournal = false;
   for (const { name, result } of activities) {
-    if (!isRecord(result) || !isUsage(result.usage)) continue;
+    if (!isRecord(result) || !isPart('usage', result.usage)) continue;
     if (name !== 'countUsage') sum = usageFromJournal ? sum : addUsage(sum, result.usage);
     else if (result.usage.calls >= sum.calls) [sum, usageFromJournal] = [result.usage, true];
   }
   return sum;
 };
 
-const appliedOf = (entries: readonly ArchiveEntry[]): Pick<ArchivedRun, 'applied' | 'kept'> => {
+const appliedOf = (entries: readonly ReadEntry[]): Pick<ArchivedRun, 'applied' | 'kept'> => {
   const applied = new Set<string>();
   let kept = false;
   for (const { kind, data } of entries) {
-    if (kind === 'recovery' && isRecovery(data)) {
+    if (kind === 'recovery') {
       kept = data.how === 'keep';
       if (data.how === 'found') for (const path of data.files) applied.add(path);
-      else if (!kept) applied.clear();
+      if (data.how === 'undo' || data.how === 'committed') applied.clear();
     }
-    if (kind !== 'activity' || !isActivity(data)) continue;
+    if (kind !== 'activity') continue;
     if (data.name === 'applyProposal') for (const path of pathsOf(data.result)) applied.add(path);
     if (data.name === 'rollBack' || (data.name === 'commit' && outcomeOf(data.result) === 'committed')) applied.clear();
   }
   return { applied: [...applied], kept };
 };
-
-const isRecovery = (data: unknown): data is RecoveryData =>
-  isRecord(data) && ['undo', 'keep', 'found', 'committed'].includes(String(data.how)) && Array.isArray(data.files);
 
 const pathsOf = (result: unknown): readonly string[] =>
   isRecord(result) && Array.isArray(result.files) ? result.files.filter((path) => typeof path === 'string') : [];
@@ -173,13 +230,8 @@ export interface ArchivedActivity {
   readonly name: string;
   /** Of one that is about a file of the step; `*`: several. */
   readonly file?: string;
-  readonly result: unknown;
+  readonly result?: unknown;
 }
-const isActivity = (data: unknown): data is Omit<ArchivedActivity, 'at'> =>
-  isRecord(data) && typeof data.name === 'string';
-
-export const isUsage = (usage: unknown): usage is StepUsage =>
-  isRecord(usage) && typeof usage.calls === 'number' && typeof usage.input_tokens === 'number';
 
 export const outcomeOf = (result: unknown): string =>
   isRecord(result) && typeof result.outcome === 'string' ? result.outcome : 'done';
@@ -194,7 +246,5 @@ const proposalOf = (result: unknown): ProposalSummary | null => {
     return { id, ref, diff, files: [], findings: [], tolerances: [], mustAsk: [] };
   }
   const { proposal } = result;
-  if (!isRecord(proposal) || typeof proposal.id !== 'string' || !isBlobRef(proposal.ref) || !isBlobRef(proposal.diff))
-    return null;
-  return proposal as unknown as ProposalSummary;
+  return isPart('proposal', proposal) && isBlobRef(proposal.ref) && isBlobRef(proposal.diff) ? proposal : null;
 };

@@ -18,8 +18,7 @@ import { realSys } from '../../system/sys.js';
 import type { ConflictFile, RollbackResult } from '../../shared/proposal-activities.js';
 import type { LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import { archivedRun, type RecoveryData } from '../archive/run.js';
-import { foundApplied, noteClosed } from '../runs/close.js';
-import { withLive, type ResolvedRun } from '../runs/resolve.js';
+import { foundApplied, noteClosed, withLive, type ResolvedRun } from '../runs/resolve.js';
 import { noServerNote, type DescribedRun, type Emend, type ClosedRun } from '../types.js';
 import { hostOfQueue } from '../../shared/names.js';
 

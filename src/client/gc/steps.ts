@@ -128,7 +128,9 @@ const hasEnded = async (
 ): Promise<boolean> => {
   const entries = await emend.archive.read(stepKey);
   if (entries.length === 0) return true;
-  const { started, closed, events } = archivedRun(stepKey, entries);
+  const { started, closed, events, omitted } = archivedRun(stepKey, entries);
+  // What cannot be read may say that it goes on, or which workspace it holds.
+  if (omitted !== null) return false;
   const ended = closed !== null || events.some((event) => event.type === 'step_finished');
   if (!ended && !assumeClosed.includes(started?.namespace ?? '')) return false;
   // What it applied under the lock can still be undone, with its transactions and what they name.

@@ -4,10 +4,9 @@ import { fitsFilter, type LISTED_STATES, type RunFilter, type RunWords, type Ste
 import { isKnown, nullOn, ProblemError } from '../../shared/problems.js';
 import { archivedRun } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
-import { noteClosed } from './close.js';
+import { noteClosed, withLive } from './resolve.js';
 import { noServerNote, type DescribedRun, type Emend, type RunGateway } from '../types.js';
 import { openOnServer, runHost, silentNote, type RunHost } from './hosts.js';
-import { withLive } from './resolve.js';
 
 const LISTED_ARCHIVED_RUNS = 50; // bound: Ended runs shown, newest first.
 const LISTED_READ_RUNS = 1_000; // bound: Ended runs read for a filter that leaves most of them out.
@@ -108,7 +107,7 @@ const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> 
   return {
     ...{ stepKey, workflowId: archived.started?.workflowId ?? null, title, jobPath, workspace },
     state: archived.closed === null ? 'unknown' : state,
-    doing,
+    doing: archived.started === null ? (archived.omitted ?? doing) : doing,
     decision: null,
     startedAt: archived.firstAt,
     open: false,
@@ -116,12 +115,12 @@ const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> 
   };
 };
 
-/** One archive that is damaged, or edited by hand, must not hide all other runs: its row says why it cannot be read. */
+/** One archive that cannot be read must not hide all other runs: its row says why. */
 const unreadable =
   (stepKey: string) =>
   (error: unknown): ListedRun => {
-    if (error instanceof ProblemError) throw error;
-    const doing = `its archive cannot be read: ${String(error)}`;
+    if (!(error instanceof ProblemError) || error.problem.code !== 'disk') throw error;
+    const doing = error.message;
     const words = { stepKey, workflowId: null, title: '', jobPath: '', workspace: '', doing };
     return { ...words, state: 'unknown', decision: null, startedAt: null, open: false, host: null };
   };

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { StepKey } from '../../shared/ids.js';
-import { type ResolvedRun, withLive } from './resolve.js';
+import { type ResolvedRun, withLive, eventsFrom, noteClosed } from './resolve.js';
 import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway } from '../types.js';
 import { ProblemError, checkVersion, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
@@ -11,12 +11,10 @@ import { allQueues, QUERIES } from '../../shared/names.js';
 import type { Follows, FullStatus, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
 import { getJson } from '../../stores/ports.js';
-import { testsOf, type ReportVerification } from '../archive/report.js';
+import { testsOf, type ReportVerification, withRecordedUsage } from '../archive/report.js';
 import type { ArchivedRun, ProposalVersion } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
-import { eventsFrom, noteClosed } from './close.js';
 import { aboutHost, runHost, silentNote, type RunHost } from './hosts.js';
-import { withRecordedUsage } from '../archive/stats.js';
 
 export const SHOW_QUERY_MS = 5_000; // bound: A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
 const ASK_AGAIN_MS = 500; // bound: Between two calls of a command that has patience with a busy machine.
@@ -102,11 +100,8 @@ export const versionsTo = ({ archived }: ResolvedRun, proposal: ProposalSummary 
   return at < 0 ? [...archived.versions, { proposal, notes: [], answered: false }] : archived.versions.slice(0, at + 1);
 };
 
-const noteOf = ({ closed, newer }: ArchivedRun, why: string): string | null => {
-  const left = `${newer} entries of its archive were written by a newer Emend and are omitted; upgrade Emend.`;
-  const notes = [...(closed === null ? [why] : []), ...(newer === 0 ? [] : [left])];
-  return notes.length === 0 ? null : notes.join(' ');
-};
+const noteOf = ({ closed, omitted }: ArchivedRun, why: string): string | null =>
+  [closed === null ? why : '', omitted ?? ''].join(' ').trim() || null;
 
 /** A worker that is newer than this client: what its run says is not guessed at. */
 const known = (status: FullStatus): FullStatus => {

@@ -2,9 +2,8 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepResult, StepStatus } from '../../shared/run.js';
-import { noteClosed } from './close.js';
+import { noteClosed, withLive, type ResolvedRun } from './resolve.js';
 import { needRuns, type ClosedRun, type DescribedRun, type Emend, type News, type RunGateway } from '../types.js';
-import { withLive, type ResolvedRun } from './resolve.js';
 import { showRun, unserved, type RunView, type ShowOptions } from './show.js';
 
 const WATCH_BETWEEN_MS = 300; // bound: A run that works hard is asked no more often than this.

@@ -1,6 +1,6 @@
 /** The door of src/model/prompts: what others may use. */
 export { auditedFiles, auditSchema, type AuditPrompt, buildAuditRequest, changedPlaces } from './audit.js';
-export { type BriefPromptInput, briefPrompt, closeBriefPrompt, newFilesIn, readBrief } from './before-edit.js';
+export { type BriefPromptInput, briefPrompt, closeBriefPrompt, newFilesIn, readBrief } from './pick.js';
 export { buildPickRequest, candidateList, pickSchema } from './pick.js';
 export { showSignatures } from './files.js';
 export { bounded, type BuiltRequest, fenced, type OpenRequest } from './blocks.js';

@@ -19,6 +19,7 @@ import { ABSENT } from '../../system/given-file.js';
 import { type Sys, realSys } from '../../system/sys.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import type { DiskStoreOptions } from './blobs.js';
+import { isRecord } from '../../shared/text.js';
 import { together } from '../../system/turns.js';
 
 const SHORT_WRITES = 3; // bound: A write cut short (a disk that fills up) is written anew this often before it is given up.
@@ -85,16 +86,17 @@ const mergeLogs = (logs: readonly (readonly ArchiveEntry[])[]): readonly Archive
 };
 
 const isEntry = (value: unknown): value is ArchiveEntry =>
-  typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string' && isKnown(value);
+  isRecord(value) && isKnown(value) && [value.id, value.at, value.kind].every((each) => typeof each === 'string');
 
 /** What is of another version is left out. */
 export const nullOfOther = nullOn('version_unknown');
 
-/** Entries of a later version are left out, and that is said. */
+/** Entries of a later version, and lines that are none, are left out, and that is said. */
 const newerOf = (lines: readonly unknown[]): readonly ArchiveEntry[] => {
-  const entries = lines.filter((line) => typeof versionOf(line) === 'number' && !isKnown(line)).length;
-  const data: NewerEntries = { entries };
-  return entries === 0 ? [] : [{ id: 'newer', at: '', kind: 'newer', data }];
+  const left = lines.filter((line) => !isEntry(line));
+  const entries = left.filter((line) => typeof versionOf(line) === 'number' && !isKnown(line)).length;
+  const data: NewerEntries = { entries, damaged: left.length - entries };
+  return left.length === 0 ? [] : [{ id: 'newer', at: '', kind: 'newer', data }];
 };
 
 /** What the logs of a run say together, each entry once. */
@@ -146,7 +148,10 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
     onDisk(`Listing the archive at ${dir}`, async () => {
       const names = (await orNull(sys.readdir(dir))) ?? [];
       const keys = names.filter((name) => isStepKey(name) && name.startsWith(prefix));
-      const found = await together(keys, async (stepKey) => ({ stepKey, changed_ns: await changedOf(stepKey) }));
+      // Whoever reads one that cannot be read is told why.
+      const found = await together(keys, async (stepKey) => ({
+        ...{ stepKey, changed_ns: await changedOf(stepKey).catch(() => 0n) },
+      }));
       return found
         .flatMap(({ stepKey, changed_ns }) => (changed_ns === null ? [] : [{ stepKey, changed_ns }]))
         .sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1))

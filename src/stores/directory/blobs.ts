@@ -6,7 +6,10 @@ import { isBlobRef, type BlobRef } from '../../shared/ids.js';
 import { rename, stat, unlink } from '../../system/fs.js';
 import { refOf } from '../../system/hash.js';
 import { realSys, type Sys } from '../../system/sys.js';
-import type { BlobStore } from '../ports.js';
+import type { BlobStore, StoredFile, StoreFiles } from '../ports.js';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { ABSENT } from '../../system/given-file.js';
+import { together } from '../../system/turns.js';
 
 const PUT_TRIES = 5; // bound: Puts of a blob that `emend gc` takes each time before it can be touched.
 
@@ -36,7 +39,7 @@ export const removeBlob = async (path: string, written_ms: number): Promise<bool
 };
 
 /** Puts a blob back that was moved aside; what a putter wrote there meanwhile has the same bytes. */
-export const restoreBlob = (aside: string): Promise<void> => rename(aside, unAside(aside));
+const restoreBlob = (aside: string): Promise<void> => rename(aside, unAside(aside));
 
 export interface DiskStoreOptions {
   /** Absolute; made when first needed. */
@@ -84,4 +87,33 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
         : fail('blob_lost', `The file at ${path} no longer contains the blob ${ref}.`);
     },
   };
+};
+
+// The files of a directory store, or of a home, and how they are removed beside processes that write. Of failures only `ABSENT` is passed
+// over: what cannot be read may name what must stay.
+
+const at = async (path: string): Promise<StoredFile | null> => {
+  const found = await orNull(stat(path), ABSENT);
+  if (found?.isFile() !== true) return null;
+  const { size: bytes, mtimeMs: written_ms, ctimeMs } = found;
+  return { path, bytes, changed_ms: Math.max(written_ms, ctimeMs), written_ms };
+};
+
+export const diskFiles: StoreFiles = {
+  list: async (directory) => {
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+    // A part of a home may lie on another disk.
+    const links = entries.filter((each) => each.isSymbolicLink() && each.parentPath === directory);
+    const linked = await together(links, ({ name }) => orNull(diskFiles.list(join(directory, name)), ['ENOTDIR']));
+    const files = await together(
+      entries.filter((each) => each.isFile()),
+      (entry) => at(join(entry.parentPath, entry.name)),
+    );
+    return [...files, ...linked.flat()].filter((file) => file !== null);
+  },
+  at,
+  readText: async (path) => (await besideGc(path, (each) => orNull(readFile(each, 'latin1'), ABSENT))) ?? '',
+  remove: (path) => rm(path, { recursive: true, force: true }),
+  removeBlob: ({ path, written_ms }) => removeBlob(path, written_ms),
+  restoreBlob: (aside) => restoreBlob(aside).catch(() => undefined),
 };

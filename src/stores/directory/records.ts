@@ -2,9 +2,11 @@
 import { join } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import type { DiskStoreOptions } from './blobs.js';
-import { onDisk, orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
+import { onDisk, orNull, putJsonIfAbsent, readJson, appendAll, syncName } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
-import type { RecordStore } from '../ports.js';
+import type { RecordStore, CallLog } from '../ports.js';
+import { constants } from 'node:fs';
+import { fstat, read, withFile } from '../../system/fs.js';
 
 const SEGMENT = /^[a-z0-9_.-]{1,200}$/;
 
@@ -36,3 +38,42 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
     },
   };
 };
+
+// Recorded calls: records, and streams as files of `<key>.jsonl` that are appended to.
+
+const FLUSH_MS = 100; // bound: Events of a model call wait so long at most before they are written to a directory.
+
+export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog => {
+  const records = createRecordStore({ dir, sys });
+  const pathOf = (key: string): string => join(dir, `${recordName(key)}l`);
+  const onLog = <T>(what: string, key: string, act: (path: string) => Promise<T>): Promise<T> => {
+    const path = pathOf(key);
+    return onDisk(`${what} the call journal at ${path}`, () => act(path));
+  };
+  return {
+    ...records,
+    putIfAbsent: (key, value, modes) => {
+      const path = join(dir, recordName(key));
+      return onDisk(`Writing the call journal at ${path}`, () => putJsonIfAbsent(sys, path, value, modes));
+    },
+    flush_ms: FLUSH_MS,
+    begin: (key, bytes) =>
+      onLog('Writing', key, async (path) => {
+        await appendAll(sys, path, bytes);
+        await syncName(sys, path, true);
+        return { append: (more, later) => onLog('Writing', key, () => appendAll(sys, path, more, later)) };
+      }),
+    size: (key) => onLog('Reading', key, async (path) => (await orNull(sys.sizeNow(path))) ?? -1),
+    read: (key, from = 0) =>
+      onLog('Reading', key, async (path) => {
+        const found = from === 0 ? sys.readFile(path) : readFrom(path, from);
+        return (await orNull(found)) ?? new Uint8Array();
+      }),
+  };
+};
+
+const readFrom = (path: string, from: number): Promise<Uint8Array> =>
+  withFile(path, constants.O_RDONLY, 0, async (file) => {
+    const bytes = Buffer.alloc(Math.max(0, (await fstat(file)).size - from));
+    return bytes.subarray(0, await read(file, bytes, from));
+  });

@@ -1,15 +1,184 @@
-/** The door of src/stores/s3: a store in a bucket. Loads the SDK, so only where a store is one. */
-import { createS3Archive } from './archive.js';
-import { createS3Blobs } from './blobs.js';
-import { createS3Files } from './files.js';
-import { openObjects, type Objects, type Times } from './objects.js';
-import { createS3Calls, createS3Records } from './records.js';
-import type { Place } from './failures.js';
-import { fail } from '../../shared/problems.js';
+/**
+ * The door of src/stores/s3: a store in a bucket. Loads the SDK, so only where a store is one. Keys are as paths in a store that is a
+ * directory, but for logs (./log.ts), each of one process, whose objects are numbered.
+ */
+import { randomBytes } from 'node:crypto';
+import { isStepKey, type BlobRef, type StepKey } from '../../shared/ids.js';
+import { fail, unversioned, versioned } from '../../shared/problems.js';
+import { groupBy } from '../../shared/text.js';
 import type { Environment } from '../../system/environment.js';
-import type { Stores } from '../ports.js';
+import { refOf } from '../../system/hash.js';
+import { together } from '../../system/turns.js';
+import { entriesOf, fileName, linesIn, linesOf, nullOfOther, placeName } from '../directory/archive.js';
+import { asidePath, besideGc, blobName, isAside, unAside } from '../directory/blobs.js';
+import { recordName } from '../directory/records.js';
+import type { Archive, BlobStore, CallLog, RecordStore, StoredFile, StoreFiles, Stores } from '../ports.js';
+import type { Place } from './failures.js';
+import { openObjects, type Found, type Objects, type Times } from './objects.js';
 
 export type { Objects } from './objects.js';
+
+const OPEN_LOGS = 1_000; // bound: Runs whose last log object a process knows in an S3 store; for others it begins a new log.
+const FLUSH_MS = 1_000; // bound: Events of a model call wait so long at most before they are put into an S3 store.
+
+/** `blobs/<first 2 digits>/<sha-256>`. */
+const createS3Blobs = (objects: Objects): BlobStore => {
+  const keyOf = (ref: BlobRef): string => `blobs/${blobName(ref)}`;
+  return {
+    // The same bytes again do no harm, and they take the place of damaged ones.
+    put: async (bytes) => {
+      const ref = refOf(bytes);
+      await objects.put(keyOf(ref), bytes);
+      return ref;
+    },
+    get: async (ref) => {
+      const key = keyOf(ref);
+      const bytes = await besideGc(key, (each) => objects.get(each));
+      if (bytes === null) return fail('blob_lost', `The blob ${ref} is not at ${objects.place.url}/${key}.`);
+      if (refOf(bytes) === ref) return bytes;
+      return fail('blob_lost', `The object at ${objects.place.url}/${key} no longer contains the blob ${ref}.`);
+    },
+  };
+};
+
+// Records, `<folder>/<key>.json`, written once; and recorded calls, whose streams are logs.
+
+const parse = (bytes: Uint8Array, objects: Objects, key: string): object =>
+  unversioned(JSON.parse(new TextDecoder().decode(bytes)), `${objects.place.url}/${key}`);
+
+const getObject = async (objects: Objects, key: string): Promise<object | null> => {
+  const bytes = await objects.get(key);
+  return bytes === null ? null : parse(bytes, objects, key);
+};
+
+/** What stands there went through JSON; a first caller must not see more than later ones do. */
+const putObject = async <T extends object>(objects: Objects, key: string, value: T) => {
+  const bytes = new TextEncoder().encode(`${JSON.stringify(versioned(value))}\n`);
+  const put = await objects.putIfAbsent(key, bytes);
+  return { value: parse(put.bytes, objects, key) as T, created: put.created };
+};
+
+const createS3Records = (objects: Objects, folder = 'records'): RecordStore => {
+  const keyOf = (key: string): string => `${folder}/${recordName(key)}`;
+  return {
+    putIfAbsent: async (key, value) => putObject(objects, keyOf(key), value),
+    get: async (key) => getObject(objects, keyOf(key)),
+    names: (key) => objects.names(`${folder}/${key}/`),
+  };
+};
+
+const createS3Calls = (objects: Objects): CallLog => {
+  const nameOf = (key: string): string => `calls/${key}`;
+  const records = createS3Records(objects, 'calls');
+  return {
+    ...records,
+    putIfAbsent: (key, value) => records.putIfAbsent(key, value),
+    flush_ms: FLUSH_MS,
+    begin: async (key, bytes) => {
+      const log = new ObjectLog(objects, nameOf(key));
+      await log.append(bytes);
+      return log;
+    },
+    size: (key) => logSize(objects, nameOf(key)),
+    read: (key, from) => readLog(objects, nameOf(key), from),
+  };
+};
+
+const PARTS = /^archive\/([^/]+)\/(log-[^/]+)\/\d+$/;
+
+/** `archive/<stepKey>/log-<writer><8 bytes>/<number>`, each log with one process as its writer, and the kept files beside them. Readers merge the logs. */
+export const createS3Archive = (objects: Objects, writer: string): Archive => {
+  const logs = new Map<StepKey, ObjectLog>();
+  const placeOf = (stepKey: StepKey): string => `archive/${placeName(stepKey)}`;
+  const find = async (prefix: string): Promise<readonly StepKey[]> => {
+    const changed = new Map<StepKey, number>();
+    for (const { key, changed_ms } of await objects.list(`archive/${prefix}`)) {
+      const stepKey = PARTS.exec(key)?.[1];
+      if (stepKey !== undefined && isStepKey(stepKey))
+        changed.set(stepKey, Math.max(changed.get(stepKey) ?? 0, changed_ms));
+    }
+    return [...changed].sort(([, a], [, b]) => b - a).map(([stepKey]) => stepKey);
+  };
+
+  return {
+    append: async (stepKey, entries) => {
+      if (entries.length === 0) return;
+      let log = logs.get(stepKey);
+      if (log === undefined) {
+        if (logs.size >= OPEN_LOGS) logs.clear();
+        // Its own, whoever else of this host or process writes: two never write one object.
+        log = new ObjectLog(objects, `${placeOf(stepKey)}/log-${writer}${randomBytes(6).toString('hex')}`);
+        logs.set(stepKey, log);
+      }
+      await log.append(new TextEncoder().encode(linesOf(entries)));
+    },
+    read: async (stepKey) => {
+      const pieces = await objects.list(`${placeOf(stepKey)}/log-`);
+      const byLog = groupBy(pieces, ({ key }) => PARTS.exec(key)?.[2]);
+      byLog.delete(undefined);
+      const read = [...byLog.values()].map(async (found) => {
+        const bytes = await Promise.all(found.map(async ({ key }) => (await objects.get(key)) ?? new Uint8Array()));
+        return linesIn(Buffer.concat(bytes));
+      });
+      return entriesOf(await Promise.all(read));
+    },
+    find,
+    list: () => find(''),
+    putFile: async (stepKey, name, value) => {
+      const key = `${placeOf(stepKey)}/${fileName(name)}`;
+      return { path: `${objects.place.url}/${key}`, ...(await putObject(objects, key, value)) };
+    },
+    lastFile: async (stepKey, prefix) => {
+      const last = (await objects.list(`${placeOf(stepKey)}/${prefix}`)).findLast(({ key }) => key.endsWith('.json'));
+      return last === undefined ? null : getObject(objects, last.key).catch(nullOfOther);
+    },
+  };
+};
+
+/** The objects as files, and how they are removed beside processes that write. Paths are `s3://bucket/prefix/key`. */
+export const createS3Files = (objects: Objects): StoreFiles => {
+  const { url } = objects.place;
+  const keyOf = (path: string): string => path.slice(url.length + 1);
+  const fileOf = ({ key, bytes, changed_ms }: Found): StoredFile => ({
+    ...{ path: `${url}/${key}`, bytes, changed_ms, written_ms: changed_ms },
+  });
+  const list = async (place: string): Promise<readonly StoredFile[]> =>
+    (await objects.list(place === url ? '' : `${keyOf(place)}/`)).map(fileOf);
+  const at = async (path: string): Promise<StoredFile | null> => {
+    const found = await objects.head(keyOf(path));
+    return found && fileOf(found);
+  };
+  return {
+    list,
+    at,
+    readText: async (path) => {
+      const bytes = await besideGc(path, (each) => objects.get(keyOf(each)));
+      return Buffer.from(bytes ?? []).toString('latin1');
+    },
+    remove: async (path) => {
+      await together([{ path }, ...(await list(path))], (each) => objects.remove(keyOf(each.path)));
+    },
+    // A put that comes between the look and the removal is kept aside: the next `emend gc` puts back what is named by then, and removes
+    // the rest.
+    removeBlob: async ({ path, written_ms }) => {
+      const key = keyOf(path);
+      if ((await objects.head(key))?.changed_ms !== written_ms) return false;
+      if (!isAside(path)) {
+        const bytes = await objects.get(key);
+        if (bytes === null) return false;
+        await objects.put(asidePath(key), bytes);
+      }
+      await objects.remove(key);
+      return true;
+    },
+    restoreBlob: async (aside) => {
+      const bytes = await objects.get(keyOf(aside));
+      if (bytes === null) return;
+      await objects.put(keyOf(unAside(aside)), bytes);
+      await objects.remove(keyOf(aside));
+    },
+  };
+};
 
 /** Throws ProblemError `store_unusable`. `url`: what EMEND_STORE says. */
 const placeOf = (url: string, env: Environment): Place => {
@@ -44,3 +213,60 @@ export const s3Stores = (objects: Objects, writer: string): Stores => ({
   calls: createS3Calls(objects),
   files: createS3Files(objects),
 });
+
+// A log of one writer in numbered objects, `<name>/<number>`: the last is put anew with what is added, until it is large. After a put that
+// took more than one try a new one begins, since an earlier try may still arrive: then it finds what it brings.
+
+const SEGMENT_BYTES = 262_144; // bound: An object of a log in an S3 store is not put anew once it has so many bytes.
+
+export class ObjectLog {
+  readonly #objects: Objects;
+  readonly #name: string;
+  #number = 1;
+  #bytes = new Uint8Array();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(objects: Objects, name: string) {
+    this.#objects = objects;
+    this.#name = name;
+  }
+
+  /** Others see it when it resolves. What could not be put may still arrive. */
+  append(bytes: Uint8Array): Promise<void> {
+    const put = this.#last.then(() => this.#append(bytes));
+    this.#last = put.catch(() => undefined);
+    return put;
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    const all = Buffer.concat([this.#bytes, bytes]);
+    let tries = 0;
+    try {
+      tries = await this.#objects.put(`${this.#name}/${String(this.#number).padStart(6, '0')}`, all);
+      this.#bytes = all;
+    } finally {
+      if (tries !== 1 || all.length >= SEGMENT_BYTES) {
+        this.#number += 1;
+        this.#bytes = new Uint8Array();
+      }
+    }
+  }
+}
+
+/** -1: there is none. */
+export const logSize = async (objects: Objects, name: string): Promise<number> => {
+  const found = await objects.list(`${name}/`);
+  return found.length === 0 ? -1 : found.reduce((sum, { bytes }) => sum + bytes, 0);
+};
+
+/** From the byte on; `null` bytes of an object that is gone are none. */
+export const readLog = async (objects: Objects, name: string, from = 0): Promise<Uint8Array> => {
+  const pieces: Promise<Uint8Array>[] = [];
+  let at = 0;
+  for (const { key, bytes } of await objects.list(`${name}/`)) {
+    const skip = Math.max(0, from - at);
+    at += bytes;
+    if (skip < bytes) pieces.push(objects.get(key).then((found) => (found ?? new Uint8Array()).subarray(skip)));
+  }
+  return Buffer.concat(await Promise.all(pieces));
+};

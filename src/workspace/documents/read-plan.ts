@@ -12,7 +12,8 @@ import type { BlobStore } from '../../stores/ports.js';
 import { orNull } from '../../system/durable.js';
 import { sha256 } from '../../system/hash.js';
 import { fail, failAll, problem, valueOf } from '../../shared/problems.js';
-import { kindOf, readGivenSync, readSettings } from '../../system/given-file.js';
+import { kindOf } from '../../system/fs.js';
+import { readGivenSync, readSettings } from '../../system/given-file.js';
 
 const PLAN_FILE_BYTES = 1 * 1024 * 1024; // bound: A plan document larger than this is not read; one of more phases is not run.
 

@@ -1,8 +1,7 @@
 /** What a path of the workspace really is, before anything is read from it. */
 import { join } from 'node:path';
 import { problem, type Problem } from '../../shared/problems.js';
-import { readdir, realpath, stat } from '../../system/fs.js';
-import { kindOf } from '../../system/given-file.js';
+import { kindOf, readdir, realpath, stat } from '../../system/fs.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
 import type { Result } from '../ports.js';

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { main } from '../../../src/cli/main.js';
 import { createArchive } from '../../../src/stores/directory/archive.js';
+import { startedData } from '../../client/fake.js';
 import { hostId } from '../../../src/stores/home.js';
 import { storePaths } from '../../../src/stores/location.js';
 import { askFor, journalAt, keyParts, request, rule, withRehearsal } from '../../model/support.js';
@@ -19,7 +20,7 @@ beforeAll(async () => {
   const home = join(dir, 'home');
   await hostId(home);
   const { archive, calls } = storePaths(home);
-  const data = { v: 1, workflowId: 'emend/job/x/0123456789ab', runId: 'r', namespace: 'default', jobPath: 'x.md' };
+  const data = startedData({ v: 1 });
   for (const key of [RUN, EMPTY])
     await createArchive({ dir: archive }).append(key, [
       { id: 'started', at: '2026-01-01T00:00:00.000Z', kind: 'started', data },

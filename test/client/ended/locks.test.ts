@@ -11,7 +11,7 @@ import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
 import { queueNames } from '../../../src/shared/names.js';
 import { proposalIdOf, type Proposal } from '../../../src/workspace/proposal.js';
 import { createLocks } from '../../../src/workspace/apply/lock.js';
-import { fakeEmend, FakeServer, problemOf, tempDir } from '../fake.js';
+import { fakeEmend, FakeServer, startedData, problemOf, tempDir } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -34,7 +34,7 @@ const applied = async ({ inGit = false } = {}) => {
   const id = proposalIdOf(proposal);
   const at = '2026-01-01T00:00:00.000Z';
   // Of the proposal the archive says nothing: the records of the home say all that undoing needs.
-  const data = { workflowId: 'emend-1', runId: 'run-1', namespace: 'default', workspace, queues: emend.queues };
+  const data = startedData({ workspace, queues: emend.queues });
   await emend.archive.append(KEY, [{ id: 's', at, kind: 'started', data }]);
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
   const holder = { workflowId: 'emend-1', namespace: 'default' };

@@ -11,7 +11,7 @@ import { storePaths } from '../../../src/stores/location.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
 import { queueNames } from '../../../src/shared/names.js';
 import { knownHosts, recordStart } from '../../../src/stores/hosts.js';
-import { fakeEmend, FakeServer, problemOf, tempDir, NOTHING_UNUSED } from '../fake.js';
+import { fakeEmend, FakeServer, startedData, problemOf, tempDir, NOTHING_UNUSED } from '../fake.js';
 import { holds } from '../../support/blobs.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
@@ -164,7 +164,7 @@ describe('what may be removed', () => {
     const emend = await fakeEmend(new FakeServer());
     await put(emend, 'perhaps named by a history that nobody here can read');
     const at = '2026-01-01T00:00:00.000Z';
-    const data = { workflowId: 'emend-1', namespace: 'elsewhere', workspace: '/nowhere' };
+    const data = startedData({ namespace: 'elsewhere' });
     await emend.archive.append(KEY, [{ id: 'started', at, kind: 'started', data }]);
     expect(await problemOf(() => findUnused(emend, { olderThan_ms: -1000 }))).toMatchObject({
       code: 'conflict',

@@ -9,10 +9,9 @@ import { GC_RUNS } from '../../../src/client/gc/steps.js';
 import type { Emend } from '../../../src/client/types.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
-import { createBlobStore, removeBlob } from '../../../src/stores/directory/blobs.js';
-import { diskFiles } from '../../../src/stores/directory/files.js';
+import { createBlobStore, removeBlob, diskFiles } from '../../../src/stores/directory/blobs.js';
 import { makeScene, requestOf } from '../../workspace/apply-scene.js';
-import { fakeEmend, FakeServer, problemOf, NOTHING_UNUSED } from '../fake.js';
+import { fakeEmend, FakeServer, startedData, problemOf, NOTHING_UNUSED } from '../fake.js';
 import { holds } from '../../support/blobs.js';
 
 const keyOf = (n: number): string => `${n}`.repeat(8).padEnd(32, '0');
@@ -66,7 +65,7 @@ test('what a rollback noted in git goes with the archive of its run, and is show
     expect(await engine.apply(request)).toMatchObject({ outcome: 'applied' });
     expect(await engine.rollback(request)).toMatchObject({ outcome: 'rolled_back', files: ['a.txt'] });
     await engine.releaseLock(scene.workspace, key);
-    const data = { workflowId: 'w', namespace: emend.namespace, workspace: scene.workspace };
+    const data = startedData({ workspace: scene.workspace });
     await emend.archive.append(key, [
       { id: 'started', at: '', kind: 'started', data },
       ...(key === keyOf(1) ? [ENDED] : []),

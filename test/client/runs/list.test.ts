@@ -1,5 +1,6 @@
 /** `emend list --state --text --workspace`, and the function behind it that the review page's list filters by, too. */
-import { mkdtemp, realpath, symlink } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, realpath, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -10,17 +11,10 @@ import { createArchive } from '../../../src/stores/directory/archive.js';
 import { hostId, resolveHome } from '../../../src/stores/home.js';
 import { storePaths } from '../../../src/stores/location.js';
 import { fakeIo } from '../../cli/io.js';
-import { fakeEmend, FakeServer } from '../fake.js';
+import type { ArchiveEntry } from '../../../src/stores/ports.js';
+import { fakeEmend, FakeServer, startedData } from '../fake.js';
 
 const keyOf = (n: number): string => n.toString(16).padStart(32, 'c');
-const started = {
-  workflowId: 'emend-x',
-  runId: null,
-  namespace: 'default',
-  address: '',
-  queues: {},
-  jobPath: 'job.md',
-};
 /** An archived run, the newest last; `done`: it ended well. */
 const archived = async (
   archive: Emend['archive'],
@@ -28,7 +22,7 @@ const archived = async (
   { done, ...data }: { title: string; workspace: string; done?: boolean },
 ): Promise<void> => {
   const at = new Date(n * 60_000).toISOString();
-  await archive.append(keyOf(n), [{ id: 'started', at, kind: 'started', data: { ...started, ...data } }]);
+  await archive.append(keyOf(n), [{ id: 'started', at, kind: 'started', data: startedData(data) }]);
   if (done !== true) return;
   const closed = { status: 'CANCELLED', result: null, message: 'cancelled' };
   await archive.append(keyOf(n), [{ id: 'closed', at, kind: 'closed', data: closed }]);
@@ -58,11 +52,19 @@ test('a run of a pause that another Emend has, and archives that are as none wri
   const emend = await fakeEmend(new FakeServer());
   await archived(emend.archive, 1, { title: 'One', workspace: '/w' });
   const at = new Date(0).toISOString();
-  const paused = { seq: 1, at: 1, type: 'edit_step_paused', reason: 'of_next_year', decision: '1-x', progress: {} };
-  const wrong: readonly (readonly [kind: 'event' | 'decision', data: object])[] = [
+  const paused = {
+    seq: 1,
+    at: 1,
+    type: 'edit_step_paused',
+    reason: 'of_next_year',
+    decision: '1-x',
+    progress: { done: 0, failed: 0, skipped: 0, total: 0 },
+  };
+  const wrong: readonly (readonly [kind: ArchiveEntry['kind'], data: object])[] = [
     ['event', paused],
     ['event', { seq: 1, at: 1, type: 'decided' }],
-    ['event', { ...paused, at: 1e300 }],
+    ['event', { ...paused, at: 8.65e15 }],
+    ['started', startedData({ title: 5 })],
     ['decision', { request: null, result: { outcome: 'resolved' } }],
   ];
   for (const [index, [kind, data]] of wrong.entries())
@@ -70,12 +72,35 @@ test('a run of a pause that another Emend has, and archives that are as none wri
   const { runs } = await listRuns(emend);
   expect(runs.map(({ title, state, doing }) => [title, state, doing]).sort()).toEqual(
     [
-      ...wrong.slice(1).map(() => ['', 'unknown', 'nothing known yet']),
-      ['', 'unknown', 'its archive cannot be read: TypeError: event.skipped is not iterable'],
+      ['', 'unknown', 'nothing known yet'],
+      ...wrong.slice(1).map(() => ['', 'unknown', expect.stringContaining('Damaged entries of its archive')]),
       ['One', 'unknown', 'nothing known yet'],
     ].sort(),
   );
 });
+
+test('a log that is no file, or cannot be read, is waited for by nobody and hides no other run', async () => {
+  const emend = await fakeEmend(new FakeServer());
+  await archived(emend.archive, 1, { title: 'One', workspace: '/w' });
+  const logOf = async (n: number): Promise<string> => {
+    const place = join(storePaths(emend.store).archive, keyOf(n));
+    await mkdir(place, { recursive: true });
+    return join(place, 'log.jsonl');
+  };
+  execFileSync('mkfifo', [await logOf(2)]);
+  await symlink('/dev/zero', await logOf(3));
+  await symlink('log.jsonl', await logOf(4));
+  await mkdir(await logOf(5));
+  const { runs } = await listRuns(emend);
+  const doing = Object.fromEntries(runs.map((run) => [run.stepKey, run.doing]));
+  expect([1, 2, 3, 4, 5].map((n) => doing[keyOf(n)])).toEqual([
+    'nothing known yet',
+    expect.stringContaining('log.jsonl is a named pipe, expected a file'),
+    expect.stringContaining('log.jsonl is a device, expected a file'),
+    expect.stringContaining('ELOOP'),
+    expect.stringContaining('EISDIR'),
+  ]);
+}, 10_000);
 
 test('a run that ended while the list was made is not open, though the server listed it as such', async () => {
   const server = new FakeServer();

@@ -63,7 +63,9 @@ describe('versions', () => {
     entry('activity', { name: 'buildProposal', result: { outcome: 'built', proposal: proposal(digit) } });
   const sent = (note: string, outcome: string) =>
     entry('decision', { request: { decision: '1', answer: 'revise', note }, result: { outcome } });
-  const decided = entry('event', { seq: 1, at: 0, type: 'decided' });
+  const decided = entry('event', {
+    ...{ seq: 1, at: 0, type: 'decided', decision: '1', answer: 'revise', files: 1, by: 'ann', skipped: [] },
+  });
 
   test('are proposals in order, with the notes that counted and led to each; the same one again is none', () => {
     const run = archivedRun(KEY, [

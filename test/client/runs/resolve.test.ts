@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
 import type { Emend } from '../../../src/client/types.js';
-import { fakeEmend, FakeServer, problemOf } from '../fake.js';
+import { fakeEmend, FakeServer, startedData, problemOf } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const OTHER = 'abcd9999'.padEnd(32, '0');
@@ -12,7 +12,7 @@ const note = (emend: Emend, stepKey: string, workflowId: string, runId = 'run-1'
       id: 'started',
       at: '2026-01-01T00:00:00.000Z',
       kind: 'started',
-      data: { workflowId, runId, namespace: 'default', title: 'T' },
+      data: startedData({ workflowId, runId }),
     },
   ]);
 

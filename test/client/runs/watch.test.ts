@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../../src/client/archive/run.js';
-import { resolveRun } from '../../../src/client/runs/resolve.js';
+import { resolveRun, eventsFrom } from '../../../src/client/runs/resolve.js';
 import { runEvents } from '../../../src/client/runs/show.js';
 import { watchList } from '../../../src/client/runs/watch-list.js';
 import { waitForRun, watchRun } from '../../../src/client/runs/watch.js';
@@ -13,7 +13,7 @@ import { eventEntries } from '../../../src/stores/ports.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { followRun } from '../../../src/cli/follow-run.js';
 import { fakeIo } from '../../cli/io.js';
-import { fakeEmend, FakeServer, type FakeRun } from '../fake.js';
+import { fakeEmend, FakeServer, startedData, type FakeRun } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const RESULT: StepResult = {
@@ -40,7 +40,7 @@ const watched = async () => {
 
 /** What a worker's archive has of a run by then. */
 const archive = (emend: Emend, { described: { workflowId, runId } }: FakeRun, events: readonly StepEvent[]) => {
-  const data = { workflowId, runId, namespace: 'default' };
+  const data = startedData({ workflowId, runId });
   const started = { id: 'started', at: new Date(0).toISOString(), kind: 'started' as const, data };
   return emend.archive.append(KEY, [started, ...eventEntries(events, runId)]);
 };
@@ -295,4 +295,9 @@ describe('watching a run', () => {
     expect(server.signals).toEqual([]);
     expect(server.runs[0]?.described.open).toBe(true);
   });
+});
+
+test('a page may hold more events than a call takes arguments: an archive gives all that it has', async () => {
+  const all = Array.from({ length: 200_000 }, (_, n) => ({ ...FINISHED, seq: n + 1 }));
+  expect(await eventsFrom(0, async () => all)).toHaveLength(all.length);
 });

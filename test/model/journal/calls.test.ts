@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { LiveLines } from '../../../src/cli/live.js';
 import { followCalls, type CallNews, type RunningCall } from '../../../src/model/journal/calls.js';
-import { createCallLog } from '../../../src/stores/directory/calls.js';
+import { createCallLog } from '../../../src/stores/directory/records.js';
 import { askFor, eventually, journalAt, keyParts, rule, withDir, withRehearsal } from '../support.js';
 
 /** Followers of a test that failed must not go on for ever. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { briefPrompt, closeBriefPrompt, newFilesIn, readBrief } from '../../../src/model/prompts/before-edit.js';
+import { briefPrompt, closeBriefPrompt, newFilesIn, readBrief } from '../../../src/model/prompts/pick.js';
 import type { PlainAnswer } from '../../../src/model/prompts/blocks.js';
 import { allText, blocksOf, lastNonceWord, NONCE, textOf } from './support.js';
 
