@@ -21,7 +21,7 @@ export interface Io {
   readonly colors: ReturnType<typeof pc.createColors>;
   /** Raw text or bytes to stdout. */
   write(text: string | Uint8Array): void;
-  /** Lines to stdout and stderr; a line end is added. */
+  /** Lines to stdout and stderr; a line end is added. Whoever's words they are, they move no cursor and hide nothing. */
   out(text: string): void;
   err(text: string): void;
   /** All of stdin; null where it holds more than `most_bytes`. */
@@ -59,6 +59,9 @@ export const readUpTo = async (most_bytes: number, stream: AsyncIterable<Buffer>
   }
   return Buffer.concat(parts);
 };
+
+const ESCAPE = '\u001b';
+const COLOR = new RegExp(`(${ESCAPE}\\[[\\d;]*m)`); // Between them is what `split` gives at even places.
 
 const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';
@@ -160,8 +163,14 @@ export const processIo = (): Io => {
     columns: stdout.isTTY ? stdout.columns || 80 : Infinity,
     colors: pc.createColors(wantsColor(env, stdout.isTTY)),
     write: (text) => void stdout.write(text),
-    out: (text) => void stdout.write(`${text}\n`),
-    err: (text) => void stderr.write(`${text}\n`),
+    out: (text) =>
+      void stdout.write(
+        `${text
+          .split(COLOR)
+          .map((part, n) => (n % 2 === 1 ? part : visible(part)))
+          .join('')}\n`,
+      ),
+    err: (text) => void stderr.write(`${visible(text)}\n`),
     readAll: (most_bytes) => readUpTo(most_bytes, stdin),
     ask: async (question, signal) => {
       const lines = createInterface({ input: stdin, output: stdout });

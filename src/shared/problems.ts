@@ -2,6 +2,8 @@
  * Expected failures: values with a code, and one table that says what each means for retries, the exit code and the person.
  * A problem's message says what, where, expected and received; `next` says what to type or change.
  */
+const TOLD_PROBLEMS = 50; // bound: Problems with one input that are told one by one; of others the number is told.
+
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -142,9 +144,13 @@ export const fail = (code: ProblemCode, message: string, next?: string): never =
   throw new ProblemError(problem(code, message, next));
 };
 
-/** Throws ProblemsError with all of them, where there are any. */
-export const failAll = ([first, ...others]: readonly Problem[]): void => {
-  if (first !== undefined) throw new ProblemsError([first, ...others]);
+/** Throws ProblemsError with all of them, where there are any; of more than `TOLD_PROBLEMS` with their number. */
+export const failAll = (all: readonly Problem[]): void => {
+  const [first, ...others] = all.slice(0, TOLD_PROBLEMS);
+  if (first === undefined) return;
+  const { code, next } = others.at(-1) ?? first;
+  const more = all.length - TOLD_PROBLEMS;
+  throw new ProblemsError([first, ...others, ...(more > 0 ? [problem(code, `and ${more} more.`, next)] : [])]);
 };
 
 /** What was read. Throws ProblemsError with all that is wrong with it. */

@@ -1,5 +1,7 @@
 /** `--quiet` by command: what goes, what stays, and that nothing else changes. */
+import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { buildProgram } from '../../src/cli/program.js';
 import { literally } from '../../src/shared/text.js';
@@ -33,6 +35,16 @@ test.each(sampled('quiet commands', CASES, 8))('%s: emend %s %j', async (situati
   expect(linesOf(quiet).join('\n')).toContain(keeps);
   // It says nothing of its own: each line is one of the others, or begins one.
   expect(linesOf(quiet).filter((text) => !said.some((each) => each.startsWith(text)))).toEqual([]);
+});
+
+test('words of others reach neither stdout nor stderr with control characters, whichever command forgot to escape them', async () => {
+  const said = 'colors: \u001b[31mred\u001b[39m, none: \u001b[2J \u001b]0;title\u0007 \u009b1A \r \u202e\tend';
+  const program = `import { processIo } from './src/cli/io.ts'; for (const to of ['out', 'err']) processIo()[to](${JSON.stringify(said)});`;
+  const args = ['--import', './scripts/typescript.js', '--input-type=module', '-e', program];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
+  const hidden = 'none: \\x1b[2J \\x1b]0;title\\x07 \\x9b1A \\x0d \\u{202E}\tend\n';
+  expect(stdout).toBe(`colors: \u001b[31mred\u001b[39m, ${hidden}`);
+  expect(stderr).toBe(`colors: \\x1b[31mred\\x1b[39m, ${hidden}`);
 });
 
 test('every command has the flag, or says why not', () => {

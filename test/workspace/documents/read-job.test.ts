@@ -136,6 +136,18 @@ describe('what is wrong with a job', () => {
     ]);
   });
 
+  test('of thousands of files that are not there the first are named, and the number of the others', async () => {
+    const dir = await repository();
+    const names = Array.from({ length: 1_200 }, (_, n) => `  - gone-${n}.ts`);
+    await writeFile(join(dir, 'many.md'), job(`target_files:\n${names.join('\n')}`));
+    const error = await read(dir, 'many.md').catch((thrown: unknown) => thrown);
+    const { problems } = error as ProblemsError;
+    expect([problems.length, problems.at(-1)]).toMatchObject([
+      51,
+      { code: 'target_missing', message: 'and 1150 more.' },
+    ]);
+  });
+
   test('a new output file is no missing target', async () => {
     const dir = await repository();
     await writeFile(join(dir, 'job.md'), job('output_dir: src/new\noutput_file: b.ts'));
