@@ -1,12 +1,16 @@
 /** `EMEND_HOME`: everything durable that belongs to one host and to no workspace. */
 import { randomBytes } from 'node:crypto';
-import { homedir } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fail, problem, ProblemError, unknownVersion, VERSION, type Problem } from '../shared/problems.js';
 import { orNull, putFileIfAbsent, ensureDir, writeTemp } from '../system/durable.js';
 import { errnoOf, realSys, type Sys } from '../system/sys.js';
 import { shellWord } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
+import { sha256 } from '../system/hash.js';
+import { ownProcess } from '../system/process.js';
+import { nullOfOther } from './directory/archive.js';
+import type { RecordStore } from './ports.js';
 
 // A directory of ours that holds code, prompts and answers: it must be this user's own.
 
@@ -155,4 +159,65 @@ export const takeHostId = async (home: string, id: string, sys: Sys = realSys): 
   const path = homePaths(home).hostId;
   await sys.rename(await writeTemp(sys, path, freshId(id), {}), path);
   await sys.fsyncDir(home);
+};
+
+/** A machine as it runs: its name for people, an id that stays, and one for each boot (`-`: it has none), which its containers share. */
+export type Machine = Readonly<Record<'name' | 'id' | 'boot', string>>;
+/** A start of a worker. `machine` and `boot`: 8 hex digits for the machine, or this boot of it, and this very home there (a copy has others). */
+export interface HostStart {
+  readonly name: string;
+  readonly machine: string;
+  readonly boot: string;
+  /** Which code it ran. */
+  readonly build: string;
+  /** ISO time: the first start of those that are alike. */
+  readonly at: string;
+}
+/** `starts`: how many are recorded. */
+type KnownHost = HostStart & { readonly starts: number };
+
+const NAME = /^([0-9a-f]{32})\.(\d{6,})\.json$/;
+const keyOf = (id: string, start: number): string => `hosts/${id}.${String(start).padStart(6, '0')}`;
+
+const machineOf = async (sys: Sys): Promise<Machine> => {
+  const id = await orNull(sys.readFile('/etc/machine-id'), ['ENOENT', 'EACCES']);
+  const { boot } = await ownProcess(sys);
+  return { name: hostname(), boot, id: id === null ? hostname() : new TextDecoder().decode(id).trim() };
+};
+
+/** To be made after the home has its id. `build`: which code starts. */
+export const startOn = async (sys: Sys, home: string, build: string, given?: Machine): Promise<HostStart> => {
+  const { name, boot, id } = given ?? (await machineOf(sys));
+  // The number of the file, without that of its device, which a boot may change.
+  const own = (await sys.stat(homePaths(home).hostId)).id.replace(/^.*:/, '');
+  const mark = (of: string): string => sha256(`${of} ${own}`).slice(0, 8);
+  return { name, machine: mark(id), boot: mark(boot === '-' ? id : boot), build, at: new Date().toISOString() };
+};
+
+/** Records are written once: each is read once by a process. */
+const read = new WeakMap<RecordStore, Map<string, object>>();
+
+/** The last start of each host that ever was one of this store's, by the host's id. */
+export const knownHosts = async (records: RecordStore): Promise<ReadonlyMap<string, KnownHost>> => {
+  const starts = new Map<string, number>();
+  for (const name of await records.names('hosts')) {
+    const [, id = '', start = ''] = NAME.exec(name) ?? [];
+    if (id !== '') starts.set(id, Math.max(starts.get(id) ?? 0, Number(start)));
+  }
+  const cache = read.get(records) ?? new Map<string, object>();
+  read.set(records, cache);
+  const known = [...starts].map(async ([id, last]) => {
+    const key = keyOf(id, last);
+    const start = cache.get(key) ?? (await records.get(key).catch(nullOfOther)) ?? {};
+    cache.set(key, start);
+    return [id, { ...(start as HostStart), starts: last }] as const;
+  });
+  return new Map(await Promise.all(known));
+};
+
+/** Keeps the start unless it is like the one before. False: another start came between `before` and this one. */
+export const recordStart = async (records: RecordStore, id: string, start: HostStart, before?: KnownHost) => {
+  const facts = ({ name, machine, boot, build }: HostStart): string => JSON.stringify([name, machine, boot, build]);
+  if (before !== undefined && facts(before) === facts(start)) return true;
+  return (await records.putIfAbsent(keyOf(id, (before?.starts ?? 0) + 1), start)).created;
 };

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { isRecord } from '../shared/text.js';
 
 /** By the first two numbers of a program's version; false where it has none. */
 export const isAtLeast = (version: string, least: string): boolean => {
@@ -7,15 +8,16 @@ export const isAtLeast = (version: string, least: string): boolean => {
   return major > wanted || (major === wanted && minor >= also);
 };
 
-/** The package's version: from a checkout package.json is two levels up, from `dist` three. */
+/** The first of the files that is there: from a checkout the package is two levels up, from `dist` three. */
+const readJson = (...paths: readonly string[]): unknown => {
+  const place = paths.map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url));
+  return place === undefined ? null : JSON.parse(readFileSync(place, 'utf8'));
+};
+
+/** The package's version. */
 export const version = (): string => {
-  const place = ['../../package.json', '../../../package.json']
-    .map((path) => new URL(path, import.meta.url))
-    .find((url) => existsSync(url));
-  const parsed: unknown = place === undefined ? null : JSON.parse(readFileSync(place, 'utf8'));
-  return typeof parsed === 'object' && parsed !== null && 'version' in parsed && typeof parsed.version === 'string'
-    ? parsed.version
-    : 'unknown';
+  const parsed = readJson('../../package.json', '../../../package.json');
+  return isRecord(parsed) && typeof parsed.version === 'string' ? parsed.version : 'unknown';
 };
 
 /** As in `0.1.0+1a2b3c4d`: the version, and the beginning of the hash of all that the build made; of code that was not built the version alone. */
@@ -25,8 +27,5 @@ export const build = (): string => {
 };
 
 /** docs/reference/archive.json, which scripts/json-schema.js makes of types: the kinds of stored values. The build has a copy of it. */
-export const storedKinds = (): Readonly<Record<string, unknown>> => {
-  const built = new URL('../../archive.json', import.meta.url);
-  const path = existsSync(built) ? built : new URL('../../docs/reference/archive.json', import.meta.url);
-  return JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
-};
+export const storedKinds = (): Readonly<Record<string, unknown>> =>
+  readJson('../../archive.json', '../../docs/reference/archive.json') as Record<string, unknown>;

@@ -4,8 +4,7 @@ import { createEditRunner, withPlanLog, type ActivityPorts } from '../activities
 import type { EndedRuns } from '../client/ended/runs.js';
 import { createCallJournal } from '../model/journal/index.js';
 import { createAnthropicModel } from '../model/index.js';
-import { hostId } from '../stores/home.js';
-import type { Machine } from '../stores/hosts.js';
+import { hostId, type Machine } from '../stores/home.js';
 import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
 import { systemClock } from '../system/clock.js';
 import { realSys, type Sys } from '../system/sys.js';

@@ -1,7 +1,7 @@
 /** Reports and statistics from archives, without a run: what is told, and that nothing in it is markup. */
 import { describe, expect, test } from '@jest/globals';
 import { reportDocument } from '../../src/cli/report/document.js';
-import { renderHtml, renderMarkdown } from '../../src/cli/report/render.js';
+import { renderHtml, renderMarkdown } from '../../src/cli/commands/report.js';
 import { archivedRun } from '../../src/client/archive/run.js';
 import { phaseCosts, runStats, reportFacts } from '../../src/client/archive/report.js';
 import type { EventBody } from '../../src/shared/events.js';

@@ -1,10 +1,11 @@
 /** A change to what some tool runs unasked: a person is asked under `approval: auto` and by a policy, and told why. */
+import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
 import { scene, whole, type Scene } from './support.js';
 
-const PATHS = ['tools/build.js', 'packages/a/conftest.py', 'review.yaml', 'free.js'];
+const PATHS = ['tools/clean', 'tools/build.js', 'packages/a/conftest.py', 'review.yaml', 'free.js'];
 const MANY = [...Array.from({ length: 20 }, (_, n) => `a${n}.mk`), 'z.gradle'];
 const job = (path: string, ...keys: readonly string[]): string =>
   ['---', `target_files: [${path}]`, ...keys, '---', '# Grow', '', 'Add a line.', ''].join('\n');
@@ -25,6 +26,17 @@ beforeAll(async () => {
   await s.worker();
 }, 60_000);
 afterAll(() => s.close());
+
+test('the program of a filter, which git runs outside the sandbox at the commit, asks under auto', async () => {
+  const free = await s.start('before.md', job('tools/clean', 'approval: auto'));
+  expect(await s.end(free)).toMatchObject({ outcome: 'applied' });
+  execFileSync('git', ['config', 'filter.x.clean', 'sh ./tools/clean %f'], { cwd: s.repo });
+  s.write('tools/clean', 'one\n');
+  const run = await s.start('filter.md', job('tools/clean', 'approval: auto'));
+  expect((await s.settle(run)).proposal?.mustAsk).toEqual(["protected path tools/clean: git's configuration uses it"]);
+  await s.answer(run, 'skip');
+  expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
+}, 60_000);
 
 const BUILD = 'protected path tools/build.js: a script in package.json uses it';
 

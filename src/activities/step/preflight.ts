@@ -2,12 +2,13 @@
  * Preflight: which files, which formats, which limits, what it may cost; all of it recorded before anything is paid for.
  * ◆ The result is kept under (stepKey, snapshot number) and returned unchanged ever after, whatever files, config or code are by then.
  */
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { putJson } from '../../stores/ports.js';
 import * as jobs from '../../documents/job/index.js';
 import { fail, valueOf } from '../../shared/problems.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
 import { readGivenText, readSettings, UNREADABLE } from '../../system/given-file.js';
+import { gitPlaces } from '../../workspace/commands/index.js';
 import { eolsForNewFiles, listWorkspaceFiles, newFilesRefused } from '../../workspace/files/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -239,12 +240,13 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   };
 }
 
-/** What the workspace's scripts run is protected as they are. Before the patterns of `emend.yaml`, which may take it out. */
+/** What the workspace's scripts and git's configuration run is protected as they are. Before the patterns of `emend.yaml`, which may take it out. */
 async function scriptFiles(root: string, names: readonly string[]): Promise<readonly string[]> {
   const patterns: string[] = [];
   for (const path of names.filter((name) => /(?:^|\/)(?:package|composer)[.]json$/i.test(name)).slice(0, MANIFESTS))
     patterns.push(...jobs.namedByScripts(path, (await readGivenText(join(root, path), UNREADABLE)) ?? ''));
-  return patterns;
+  const places = ((await gitPlaces(root))?.places ?? []).map((place) => relative(root, place));
+  return [...patterns, ...jobs.namedByGit(places.filter((place) => !/^\.\.(?:\/|$)|^\.git$/.test(place)))];
 }
 
 const NO_SENTINEL =

@@ -3,7 +3,7 @@ import { ANY_HOST, hostOfQueue, hostQueueOf, ROLES, type Role } from '../../shar
 import { shownKey, type StepKey } from '../../shared/ids.js';
 import type { StepStatus } from '../../shared/run.js';
 import { problem, sentence, type Problem } from '../../shared/problems.js';
-import { knownHosts } from '../../stores/hosts.js';
+import { knownHosts } from '../../stores/home.js';
 import { noWorker } from '../../temporal/live-workers.js';
 import { OUR_WORKFLOWS, type DescribedRun, type Emend } from '../types.js';
 

@@ -15,7 +15,7 @@ export {
   thinkingOf,
 } from './models.js';
 export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
-export { namedByScripts, whyProtected } from './protected-paths.js';
+export { namedByGit, namedByScripts, whyProtected } from './protected-paths.js';
 export type { Thinking } from './models.js';
 export type { Complexity, Effort, Job, ProjectConfig, RunSettings } from './types.js';
 export { isMarkdownPath, lineIn } from '../source/check.js';

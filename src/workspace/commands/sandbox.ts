@@ -40,7 +40,7 @@ interface GitPlaces {
   readonly places: readonly string[];
 }
 
-async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
+export async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
   for (let top = workspace; ; top = dirname(top)) {
     const entry = join(top, '.git');
     const stat = found(() => lstatSync(entry));
@@ -57,16 +57,21 @@ async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
   }
 }
 
-const INCLUDED = /^[ \t]*(?:\[[^\]\n]*\][ \t]*)?path[ \t]*=[ \t]*"?([^"#;\n]+)/gim;
-/** With the files that the configuration there includes: git that we run reads them, and runs the filters that they name. */
+const SET = /^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(path|clean|smudge|process|driver|program)[ \t]*=[ \t]*(.+)/gim;
+/** With the files that the configuration there includes, and those of the working tree that it has git run: ours does, outside a sandbox. */
 async function withIncluded(top: string, places: readonly string[]): Promise<GitPlaces> {
   const configs = places.map((place) => join(place, 'config'));
+  const run = new Set<string>();
   for (const config of configs)
-    for (const [, path = ''] of ((await readGivenText(config, UNREADABLE)) ?? '').matchAll(INCLUDED)) {
-      const file = resolve(dirname(config), path.trim());
-      if (isWithin(file, top) && ![...places, ...configs].some((known) => isWithin(file, known))) configs.push(file);
+    for (const [, key = '', value = ''] of ((await readGivenText(config, UNREADABLE)) ?? '').matchAll(SET)) {
+      const words = key.toLowerCase() === 'path' ? [] : value.split(/[\s"'`;&|()]+/);
+      for (const file of words.map((word) => found(() => realpathSync.native(resolve(top, word)))))
+        if (file !== null && isWithin(file, top) && lstatSync(file).isFile()) run.add(file);
+      const file = resolve(dirname(config), /^"?([^"#;]*)/.exec(value)?.[1]?.trim() ?? '');
+      const isKnown = [...places, ...configs].some((known) => isWithin(file, known));
+      if (key.toLowerCase() === 'path' && isWithin(file, top) && !isKnown) configs.push(file);
     }
-  return { top, places: [...places, ...configs.slice(places.length)] };
+  return { top, places: [...places, ...configs.slice(places.length), ...run] };
 }
 
 /** Bound sockets by path. A read-only mount does not keep anybody from connecting to them. */

@@ -10,7 +10,7 @@ import { realSys } from '../../../src/system/sys.js';
 import { storePaths } from '../../../src/stores/location.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
 import { queueNames } from '../../../src/shared/names.js';
-import { knownHosts, recordStart } from '../../../src/stores/hosts.js';
+import { knownHosts, recordStart } from '../../../src/stores/home.js';
 import { fakeEmend, FakeServer, startedData, problemOf, tempDir, NOTHING_UNUSED } from '../fake.js';
 import { holds } from '../../support/blobs.js';
 

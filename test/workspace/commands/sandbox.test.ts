@@ -131,8 +131,8 @@ const ATTEMPTS: readonly Attempt[] = [
     outside: true,
   },
   {
-    name: "a file that the repository's configuration includes",
-    run: 'for f in .gitconfig conf/git; do echo "#" >> $W/$f && echo PWNED; done; mv $W/conf $W/c && mv $W/c $W/conf && echo PWNED',
+    name: "a file that the repository's configuration includes or runs",
+    run: 'for f in .gitconfig conf/git tools/clean; do echo "#" >> $W/$f && echo PWNED; done; mv $W/conf $W/c && mv $W/c $W/conf && echo PWNED',
     outside: true,
   },
   { name: 'a hook', run: 'echo "#!/bin/sh" > $W/.git/hooks/post-commit && echo PWNED', outside: true },
@@ -205,7 +205,8 @@ const makeWorld = async (user: BoxUser): Promise<World> => {
   for (const dir of ['emend', 'store', 'other']) await put(at(dir, 'key'), `${SECRET}\n`);
   await put(at('ws/a.txt'), 'a\n');
   await put(at('ws/.gitconfig'), '[include]\n\tpath = conf/git\n');
-  await put(at('ws/conf/git'), '[core]\n');
+  await put(at('ws/conf/git'), '[core]\n[filter "x"]\n\tclean = "sh ./tools/clean"\n');
+  await put(at('ws/tools/clean'), 'cat\n');
   const inWs = { cwd: at('ws'), stdio: 'ignore' } as const;
   execFileSync('git', ['init', '-q', '-b', 'main', '.'], inWs);
   execFileSync('git', ['add', '.'], inWs);
