@@ -1,7 +1,7 @@
 /** Durable small writes of the stores: directories, files written once, failures as problems. What comes before what: docs/architecture.md. */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { ProblemError, problem, unversioned, versioned } from '../shared/problems.js';
+import { fail, ProblemError, problem, unversioned, versioned } from '../shared/problems.js';
 import { errnoOf, linksFail, type Sys } from './sys.js';
 
 /** What a failed system call tells a person: call, path and errno. Other errors (bugs, problems) pass unchanged. */
@@ -222,10 +222,12 @@ const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: 
   return { bytes: value, created };
 };
 
-// ◆ JSON files carry the version of what is stored. Throw ProblemError `version_unknown` where another version stands there.
+// ◆ JSON files carry the version of what is stored. Throw ProblemError `version_unknown` of another one, `disk` of one that is damaged.
 
 const parse = (bytes: Uint8Array, path: string): object =>
-  unversioned(JSON.parse(new TextDecoder().decode(bytes)), path);
+  unversioned(jsonOf(new TextDecoder().decode(bytes)) ?? damaged(path), path);
+const damaged = (path: string): never =>
+  fail('disk', `${path} is damaged: it is no JSON.`, 'Restore it from a backup.');
 
 /** putFileIfAbsent for a JSON object; `value` is what stands there, which may be another writer's. */
 export const putJsonIfAbsent = async <T extends object>(sys: Sys, path: string, value: T, modes?: PutModes) => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { archivedRun, isEvent, isPart } from '../../src/client/archive/run.js';
-import { jsonOf } from '../../src/system/durable.js';
+import { jsonOf, readJson } from '../../src/system/durable.js';
 import { readRefusal } from '../../src/activities/step/refusals.js';
 import { getSnapshot } from '../../src/activities/step/snapshot.js';
 import { createCallJournal } from '../../src/model/journal/index.js';
@@ -217,6 +217,15 @@ test('events and results of all kept histories have the fields that an archive i
   for (const name of readdirSync('test/histories')) look(jsonOf(readFileSync(join('test/histories', name), 'utf8')));
   expect(found.odd).toEqual([]);
   expect(Math.min(found.events / 10, found.results)).toBeGreaterThan(50);
+});
+
+test('a JSON file of ours that is damaged is named, with what to do', async () => {
+  const path = join(home, 'damaged.json');
+  for (const text of ['', 'x', '{"v":2,', '7'])
+    expect([text, await problemOf((plant(path, text), readJson(realSys, path)))]).toMatchObject([
+      text,
+      { code: 'disk', message: `${path} is damaged: it is no JSON.`, next: 'Restore it from a backup.' },
+    ]);
 });
 
 test('a home whose store.json has v 3 works with no store; extra fields are no matter', async () => {
