@@ -203,7 +203,7 @@ const sendUpdate = async (
       const now: { readonly stage: number } = await connection.withDeadline(Date.now() + CALL_MS, () =>
         connection.workflowService.pollWorkflowExecutionUpdate({ namespace, updateRef }),
       );
-      if (now.stage < ACCEPTED) return { kind: 'not_accepted' };
+      if (now.stage < STAGE.accepted) return { kind: 'not_accepted' };
     }
     const outcome = await heard(CALL_MS, () => (started ?? run.getUpdateHandle<DecideOutcome>(updateId)).result());
     return outcome === null ? { kind: 'accepted' } : { kind: 'answered', outcome };
@@ -218,7 +218,7 @@ const sendUpdate = async (
   }
 };
 /** By `temporal.api.enums.v1.UpdateWorkflowExecutionLifecycleStage`. One that no worker has seen is at the stage before. */
-const ACCEPTED = 2;
+const STAGE = { accepted: 2 } as const;
 
 /** Source: temporalio/temporal, service/history/workflow/update, `UnprocessedUpdate`. */
 const isUnprocessed = (cause: unknown): boolean =>

@@ -15,6 +15,7 @@ import type { StepEvent } from '../shared/events.js';
 
 const SERVER_LOST_MS = 60_000; // bound: A server that is being restarted is waited for this long.
 const FOLLOW_RETRY_MS = 500; // bound: It is asked again this often.
+const FOLLOW_POLL_MS = 70_000; // bound: A server that has no news says so within 20 s; one that says nothing for this long, as in Temporal's SDKs, is asked again.
 const FOLLOW_PAGE_EVENTS = 500; // bound: History events of one page.
 
 /** Status of a failed call, whether the SDK wrapped it or not; null: not a failed call. */
@@ -51,7 +52,7 @@ export const asProblem = (error: unknown): unknown => {
  * of its own: a run that is watched through many changes would pile them up on ours.
  */
 const untilAborted = async <T>(
-  connection: Pick<Connection, 'withAbortSignal'>,
+  connection: Pick<Connection, 'withAbortSignal' | 'withDeadline'>,
   signal: AbortSignal,
   call: () => Promise<T>,
 ): Promise<T> => {
@@ -59,7 +60,8 @@ const untilAborted = async <T>(
   const end = (): void => round.abort();
   signal.addEventListener('abort', end, { once: true });
   try {
-    return await connection.withAbortSignal(round.signal, call);
+    const polled = () => connection.withAbortSignal(round.signal, call);
+    return await connection.withDeadline(Date.now() + FOLLOW_POLL_MS, polled);
   } finally {
     signal.removeEventListener('abort', end);
   }

@@ -12,13 +12,22 @@ import { problemOf } from './fake.js';
 const connectionWith = (pages: number, seen: AbortSignal[], types: readonly number[] = []): Connection => {
   let scope: AbortSignal | null = null;
   let page = 0;
+  let limited = false;
   const connection = {
+    // A call that is lost on the way, with its connection alive, would never end without one.
+    withDeadline: (deadline: number, call: () => Promise<unknown>) => {
+      expect(deadline - Date.now()).toBeGreaterThan(60_000);
+      limited = true;
+      return call();
+    },
     withAbortSignal: async (signal: AbortSignal, call: () => Promise<unknown>) => {
       scope = signal;
       return call();
     },
     workflowService: {
       getWorkflowExecutionHistory: async () => {
+        expect(limited).toBe(true);
+        limited = false;
         const signal = scope!;
         seen.push(signal);
         const cancelled = new Promise<never>((_, reject) => {
