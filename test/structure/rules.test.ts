@@ -227,7 +227,6 @@ describe('sources', () => {
     'src/temporal/cli-binary.ts': 'the format tar',
     'src/system/wheel.ts': 'the format zip',
     'src/temporal/search-attributes.ts': "Temporal's number for a type",
-    'src/client/gateway.ts': "Temporal's number for a stage of an update",
     'src/system/process.ts': 'the format of /proc',
     'src/cli/commands/gc.ts': 'a day',
     'src/cli/report/document.ts': 'the size of a picture',
