@@ -135,10 +135,11 @@ const labelOf = (written: string): string => folded(written.slice(1, -1)).toLowe
 const isFootnote = (source: string, at: number): boolean => source.startsWith('[^', at);
 
 function headingAt(source: string, name: string, at: Span, lineOf: (offset: number) => number): Heading {
-  const written = source.slice(at.from, at.to).replace(/\r(?!\n)/g, '\n');
+  // A `\r` at its end is half of a CRLF.
+  const written = source.slice(at.from, at.to).replace(/\r(?!\n|$)/g, '\n');
   const isAtx = name.startsWith('ATX');
   const [open = ''] = (isAtx ? /^#{1,6}[ \t]*/ : /^[ \t]*/).exec(written) ?? [];
-  const closing = isAtx ? /(?<![ \t\n])(?:[ \t]+#+)?[ \t\n]*$/ : /(?<![ \t\r])[ \t\r]*\n[^\n]*$/;
+  const closing = isAtx ? /(?<![ \t\r])(?:[ \t]+#+)?[ \t\r]*$/ : /(?<![ \t\r])[ \t\r]*\n[^\n]*$/;
   const text = written.slice(open.length).replace(closing, '');
   const from = at.from + open.length;
   const words = { from, to: from + text.length };

@@ -141,7 +141,14 @@ describe('headings', () => {
     ]);
   });
 
-  test.each(['### Phase 4: A', '### Phase 4: A ##\r\n', 'Phase 4: A\n===', '### Phase 4: A [SKIPPED]'])(
+  test.each([
+    '### Phase 4: A',
+    '### Phase 4: A ##\r\n',
+    'Phase 4: A\n===',
+    'Phase 4: A\r\n===\r\n',
+    'Phase 4: A\r===\r',
+    '### Phase 4: A [SKIPPED]',
+  ])(
     'a marker is added and taken away again: %j',
     (source) => {
       const heading = parsePlan(source, 'p.md').phases[0]!.heading;
