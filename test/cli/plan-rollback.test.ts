@@ -130,6 +130,18 @@ test('phases of the first level: the progress section, which is on their level t
   expect(document).not.toContain('Last Completed');
 }, 60_000);
 
+test('of two phases of one name only the one of the number is taken back', async () => {
+  git('reset', '-q', '--hard', 'HEAD~3');
+  put('plans/010_demo.md', PLAN.replaceAll('Two', 'One'));
+  put('src/one.js', 'one\n');
+  phase(1, 'One');
+  put('src/two.js', 'two\n');
+  const second = phase(2, 'One');
+  const { exit, out } = await emend('rollback', 'plans/010_demo.md', '2', '--json');
+  expect([exit, JSON.parse(out)]).toMatchObject([0, { reverted: [second] }]);
+  expect([existsSync(join(cwd, 'src/one.js')), existsSync(join(cwd, 'src/two.js'))]).toEqual([true, false]);
+}, 60_000);
+
 test('a commit that holds the mark of the phase before it: that mark stays, and so does a file in another place', async () => {
   git('reset', '-q', '--hard', 'HEAD~3');
   put('src/one.js', 'one\n');

@@ -15,6 +15,8 @@ import { phaseNumber } from './plan-run.js';
 import { withEmend } from '../session.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 
+type Reported = ReadPlan & { readonly phases: readonly PhaseReport[] };
+
 export const rollback = async (io: Io, path: string, written: string, flags: JsonFlag): Promise<void> => {
   const number = phaseNumber(written, 'rollback');
   // What a killed command left half done comes first: it may be this very plan.
@@ -22,9 +24,10 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   // A clone with the plan's branch checked out is a directory, whatever its document says.
   const plan = await planOfPath(io.cwd, path, null);
   for (const each of [plan, await planOfPath(io.cwd, path)]) await refuseOpen(io, each);
-  const read = await readPlan(io.cwd, path);
+  const found = await readPlan(io.cwd, path);
+  const read = { ...found, ...reportOf(found.tree, found.thresholds, found.show) };
   const phase = phaseOf(read, number, path);
-  const commits = await commitsOf(plan, phase);
+  const commits = await commitsOf(plan, read, phase);
   const { engine, blobs, holder } = local;
   const { sign } = read;
   const { workspace, planPath } = plan;
@@ -40,9 +43,9 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   );
   if (done.outcome !== 'taken_back') return refuse(plan, phase, path, done);
   const { commit, files } = done;
-  const found = { v: 1, phase: phase.number, commit, reverted: commits, files } as const;
+  const told = { v: 1, phase: phase.number, commit, reverted: commits, files } as const;
   const head = `reverted Phase ${phase.number} (${phase.name}) in ${commit.slice(0, 12)}`;
-  printFound({ io, flags }, 'plan rollback', found, [head, ...files.map((file) => `  ${file}`)].map(plain));
+  printFound({ io, flags }, 'plan rollback', told, [head, ...files.map((file) => `  ${file}`)].map(plain));
 };
 
 /** A run would write a mark that is gone again, or stand on what is taken back. */
@@ -67,8 +70,7 @@ const refuseOpen = async (io: Io, plan: PlanFile): Promise<void> =>
   });
 
 /** A phase that is done and builds on this one is taken back first. */
-const phaseOf = (read: ReadPlan, number: number, path: string): PhaseReport => {
-  const { phases } = reportOf(read.tree, read.thresholds, read.show);
+const phaseOf = ({ phases }: Reported, number: number, path: string): PhaseReport => {
   const numbers = phases.map((each) => each.number).join(', ');
   const found = phases.find((each) => each.number === number);
   const above = phases.find(
@@ -83,15 +85,17 @@ const phaseOf = (read: ReadPlan, number: number, path: string): PhaseReport => {
   return found ?? fail('usage', `${path} has no Phase ${number}; its phases are ${numbers}.`);
 };
 
-/** Newest first: those that carried the phase out and stand. */
+/** Newest first: those that carried the phase out and stand. Of phases of one name each has those of its number. */
 const commitsOf = async (
   { workspace, planPath }: PlanFile,
+  { phases }: Reported,
   { name, number }: PhaseReport,
 ): Promise<readonly string[]> => {
-  const found = (await planCommits(workspace, planPath)).filter(
-    ({ kind, reverted, subject }) =>
-      kind === 'phase' && !reverted && subject.replace(/^(?:\[INCOMPLETE\] )?Phase \d+: /, '') === name,
-  );
+  const others = new Set(phases.flatMap((each) => (each.name === name && each.number !== number ? each.number : [])));
+  const found = (await planCommits(workspace, planPath)).filter(({ kind, reverted, subject }) => {
+    const [, of, named] = /^(?:\[INCOMPLETE\] )?Phase (\d+): (.*)$/s.exec(subject) ?? [];
+    return kind === 'phase' && !reverted && named === name && !others.has(Number(of));
+  });
   if (found.length > 0) return found.map(({ commit }) => commit);
   return fail(
     'usage',
@@ -108,8 +112,9 @@ const messageOf = ({ planPath }: PlanFile, { number, name }: PhaseReport, commit
   ].join('\n\n');
 
 /** The plan without the phase's marks, and its line of the summary. What is not committed of them would go along unseen: refused. */
-async function documentsOf(plan: PlanFile, read: ReadPlan, phase: PhaseReport): Promise<ReadonlyMap<string, string>> {
+async function documentsOf(plan: PlanFile, read: Reported, phase: PhaseReport): Promise<ReadonlyMap<string, string>> {
   const { workspace, planPath } = plan;
+  const { phases } = read;
   const placed = (path: string): string => inWorkspace(read, workspace, path);
   const summary = summaryFile(planPath);
   const [dirty] = await dirtyPaths(workspace, [...pathsOfPlan(read, workspace), summary]);
@@ -119,7 +124,6 @@ async function documentsOf(plan: PlanFile, read: ReadPlan, phase: PhaseReport): 
       `${dirty.path} has uncommitted changes (${dirty.state}), and the rollback changes it. Nothing was changed.`,
       'Commit or stash them, then try again.',
     );
-  const { phases } = reportOf(read.tree, read.thresholds, read.show);
   const done = phases.filter((each) => each.markers.includes('COMPLETED') && each.number !== phase.number).length;
   const status = `${done}/${phases.length} phases complete`;
   const { main } = read.tree;
