@@ -10,7 +10,6 @@
  * Everything else is a person's text. Nothing is thrown: what is wrong is a fault, what is only missing a note.
  */
 
-import type { Outline } from './markdown.js';
 import {
   bodyOf,
   fault,
@@ -22,6 +21,7 @@ import {
   unexpectedMarker,
   fieldOf,
   onlyField,
+  sectionNamed,
   settingsOf,
   numbersOf,
 } from './reading.js';
@@ -59,12 +59,12 @@ function readPartText(reading: Reading, body: Span, level: number): PartText {
     !stages.some(({ heading, body: { to } }) => item.from >= heading.from && item.from < to);
   const fields = within(reading.fields, body).filter(own);
   const section = (name: string): string | null => {
-    const heading = within(outline.headings, body).find(
-      (each) => own(each) && each.text.trim().toLowerCase() === name.toLowerCase(),
+    const found = sectionNamed(
+      { source, outline: { ...outline, headings: within(outline.headings, body) } },
+      name,
+      own,
     );
-    if (heading === undefined) return null;
-    const { from, to } = bodyOf(outline, source, heading, body.to);
-    return source.slice(from, to);
+    return found && source.slice(found.body.from, Math.min(found.body.to, body.to));
   };
   const said = (name: string): string | null => nonEmpty(fieldOf(fields, name)?.value ?? '');
   return {
@@ -135,7 +135,12 @@ export function parsePlan(source: string, file: string): PlanDocument {
   const reading = readDocument(source, file);
   const { outline, fields, frontMatter } = reading;
   const phases = phasesOf(reading);
-  const section = (name: string): Span | null => sectionNamed(outline, source, phases, name);
+  const bodies = phases.map(({ body }) => body);
+  // What stands in a phase is its text.
+  const section = (name: string): Span | null => {
+    const found = sectionNamed(reading, name, ({ from }) => !isIn(bodies, from));
+    return found && { from: found.from, to: found.body.to };
+  };
   const metadata = section('Metadata');
   return {
     ...documentText(reading),
@@ -177,15 +182,6 @@ function phasesOf(reading: Reading): readonly Part[] {
     return [];
   }
   return phases.map((heading) => ({ heading, ...partOf(reading, heading, source.length) }));
-}
-
-/** What stands in a phase is its text. */
-function sectionNamed(outline: Outline, source: string, phases: readonly Part[], name: string): Span | null {
-  const bodies = phases.map(({ body }) => body);
-  const heading = outline.headings.find(
-    ({ text, from }) => text.trim().toLowerCase() === name.toLowerCase() && !isIn(bodies, from),
-  );
-  return heading === undefined ? null : { from: heading.from, to: bodyOf(outline, source, heading, source.length).to };
 }
 
 const COUNTER =

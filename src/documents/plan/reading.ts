@@ -134,6 +134,17 @@ export function bodyOf({ headings, lines }: Outline, source: string, heading: He
   return { from, to: Math.max(from, Math.min(next?.from ?? end, end)) };
 }
 
+/** Where the heading of that name stands, in any case, and what is below it. Null: there is none, or none that `isOwn`. */
+export function sectionNamed(
+  { outline, source }: Pick<Reading, 'outline' | 'source'>,
+  name: string,
+  isOwn: (heading: Heading) => boolean = () => true,
+): { readonly from: number; readonly body: Span } | null {
+  const isIt = (each: Heading): boolean => each.text.trim().toLowerCase() === name.toLowerCase() && isOwn(each);
+  const heading = outline.headings.find(isIt);
+  return heading === undefined ? null : { from: heading.from, body: bodyOf(outline, source, heading, source.length) };
+}
+
 /** YAML between two lines `---` at the very beginning. */
 function frontMatterOf(source: string): Span | null {
   const match = /^\uFEFF?---[ \t]*(?:\r\n|\n|\r)(?:[^]*?(?:\r\n|\n|\r))?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|$)/.exec(

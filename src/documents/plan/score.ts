@@ -8,6 +8,7 @@
 import type { ComplexityRecord, PlanThresholds } from '../../shared/plan.js';
 import { z } from 'zod';
 import { urlOf } from './links.js';
+import { outlineOf, sectionNamed } from './reading.js';
 import { baseOf } from './tree.js';
 import type { Span } from './types.js';
 
@@ -170,13 +171,8 @@ const WRITTEN: Record<ThresholdName, string> = {
 
 /** Of one CLAUDE.md or AGENTS.md: the text under a heading, up to the next that is not deeper. Null without the heading. */
 export function sectionIn(notes: string, title: string): string | null {
-  const lines = notes.split(/\r\n|\n|\r/);
-  const start = lines.findIndex((line) => new RegExp(`^#{1,6}[ \\t]+${title}[ \\t]*(?:#+[ \\t]*)?$`, 'i').test(line));
-  if (start < 0) return null;
-  const level = (/^#+/.exec(lines[start] ?? '') ?? [''])[0].length;
-  const below = lines.slice(start + 1);
-  const end = below.findIndex((line) => (/^(#{1,6})[ \t]/.exec(line)?.[1]?.length ?? 7) <= level);
-  return (end < 0 ? below : below.slice(0, end)).join('\n');
+  const found = sectionNamed({ source: notes, outline: outlineOf(notes) }, title);
+  return found && notes.slice(found.body.from, found.body.to).replace(/\r\n?/g, '\n');
 }
 
 /** What the section "Adaptive Planning Configuration" says. Null without the section. */

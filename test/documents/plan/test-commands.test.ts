@@ -1,6 +1,6 @@
 /** Which words of a task are a test command. */
 import { expect, test } from '@jest/globals';
-import { taskCommands } from '../../../src/documents/plan/test-commands.js';
+import { taskCommands, testingProtocols } from '../../../src/documents/plan/test-commands.js';
 
 test.each([
   'npm test -- auth',
@@ -34,6 +34,21 @@ test.each([
   'Write `tests/x.py` and `npm testing`',
 ])('%s: none', (task) => {
   expect(taskCommands([task])).toEqual([]);
+});
+
+test.each(['\n', '\r\n'])('a comment in a code block of the section is no heading that ends it (%j)', (eol) => {
+  const lines = [
+    '# Notes',
+    '## Testing Protocols',
+    '```sh',
+    '# before all',
+    'npm ci',
+    '```',
+    '- `npm test`',
+    '# Other',
+    '- `jest`',
+  ];
+  expect(testingProtocols(lines.join(eol))).toEqual(['npm test']);
 });
 
 test('of several tasks all, in order, each once', () => {
