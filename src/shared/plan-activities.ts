@@ -20,8 +20,11 @@ export interface PhaseWriteInput extends PlanActivityBase, Pick<ApplyInput, 'wor
 export interface ReadPlanInput extends PlanActivityBase {
   /** The result is recorded under (stepKey, reading) and returned unchanged ever after. */
   readonly reading: number;
-  /** Ids given so far, by the heading's name without markers. `open`: still to be done, so a marker that says otherwise is a person's. */
-  readonly known: readonly (Pick<PhaseReading, 'id' | 'name' | 'number'> & { readonly open?: boolean })[];
+  /** Ids given so far, by the heading's name without markers. `text`: a hash, as in `PhaseReading`. `open`: still to be done, so a marker that says otherwise is a person's. */
+  readonly known: readonly (Pick<PhaseReading, 'id' | 'name' | 'number'> & {
+    readonly text?: string;
+    readonly open?: boolean;
+  })[];
   /** As the run knows the plan: where it is still that, only what may differ is told (`same`). Absent: all of it is wanted. */
   readonly hash?: string;
   readonly overrides: Overrides;
@@ -144,7 +147,8 @@ export type MarkPhaseResult =
       readonly unfinished?: readonly { readonly text: string; readonly why: string }[];
     } & Landed)
   | { readonly outcome: 'busy'; readonly holder: string }
-  | { readonly outcome: 'conflict'; readonly why: string };
+  /** `marks`: those written before are committed all the same. */
+  | { readonly outcome: 'conflict'; readonly why: string; readonly marks?: boolean };
 
 export interface CheckpointInput extends PlanActivityBase {
   readonly checkpoint: PlanCheckpoint;

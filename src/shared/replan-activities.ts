@@ -114,6 +114,8 @@ export interface EvaluateTriggersResult {
 // --------------------------------------------------------------------------------------------------------------------- carried out
 export interface ApplyReplanInput extends PhaseWriteInput {
   readonly settings: BlobRef;
+  /** What the phases ask for, as they were read when it was proposed; absent: an earlier version scheduled it. */
+  readonly texts?: BlobRef;
   /** As those of a mark. */
   readonly marks: readonly BlobRef[];
   /** Counts the replans of the run: records and commit are named after it. */

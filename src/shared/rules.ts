@@ -28,6 +28,8 @@ export interface Rules {
   readonly countsCutOff?: true | 'all';
   /** How long what follows an earlier attempt took is not known, so that it is not taken for a server that stood still. */
   readonly knowsEarlier?: true;
+  /** Of a plan: `--phase` goes by the order of the phases, a person's merge is tested, and a dependency on what is done is none. */
+  readonly ordersPhases?: true;
   /** Activities that run inside a workflow task where all roles share its queue; docs/measures.md has the reasons. */
   readonly local?: readonly string[];
 }
@@ -48,6 +50,7 @@ export const currentRules = (): Rules => ({
   marksGoingOn: true,
   countsCutOff: 'all',
   knowsEarlier: true,
+  ordersPhases: true,
   local: ['buildProposal', 'saveCheckpoint', 'evaluateTriggers'],
 });
 

@@ -1,6 +1,8 @@
 /** What a phase's commit leaves undone, on a real repository: by its message, by the files that are there, and by what its job did not ask for. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { tasksOf } from '../../src/documents/plan/index.js';
+import { readPlan } from '../../src/workspace/documents/index.js';
 import { unfinishedOf } from '../../src/activities/plan/mark-phase.js';
 import { workspacePorts } from '../support/workspace-ports.js';
 import { Blobs, isolateGit, Repo } from '../workspace/git-fixture.js';
@@ -21,12 +23,9 @@ const undone = async (names: readonly string[], now: readonly string[], body: st
   const tasks = names.map((text) => ({ text, done: false, depth: 0 }));
   const blobs = new Blobs();
   const ports = workspacePorts(join(repo.dir, '.home'), blobs);
-  const phase = { objective: null, prerequisites: [], tasks, text: '', files: [] };
-  const texts = await blobs.put(new TextEncoder().encode(JSON.stringify({ v: 2, phases: { p1: phase } })));
-  return unfinishedOf(ports, {
-    ...{ workspace: repo.dir, planPath: '010_demo', phase: { id: 'p1', number: 1, name: 'One' } },
-    ...{ commit: byHand ? null : commit, texts, skipped: [], verification: null },
-  });
+  const [node] = (await readPlan(repo.dir, '010_demo.md')).tree.phases;
+  const about = { workspace: repo.dir, commit: byHand ? null : commit, skipped: [], verification: null };
+  return unfinishedOf(ports, about, { root: repo.dir, tasks: tasksOf(node!), asked: tasks });
 };
 
 test('tasks that the message names, and those whose file is nowhere', async () => {

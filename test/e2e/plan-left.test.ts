@@ -104,6 +104,29 @@ test('terminated between a mark and its checkpoint: the next run commits that ma
   expect(s.git('status', '--porcelain')).toBe('');
 }, 240_000);
 
+test('the same where a person has done what was left: the next run has nothing to do but that commit', async () => {
+  const s = (open = await scene(
+    { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': 'test: [node -e 0]\n' },
+    PHASES.map((phase) => answerFor(phase)),
+  ));
+  const worker = await s.worker('markPhase:after:1');
+  const first = await startDemo(s, { approval: 'auto' });
+  await worker.exited;
+  await terminate(s, first);
+  const mine = s.read('plans/010_demo.md').replace(/### Phase 2: Two$/m, '$& [SKIPPED]');
+  s.git('stash', '-q');
+  s.write('plans/010_demo.md', s.read('plans/010_demo.md').replace(/### Phase 2: Two$/m, '$& [SKIPPED]'));
+  s.git('commit', '-qam', 'Not wanted');
+  s.write('plans/010_demo.md', mine);
+  const summary = s.read('summaries/010_partial.md');
+  await s.worker();
+  const run = await startDemo(s, { approval: 'auto' });
+  expect(await s.end(run, 60)).toMatchObject({ outcome: 'incomplete', usage: { calls: 0 } });
+  expect(s.read('summaries/010_partial.md')).toBe(summary);
+  expect(s.git('status', '--porcelain')).toBe('');
+  expect(subjects(s).at(-1)).toBe('Mark phases of plans/010_demo');
+}, 240_000);
+
 test('aborted after a failure: its checkpoint is read, a person is asked with the reason, and the failures count on', async () => {
   const failing = `test: ["test -f src/two.js && { echo 'Error: two is bad'; exit 1; }; true"]\n`;
   const s = (open = await scene({ 'plans/010_demo.md': planText(PHASES), 'emend.yaml': failing }, [

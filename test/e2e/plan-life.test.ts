@@ -3,7 +3,7 @@ import { planOfPath, resolveRun, showRun, startPlan } from '../../src/client/ind
 import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
 import { closedOf, eventually, withHandle } from './ends.js';
-import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
+import { answerFor, phaseRun, planText, startDemo, type DemoPhase } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
 const long = longOnly('up to a minute; the pure rules are shown in test/shared');
@@ -67,6 +67,49 @@ long(
   },
   300_000,
 );
+
+test('a phase that is renamed while it runs keeps its mark; one that is removed asks; two plans of one number have two summaries', async () => {
+  const path = 'plans/010_demo.md';
+  const other = { name: 'Four', file: 'src/four.js' };
+  const s = (open = await scene(
+    { [path]: planText(PHASES), 'plans/010_b.md': planText([other]), 'emend.yaml': 'test: false\n' },
+    [...PHASES, other].map((phase) => answerFor(phase)),
+  ));
+  await s.worker();
+  const run = await startDemo(s);
+  const approve = async (name: string, edit?: (text: string) => string): Promise<void> => {
+    const phase = await phaseRun(s, run, name);
+    await s.settle(phase);
+    if (edit !== undefined) {
+      s.write(path, edit(s.read(path)));
+      s.git('commit', '-qm', 'mine', path);
+    }
+    await s.answer(phase, 'approve');
+  };
+  await approve('p1-1', (text) => text.replace('1: One', '1: Uno'));
+  await approve('p2-1', (text) => text.replace(/### Phase 2[^]*?(?=### Phase 3)/, ''));
+  const asked = (await s.settle(run, 100)).status;
+  expect(asked.decision).toMatchObject({ reason: 'engine_failed', accepts: expect.arrayContaining(['retry', 'skip']) });
+  expect(asked.decision?.message).toContain('plans/010_demo has no Phase 2 (Two) any more');
+  expect(asked.plan?.phases.map(({ name, status }) => [name, status])).toEqual([
+    ['Uno', 'completed'],
+    ['Two', 'completed'],
+    ['Three', 'pending'],
+  ]);
+  await s.answer(run, 'skip');
+  await approve('p3-1');
+  expect(await s.end(run, 100)).toMatchObject({ outcome: 'completed', usage: { calls: 3 } });
+  expect(s.read(path)).toContain('### Phase 1: Uno [COMPLETED]\n\n**Objective**: Write src/one.js\n\n- [x]');
+  expect(s.read(path).match(/^### .*/gm)).toEqual(['### Phase 1: Uno [COMPLETED]', '### Phase 3: Three [COMPLETED]']);
+  const { stepKey } = await startPlan(s.emend, {
+    ...{ plan: await planOfPath(s.repo, 'plans/010_b.md'), approval: 'auto', options: { estimate: 'approved' } },
+  });
+  expect(await s.end(await resolveRun(s.emend, stepKey), 100)).toMatchObject({ outcome: 'completed' });
+  const lines = (file: string) => s.read(file).match(/(?<=^(?:- |\*\*Plan\*\*: )).*?(?=:|$)/gm);
+  expect(lines('summaries/010_partial.md')).toEqual(['`plans/010_demo`', 'Phase 1 (Uno)', 'Phase 3 (Three)']);
+  expect(lines('summaries/010_b_partial.md')).toEqual(['`plans/010_b`', 'Phase 1 (Four)']);
+  expect(s.git('status', '--porcelain')).toBe('');
+}, 240_000);
 
 test('an estimate is asked about before anything is paid for; a budget that is used up asks, and raised it goes on', async () => {
   const two = PHASES.slice(0, 2);

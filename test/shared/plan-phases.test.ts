@@ -2,9 +2,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { progressOfPlan } from '../../src/workflows/plan/views.js';
 import { worktreeName } from '../../src/workflows/plan/worktrees.js';
-import { isHeld, phaseOf } from '../../src/workflows/plan/state.js';
+import { reducePlan } from '../../src/workflows/plan/reduce.js';
+import { initialPlan, isHeld, phaseOf } from '../../src/workflows/plan/state.js';
 import { blob } from './world.js';
-import { alone, Driven, reading } from './plan-driven.js';
+import { alone, Driven, planInput, reading } from './plan-driven.js';
 
 describe('a cancelled run', () => {
   test('is asked about once those beside it have ended; each of several by itself, before any runs again', () => {
@@ -49,6 +50,27 @@ describe('a phase beside others', () => {
     expect([p1.runs, worktreeName(p1), p1.tree?.base]).toEqual([1, 'p1-1', 'b']);
     expect(plan.until('run')).toMatchObject({ phases: ['p1'] });
   });
+});
+
+test('manual at each merge conflict: what a person merged is tested', () => {
+  const plan = new Driven(['p1', 'p2']);
+  plan.until('run');
+  plan.until();
+  for (const id of ['p1', 'p2']) plan.ends(id, 'committed');
+  for (const phase of ['p1', 'p2']) {
+    expect(plan.until('merge')).toEqual({ kind: 'merge', phase });
+    plan.dispatch({ type: 'phase_merged', phase, result: { outcome: 'conflict', files: ['a'] } });
+    plan.answer('manual');
+  }
+  expect(plan.until('verify')).toEqual({ kind: 'verify', phase: null });
+  expect(plan.state.group.mergedTested).toBe(false);
+});
+
+test('--phase starts with that phase, by the order of the document', () => {
+  const input = { ...planInput, options: { ...planInput.options, phase: 4 } };
+  const read = { type: 'plan_read', result: reading(['p1', 'p4', 'p2']) } as const;
+  const { phases } = reducePlan(initialPlan(input, 0), read, 1);
+  expect(phases.map(({ status }) => status)).toEqual(['completed', 'pending', 'pending']);
 });
 
 describe('a mark that cannot be written', () => {

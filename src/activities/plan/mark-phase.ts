@@ -2,13 +2,12 @@
 import { getJson } from '../../stores/ports.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readPlan as readFiles } from '../../workspace/documents/index.js';
+import { readPlan as readFiles, summaryOf } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
-import type { MarkPhaseInput, PhaseTexts } from '../../shared/plan-activities.js';
+import type { MarkPhaseInput, PhaseText, PhaseTexts } from '../../shared/plan-activities.js';
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { describeUnfinished } from '../../shared/event-text.js';
-import { readGivenText } from '../../system/given-file.js';
 import { textsInWorkspace, writePlan, type PlanTexts } from './write-plan.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
 import { isTrackedBelow } from '../../workspace/files/index.js';
@@ -17,33 +16,29 @@ import { isSource } from './phase-job.js';
 
 // What a phase's commit leaves undone: by what its message says, by the files that are there, by those that were skipped, and by its job.
 
-/** Empty where the phase has no commit: then a person said that it is done. */
+/** Empty where the phase has no commit: then a person said that it is done. `tasks`: as they are now; `asked`: as its job listed them. */
 export async function unfinishedOf(
-  ports: Pick<ActivityPorts, 'blobs' | 'repository' | 'workspace'>,
-  input: Pick<MarkPhaseInput, 'workspace' | 'planPath' | 'phase' | 'commit' | 'texts' | 'skipped' | 'verification'>,
+  { repository }: Pick<ActivityPorts, 'repository'>,
+  {
+    workspace,
+    commit,
+    skipped,
+    verification,
+  }: Pick<MarkPhaseInput, 'workspace' | 'commit' | 'skipped' | 'verification'>,
+  { root, tasks, asked }: { readonly root: string } & Readonly<Record<'tasks' | 'asked', PhaseText['tasks']>>,
 ): Promise<readonly plans.UnfinishedTask[]> {
-  const { workspace, phase, commit, texts, skipped } = input;
-  if (commit === null || texts === null) return [];
-  const read = await getJson<PhaseTexts>(ports.blobs, texts, 'phase texts');
-  const asked = read.phases[phase.id]?.tasks.map(({ text }) => text) ?? [];
-  const root = await ports.workspace.root(workspace);
-  const node = plans.findPhase((await readFiles(root, input.planPath)).tree, phase);
-  // As they are now; what the message says goes by the numbers that they had in the job.
-  const tasks = node === null ? [] : plans.tasksOf(node);
-  if (tasks.length === 0) return [];
-  const said = plans.readUnfinished(await ports.repository.message(workspace, commit)).map(({ task, why }) => ({
-    task: tasks.findIndex(({ text }) => text === asked[task - 1]) + 1,
-    why,
-  }));
+  if (commit === null || tasks.length === 0) return [];
+  const claimed = plans.readUnfinished(await repository.message(workspace, commit));
+  const now = (task: number): PhaseText['tasks'][number] | undefined => plans.taskNow(asked, tasks, task);
+  const said = claimed.map(({ task, why }) => ({ task: tasks.findIndex((each) => each === now(task)) + 1, why }));
   const missing = new Set<string>();
   for (const path of new Set(tasks.flatMap(({ text }) => plans.filesToMake(text))))
     if (await isMissing(root, path)) missing.add(path);
-  const tested = input.verification?.startsWith('pass') === true;
   return plans.unfinishedTasks(tasks, said, {
-    isAsked: (task) => asked.includes(task),
+    isAsked: (task) => asked.some(({ text }) => text === task),
     isMissing: (path) => missing.has(path),
     skipped,
-    tested,
+    tested: verification?.startsWith('pass') === true,
   });
 }
 
@@ -57,8 +52,6 @@ async function isMissing(root: string, path: string): Promise<boolean> {
 
 export const markPhase: Activity<'markPhase'> = async (ports, input, scope) => {
   const { workspace, workflowId, namespace, phase, planPath, settings, marks, hold } = input;
-  const wanted = await withUnfinished(ports, input);
-  const { marker, done, total } = wanted;
   const written = await writePlan(
     ports,
     {
@@ -66,60 +59,69 @@ export const markPhase: Activity<'markPhase'> = async (ports, input, scope) => {
       comesTo: `${input.marker}-${input.commit ?? 'none'}`,
       ...(settings === undefined ? {} : { settings }),
       stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
-      message: `Mark Phase ${phase.number} of ${planPath} as ${marker} (${done}/${total})`,
+      message: `Mark phases of ${planPath}`,
     },
-    () => marked(ports, wanted),
+    () => marked(ports, input),
     scope,
   );
   if (written.outcome !== 'written') return { ...written };
-  // Of a mark that was begun before, what was found then.
-  const unfinished = (written.data as readonly plans.UnfinishedTask[] | undefined) ?? [];
+  // Of a mark that was begun before, what was found then: tasks that are not done, or why there is nothing to mark.
+  const unfinished = (written.data as readonly plans.UnfinishedTask[] | string | undefined) ?? [];
   const { commit, files, held, marks: along } = written;
+  if (typeof unfinished === 'string') return { outcome: 'conflict', why: unfinished, marks: along };
   return { outcome: 'marked', commit, files, held, marks: along, ...(unfinished.length === 0 ? {} : { unfinished }) };
 };
 
-type Wanted = MarkPhaseInput & { readonly unfinished: readonly plans.UnfinishedTask[] };
-
-/** A phase that was committed is complete where no task of it is known to be undone. */
-async function withUnfinished(ports: ActivityPorts, input: MarkPhaseInput): Promise<Wanted> {
-  const unfinished = input.marker === 'completed' ? await unfinishedOf(ports, input) : [];
-  return unfinished.length === 0
-    ? { ...input, unfinished }
-    : { ...input, unfinished, marker: 'incomplete', why: describeUnfinished(unfinished), done: input.done - 1 };
-}
-
-async function marked({ clock, workspace }: ActivityPorts, input: Wanted): Promise<PlanTexts | null> {
-  const { planPath, phase, done, total } = input;
-  const root = await workspace.root(input.workspace);
+async function marked(ports: ActivityPorts, input: MarkPhaseInput): Promise<PlanTexts> {
+  const { planPath, phase, commit, marks, texts, total } = input;
+  const root = await ports.workspace.root(input.workspace);
   const read = await readFiles(root, planPath);
+  const before = textsInWorkspace(read, root, read.tree);
+  const known = texts === null ? null : await getJson<PhaseTexts>(ports.blobs, texts, 'phase texts');
+  const asked = known?.phases[phase.id];
+  const node = plans.findPhase(read.tree, { ...phase, text: asked?.text });
+  if (node === null) {
+    const gone = `${planPath} has no Phase ${phase.number} (${phase.name}) any more: it was removed, or both its name and its text were changed. Restore its heading and retry, or skip the mark`;
+    // Without a commit nothing is lost.
+    return { before, after: before, ...(commit === null ? {} : { data: gone }) };
+  }
+  const { number, name } = node.part.heading;
+  const tasks = { root, tasks: plans.tasksOf(node), asked: asked?.tasks ?? [] };
+  const unfinished = input.marker === 'completed' ? await unfinishedOf(ports, input, tasks) : [];
+  // A phase that was committed is complete where no task of it is known to be undone.
+  const isLeft = unfinished.length > 0;
+  const { marker, done, why } = isLeft
+    ? { marker: 'incomplete' as const, done: input.done - 1, why: describeUnfinished(unfinished) }
+    : input;
   const status = `${done}/${total} phases complete`;
+  const written = marker === 'completed' ? 'COMPLETED' : marker === 'skipped' ? 'SKIPPED' : 'INCOMPLETE';
+  // It is there already: only what waits is to be committed.
+  if (marks.length > 0 && !input.hold && commit === null && node.part.heading.markers.includes(written))
+    return { before, after: before };
   const changed = plans.markPhase(
     read.tree,
+    node,
     {
-      name: phase.name,
-      number: phase.number,
-      marker: input.marker === 'completed' ? 'COMPLETED' : input.marker === 'skipped' ? 'SKIPPED' : 'INCOMPLETE',
-      ...(input.unfinished.length === 0 ? {} : { open: new Set(input.unfinished.map(({ text }) => text)) }),
+      marker: written,
+      ...(isLeft ? { open: new Set(unfinished.map(({ text }) => text)) } : {}),
       progress: [
-        ...(input.marker === 'completed' ? [['Last Completed', `Phase ${phase.number} - ${phase.name}`] as const] : []),
-        ['Date', isoTime(clock).slice(0, 10)],
-        ...(input.commit === null ? [] : [['Commit', input.commit.slice(0, 12)] as const]),
+        ...(marker === 'completed' ? [['Last Completed', `Phase ${number} - ${name}`] as const] : []),
+        ['Date', isoTime(ports.clock).slice(0, 10)],
+        ...(commit === null ? [] : [['Commit', commit.slice(0, 12)] as const]),
         ['Status', `${done === total ? 'Completed' : 'In Progress'} (${status})`],
         ['To Resume', done === total ? null : `\`emend plan run ${planPath}\``],
       ],
     },
     read.thresholds.values,
   );
-  if (changed === null) return null;
-  const before = textsInWorkspace(read, root, read.tree);
   const after = textsInWorkspace(read, root, changed);
-  const summary = plans.summaryFile(planPath);
-  const summaryNow = await readGivenText(join(root, summary));
-  if (summaryNow !== null) before.set(summary, summaryNow);
+  const summary = await summaryOf(root, planPath);
+  if (summary.text !== null) before.set(summary.path, summary.text);
   const about = { title: read.tree.main.title ?? read.place.stem, path: planPath, status };
-  const line = { number: phase.number, name: phase.name, text: wordsOf(input) };
-  after.set(summary, plans.withSummary(summaryNow, about, line));
-  return { before, after, ...(input.unfinished.length === 0 ? {} : { data: input.unfinished }) };
+  const line = { number, name, text: wordsOf({ ...input, marker, why }) };
+  after.set(summary.path, plans.withSummary(summary.text, about, line));
+  const message = `Mark Phase ${number} of ${planPath} as ${marker} (${done}/${total})`;
+  return { before, after, message, ...(isLeft ? { data: unfinished } : {}) };
 }
 
 const wordsOf = ({ marker, commit, verification, why }: MarkPhaseInput): string => {

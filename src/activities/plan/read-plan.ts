@@ -56,7 +56,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const config = valueOf(parseConfig(await readSettings(join(root, 'emend.yaml')), 'emend.yaml'));
   const approvers = await approversOf(ports, workspace, config);
   const checkpoint = await checkpointOfRun(ports, input.resume?.checkpoint);
-  const ids = idsOf(report.phases, checkpoint?.phases ?? input.known);
+  const ids = idsOf(plan.tree.phases, checkpoint?.phases ?? input.known);
   const texts = textsOf(plan, report.phases, ids);
   const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
   const before = plans.waitsFor(
@@ -69,7 +69,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     const id = ids[index] ?? '';
     const stages = staged.find((each) => each.phase === phase.number)?.why;
     const about = { id, dependsOn: before[index] ?? [], isOpen: open.has(id) };
-    const known = phaseReading(phase, plan.tree.phases[index], about, texts);
+    const known = phaseReading(phase, about, texts);
     return stages === undefined ? known : { ...known, stages };
   });
   // Told in full there: all before a phase without a line of its own.
@@ -171,23 +171,28 @@ async function refuseUncommitted(plan: ReadPlan, root: string, { reading, planPa
   );
 }
 
-/** Phases keep their ids by their names, those of one name by their numbers; one whose name is new gets the next. */
-function idsOf(phases: readonly plans.PhaseReport[], known: ReadPlanInput['known']): readonly PhaseId[] {
+/** Phases keep their ids by their names, those of one name by their numbers; one that is only renamed keeps it, others get the next. */
+function idsOf(nodes: readonly plans.PartNode[], known: ReadPlanInput['known']): readonly PhaseId[] {
   const left = [...known];
   const take = (fits: (each: ReadPlanInput['known'][number]) => boolean): PhaseId | undefined => {
     const at = left.findIndex(fits);
     return at < 0 ? undefined : left.splice(at, 1)[0]?.id;
   };
-  const same = phases.map(({ name, number }) => take((each) => each.name === name && each.number === number));
+  const headings = nodes.map(({ part }) => part.heading);
+  const same = headings.map(({ name, number }) => take((each) => each.name === name && each.number === number));
+  const named = headings.map(({ name }, index) => same[index] ?? take((each) => each.name === name));
+  const isRenamed = (node: plans.PartNode) => (each: ReadPlanInput['known'][number]) =>
+    each.number === node.part.heading.number && each.text === hashOf(each.name, plans.fullText(node));
   let next = Math.max(0, ...known.map(({ id }) => Number(id.slice(1)))) + 1;
-  return phases.map(({ name }, index) => same[index] ?? take((each) => each.name === name) ?? `p${next++}`);
+  return nodes.map((node, index) => named[index] ?? take(isRenamed(node)) ?? `p${next++}`);
 }
 
-const MARKERS: readonly (readonly ['SKIPPED' | 'INCOMPLETE' | 'COMPLETED', PhaseMarker])[] = [
-  ['SKIPPED', 'skipped'],
-  ['INCOMPLETE', 'incomplete'],
-  ['COMPLETED', 'completed'],
-];
+/** Of what a phase asks for. `more`: what counts beside it. */
+const hashOf = (name: string, text: string, more: readonly string[] = []): string =>
+  sha256(canonicalJson([name, plans.unticked(text), ...more])).slice(0, 16);
+
+/** The first of them counts. */
+const MARKERS: readonly PhaseMarker[] = ['skipped', 'incomplete', 'completed'];
 
 const CATEGORIES: readonly (readonly [RegExp, PhaseCategory])[] = [
   [/\b(document|documentation|docs|readme|changelog)\b/i, 'documentation'],
@@ -197,14 +202,11 @@ const CATEGORIES: readonly (readonly [RegExp, PhaseCategory])[] = [
 
 function phaseReading(
   phase: plans.PhaseReport,
-  node: plans.PartNode | undefined,
   { id, dependsOn, isOpen }: Pick<PhaseReading, 'id' | 'dependsOn'> & { readonly isOpen: boolean },
   texts: PhaseTexts,
 ): PhaseReading {
-  const { score } = phase;
-  const tasks = node === undefined ? [] : plans.tasksOf(node);
-  const open = (texts.phases[id]?.text ?? '').replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]');
-  const marker = MARKERS.find(([each]) => phase.markers.includes(each))?.[1] ?? null;
+  const { score, tasks } = phase;
+  const marker = MARKERS.find((each) => phase.markers.some((written) => written.toLowerCase() === each)) ?? null;
   const closed = isOpen && marker !== null && marker !== 'incomplete' ? [marker] : [];
   return {
     ...{ id, number: phase.number, name: phase.name, expanded: phase.expanded, marker },
@@ -224,7 +226,7 @@ function phaseReading(
     },
     second: plans.wantsSecondScore(score.score, tasks.length),
     category: CATEGORIES.find(([words]) => words.test(phase.name))?.[1] ?? 'code',
-    text: sha256(canonicalJson([phase.name, open, ...closed])).slice(0, 16),
+    text: hashOf(phase.name, texts.phases[id]?.text ?? '', closed),
   };
 }
 
@@ -232,7 +234,7 @@ const textsOf = (plan: ReadPlan, phases: readonly plans.PhaseReport[], ids: read
   phases: Object.fromEntries(
     phases.map((phase, index): [PhaseId, PhaseText] => {
       const node = plan.tree.phases[index];
-      const text = node === undefined ? '' : fullText(node);
+      const text = node === undefined ? '' : plans.fullText(node);
       const { objective, prerequisites, tasks } = phase;
       const plain = tasks.map(({ text: words, done, depth }) => ({ text: words, done, depth }));
       const stages = node !== undefined && plans.textOf(node).stages.length > 0 ? ({ stages: true } as const) : {};
@@ -245,17 +247,6 @@ const textsOf = (plan: ReadPlan, phases: readonly plans.PhaseReport[], ids: read
     }),
   ),
 });
-
-/** Its own text, and that of its expanded stages with their names. */
-function fullText(node: plans.PartNode): string {
-  const { body } = plans.textOf(node);
-  const own = (node.file?.source ?? node.source).slice(body.from, body.to).trim();
-  const stages = node.stages.filter(plans.isExpanded).map((stage) => {
-    const { number, name } = stage.part.heading;
-    return `#### Stage ${number}: ${name}\n\n${fullText(stage)}`;
-  });
-  return [own, ...stages].join('\n\n');
-}
 
 // The test commands of a plan, as they were found: which of them run, and which a person is asked about.
 

@@ -1,6 +1,6 @@
 /** The rules of triggers and tiers, as values: a better rule must not break the replay of a paused plan. */
 import { getJson, putJson } from '../../stores/ports.js';
-import { readPlan as readFiles } from '../../workspace/documents/index.js';
+import { readPlan as readFiles, refuseFaults } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
 import type {
   ApplyReplanInput,
@@ -26,11 +26,9 @@ export const evaluateTriggers = (_: unknown, input: EvaluateTriggersInput): Prom
   const called = plans.outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
   const replans = called.outcome === 'replan' || called.outcome === 'limit';
   return Promise.resolve({
+    ...called,
     // Failures in several phases call for a replan, whatever the tier of this one is.
     tier: tier === null ? null : replans ? 'replan' : tier.tier,
-    outcome: called.outcome,
-    actions: called.outcome === 'replan' ? called.actions : [],
-    forced: called.outcome === 'replan' && called.forced,
     why: !replans && tier !== null ? tier.why : called.why,
     suggestions: failures.at(-1)?.suggestions ?? [],
   });
@@ -129,35 +127,25 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   const read = await readFiles(root, planPath);
   const { tree } = read;
   const values = read.thresholds.values;
-  const [broken] = tree.faults;
-  if (broken !== undefined) return fail('plan_invalid', `${broken.file}:${broken.line}: ${broken.message}`);
-  const node = plans.findPhase(tree, phase);
+  refuseFaults(tree.faults);
+  const texts = input.texts === undefined ? null : await getJson<PhaseTexts>(ports.blobs, input.texts, 'phase texts');
+  const asked = texts?.phases[phase.id];
+  const node = plans.findPhase(tree, { ...phase, text: asked?.text });
   if (node === null) return fail('plan_invalid', `${planPath}: Phase ${phase.number} (${phase.name}) no longer exists`);
   const { number } = node.part.heading;
   const replan = { ...(await replanOf(ports, input)), phase: number };
-  const change = plans.applyReplan(tree, replan, values);
-  if (!change.ok) {
-    const [fault] = change.faults;
-    return fail(
-      'plan_invalid',
-      `${fault?.file ?? planPath}:${fault?.line ?? 1}: ${fault?.message ?? 'the replan does not fit'}`,
-    );
-  }
-  const data: ReplanMeasures = plans.measured([tree, plans.treeOf(change)], number, replan.action, values);
+  const change = plans.applyReplan(tree, replan, values, asked?.tasks);
+  refuseFaults(change.ok ? [] : change.faults);
+  if (!change.ok) return fail('plan_invalid', `${planPath}: the replan does not fit`);
+  const changedTree = plans.treeOf(change);
+  const data: ReplanMeasures = plans.measured([tree, changedTree], number, replan.action, values);
   const files = new Map(change.files);
   const main = plans.mainFile(change.place);
-  const revision: plans.Revision = {
-    ...data,
-    phase: number,
-    trigger,
-    action: replan.action,
-    forced,
-    why: replan.why === '' ? why : replan.why,
-  };
+  const revision = { ...data, phase: number, trigger, action: replan.action, forced, why: replan.why || why };
   files.set(main, plans.withRevision(files.get(main) ?? '', revision, input.at));
   const after = plans.treeOf({ place: change.place, files });
   const [fault] = after.faults;
-  if (fault !== undefined || after.phases.length !== plans.treeOf(change).phases.length)
+  if (fault !== undefined || after.phases.length !== changedTree.phases.length)
     return fail('plan_invalid', `${planPath}: ${fault?.message ?? 'the revision history would change the phases'}`);
   return { before: textsInWorkspace(read, root, tree), after: textsInWorkspace(read, root, { files }), data };
 }

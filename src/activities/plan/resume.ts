@@ -1,6 +1,7 @@
 /** Looks up what earlier runs of a plan left: the newest checkpoint in the archive, commits in the log whose mark is missing. */
 import { join } from 'node:path';
-import { resumePointOf, summaryFile, type Committed } from '../../documents/plan/index.js';
+import { resumePointOf, type Committed } from '../../documents/plan/index.js';
+import { summaryOf } from '../../workspace/documents/index.js';
 import { getJson } from '../../stores/ports.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
 import { readGiven } from '../../system/given-file.js';
@@ -28,7 +29,6 @@ export const findResumePoint = async (
   checkpoint: PlanCheckpoint | null,
   { phases, hash, limits }: Pick<ReadyPlan, 'phases' | 'hash' | 'limits'>,
 ): Promise<ResumePoint | null> => {
-  if (phases.every(({ marker }) => marker === 'completed' || marker === 'skipped')) return null;
   const commits = await ports.repository.planCommits(workspace, planPath);
   const last = checkpoint?.last_commit ?? null;
   const run = commits[0]?.plan ?? checkpoint?.step_key;
@@ -46,7 +46,8 @@ async function marksOnDisk(
   { workspace, records, blobs }: ActivityPorts,
   { run, phases, ...plan }: Pick<ReadPlanInput, 'workspace' | 'planPath'> & Pick<ReadyPlan, 'phases'> & { run: string },
 ): Promise<readonly BlobRef[]> {
-  const [root, path] = [await workspace.root(plan.workspace), summaryFile(plan.planPath)];
+  const root = await workspace.root(plan.workspace);
+  const { path } = await summaryOf(root, plan.planPath);
   const marks: BlobRef[] = [];
   if (!(await dirtyPaths(root, [path])).some(({ state }) => state === 'changed' || state === 'untracked')) return marks;
   const made = new Map<string, { readonly ref: BlobRef; readonly from: string }>();

@@ -17,10 +17,9 @@ import { noSandboxFor } from '../step/sandbox.js';
 import { projectConfig } from '../step/snapshot.js';
 import { marksIn } from '../step/commit.js';
 
-/** ◆ What one try is to write; null: nothing is to be changed. `data`: what else the change came to. */
-export interface WriteRecord {
+/** ◆ What one try is to write; null: nothing is to be changed. */
+export interface WriteRecord extends Pick<PlanTexts, 'message' | 'data'> {
   readonly proposal: BlobRef | null;
-  readonly data?: unknown;
 }
 /** `stepKey`: of this write alone; lock, records and commit have it. */
 export interface PlanWrite extends Pick<PhaseWriteInput, 'stepKey' | 'workspace' | 'workflowId' | 'namespace'> {
@@ -29,16 +28,18 @@ export interface PlanWrite extends Pick<PhaseWriteInput, 'stepKey' | 'workspace'
   readonly marks?: readonly BlobRef[];
   /** Not to be committed: a later commit takes it along. */
   readonly hold?: boolean;
+  /** Of its commit, where the change says no other. */
   readonly message: string;
   /** Name of the records. */
   readonly name: string;
   /** After a reset a phase may come to something else: then it is written anew. */
   readonly comesTo: string;
 }
-/** Texts by workspace-relative path; null: nothing is to be changed. */
+/** Texts by workspace-relative path. */
 export interface PlanTexts {
   readonly before: ReadonlyMap<string, string>;
   readonly after: ReadonlyMap<string, string>;
+  readonly message?: string;
   /** Kept with the record, and given back by every retry. */
   readonly data?: unknown;
 }
@@ -69,7 +70,7 @@ type Done = Written & { readonly data: unknown };
 export async function writePlan(
   ports: ActivityPorts,
   wanted: PlanWrite,
-  change: () => Promise<PlanTexts | null>,
+  change: () => Promise<PlanTexts>,
   scope: ActivityScope,
 ): Promise<Done | NotWritten> {
   const key = `steps/${wanted.stepKey}/${wanted.name}`;
@@ -78,9 +79,10 @@ export async function writePlan(
   if (before !== null) return before;
   for (let number = 1; number <= STORE_BOUNDS.markTries; number++) {
     const plan = async (): Promise<WriteRecord> => recordOf(ports, wanted, await change());
-    const { proposal, data } = await recordOnce(ports.records, `${key}-${number}`, plan);
+    const { proposal, data, message = wanted.message } = await recordOnce(ports.records, `${key}-${number}`, plan);
     const none: Written = { outcome: 'written', commit: null, files: [], held: null, marks: false };
-    const done = proposal === null ? none : await write(ports, wanted, { ref: proposal, decision: number }, scope);
+    const done =
+      proposal === null ? none : await write(ports, { ...wanted, message }, { ref: proposal, decision: number }, scope);
     if (done === 'base_changed') continue;
     if (done.outcome !== 'written') return done;
     return (await ports.records.putIfAbsent(doneKey, { ...done, data }, 'later')).value;
@@ -91,15 +93,13 @@ export async function writePlan(
 async function recordOf(
   ports: ActivityPorts,
   { stepKey, workspace, marks = [], hold = false }: PlanWrite,
-  texts: PlanTexts | null,
+  { before, after, ...more }: PlanTexts,
 ): Promise<WriteRecord> {
   const alone = marks.length > 0 && !hold;
-  if (texts === null && !alone) return { proposal: null };
-  const { before, after, data } = texts ?? { before: new Map<string, string>(), after: new Map<string, string>() };
   const files = await changedTexts(ports.blobs, await ports.workspace.root(workspace), before, after);
-  if (files.length === 0 && !alone) return { proposal: null, data };
+  if (files.length === 0 && !alone) return { proposal: null, ...more };
   const proposal = await putJson(ports.blobs, { stepKey, files, renames: [] } satisfies Proposal);
-  return { proposal, data };
+  return { proposal, ...more };
 }
 
 async function write(

@@ -1,15 +1,5 @@
 /** `emend plan check|score|show`: what a plan says. No server, no model, nothing written. */
-import {
-  chosenBy,
-  treeOf,
-  type Change,
-  collapsePhase,
-  collapseStage,
-  expandPhase,
-  expandStage,
-  reportOf,
-  type PlanTree,
-} from '../../documents/plan/index.js';
+import { type Chosen, chosenBy, treeOf, movePart, reportOf, type PlanTree } from '../../documents/plan/index.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
@@ -42,11 +32,7 @@ export const show = command(showLines);
 type Verb = 'expand' | 'collapse';
 type Kind = 'phase' | 'stage';
 type ChangeFlags = JsonFlag & { readonly auto?: true };
-interface Target {
-  readonly phase: number;
-  readonly stage: number | null;
-  readonly why: string | null;
-}
+type Target = Pick<Chosen, 'phase' | 'stage'> & { readonly why: string | null };
 
 const change =
   (verb: Verb) =>
@@ -105,15 +91,8 @@ const chosen = (
   );
 
 /** Throws what is in the way, with file and line. */
-const changed = (plan: ReadPlan, tree: PlanTree, verb: Verb, { phase, stage }: Target): PlanTree => {
-  const change: Change =
-    verb === 'expand'
-      ? stage === null
-        ? expandPhase(tree, phase, plan.thresholds.values)
-        : expandStage(tree, phase, stage)
-      : stage === null
-        ? collapsePhase(tree, phase)
-        : collapseStage(tree, phase, stage);
+const changed = (plan: ReadPlan, tree: PlanTree, verb: Verb, target: Target): PlanTree => {
+  const change = movePart(tree, verb, target, plan.thresholds.values);
   if (change.ok) return treeOf(change);
   refuseFaults(
     change.faults.map((each) => ({ ...each, file: tree.files.has(each.file) ? plan.show(each.file) : each.file })),

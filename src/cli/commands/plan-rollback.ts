@@ -1,8 +1,7 @@
 /** `emend plan rollback PLAN N`: takes the commits of a phase back with one new commit. No server is needed, and no commit is rewritten. */
-import { join } from 'node:path';
 import { runOfPlan, type PlanFile, planOfPath } from '../../client/runs/start-plan.js';
-import { inWorkspace, pathsOfPlan, readPlan, type ReadPlan } from '../../workspace/documents/index.js';
-import { unmarkPhase, reportOf, type PhaseReport, summaryFile, withSummary } from '../../documents/plan/index.js';
+import { inWorkspace, pathsOfPlan, readPlan, type ReadPlan, summaryOf } from '../../workspace/documents/index.js';
+import { unmarkPhase, reportOf, type PhaseReport, summaryFiles, withSummary } from '../../documents/plan/index.js';
 import { fail, nullOn } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
@@ -13,7 +12,7 @@ import { failBusy, openLocal } from '../local/open.js';
 import { plain } from '../render/text.js';
 import { phaseNumber } from './plan-run.js';
 import { withEmend } from '../session.js';
-import { readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { UNREADABLE } from '../../system/given-file.js';
 
 type Reported = ReadPlan & { readonly phases: readonly PhaseReport[] };
 
@@ -33,7 +32,7 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   const { workspace, planPath } = plan;
   // Marks of other phases stay: the plan's documents are only changed by what takes this one's mark out.
   const isKept = (file: string): boolean =>
-    file === `${planPath}.md` || file.startsWith(`${planPath}/`) || file === summaryFile(planPath);
+    file === `${planPath}.md` || file.startsWith(`${planPath}/`) || summaryFiles(planPath).includes(file);
   const wanted = { workspace, commits, isKept, message: messageOf(plan, phase, commits), holder, sign };
   const done = await takeBack(
     { engine, blobs },
@@ -116,8 +115,8 @@ async function documentsOf(plan: PlanFile, read: Reported, phase: PhaseReport): 
   const { workspace, planPath } = plan;
   const { phases } = read;
   const placed = (path: string): string => inWorkspace(read, workspace, path);
-  const summary = summaryFile(planPath);
-  const [dirty] = await dirtyPaths(workspace, [...pathsOfPlan(read, workspace), summary]);
+  const summary = await summaryOf(workspace, planPath, UNREADABLE);
+  const [dirty] = await dirtyPaths(workspace, [...pathsOfPlan(read, workspace), summary.path]);
   if (dirty !== undefined)
     fail(
       'target_dirty',
@@ -140,12 +139,11 @@ async function documentsOf(plan: PlanFile, read: Reported, phase: PhaseReport): 
         ];
   const files = unmarkPhase(read.tree, phase, progress) ?? new Map<string, string>();
   const changed = [...files].filter(([path, text]) => read.tree.files.get(path) !== text);
-  const before = await readGivenText(join(workspace, summary), UNREADABLE);
   const about = { title: plan.title, path: planPath, status };
   const line = { number: phase.number, name: phase.name, text: 'reverted' };
   return new Map([
     ...changed.map(([path, text]) => [placed(path), text] as const),
-    ...(before === null ? [] : [[summary, withSummary(before, about, line)] as const]),
+    ...(summary.text === null ? [] : [[summary.path, withSummary(summary.text, about, line)] as const]),
   ]);
 }
 

@@ -95,13 +95,19 @@ const inert = (text: string): string =>
 
 // The partial summary of a plan that runs: `summaries/NNN_partial.md`, one line a phase. A person's other lines stay.
 
-/** Beside the folder `plans` where the plan lies in one (`specs/plans/010.md` -> `specs/summaries/`), else in the plan's own folder. */
-export const summaryFile = (planPath: string): string => {
+/**
+ * Beside the folder `plans` where the plan lies in one (`specs/plans/010.md` -> `specs/summaries/`), else in the plan's own folder. The
+ * second is for a plan whose number another one has, too.
+ */
+export const summaryFiles = (planPath: string): readonly [string, string] => {
   const parts = planPath.split('/');
   const stem = parts.pop() ?? planPath;
   if (parts.at(-1) === 'plans') parts.pop();
-  return [...parts, 'summaries', `${planNumber(stem) ?? stem}_partial.md`].join('/');
+  const folder = [...parts, 'summaries'].join('/');
+  return [`${folder}/${planNumber(stem) ?? stem}_partial.md`, `${folder}/${stem}_partial.md`];
 };
+/** Path of the plan that a summary says it is of. */
+export const planOfSummary = (text: string): string | undefined => /^\*\*Plan\*\*: `([^`\r\n]+)`/m.exec(text)?.[1];
 
 export interface SummaryLine extends Pick<PartHeading, 'number' | 'name'> {
   /** Result, in words. */

@@ -1,9 +1,7 @@
 /** The door of src/documents/plan: what others may use. */
-export { type Change, type Changed, treeOf } from './change.js';
-export { collapsePhase, collapseStage } from './collapse.js';
-export { expandPhase, expandStage } from './expand.js';
-export { type Revision, measured, summaryFile, withRevision, withSummary } from './history.js';
-export { findPhase, markPhase, unmarkPhase } from './mark.js';
+export { type Changed, treeOf } from './change.js';
+export { measured, planOfSummary, summaryFiles, withRevision, withSummary } from './history.js';
+export { markPhase, taskNow, unmarkPhase } from './mark.js';
 export { type Replan, checkReplan, replanSchema } from './replan-answer.js';
 export { applyReplan } from './replan.js';
 export {
@@ -31,14 +29,16 @@ export {
   type PlanPlace,
   type PlanTree,
   type ReadFile,
-  isExpanded,
+  findPhase,
+  fullText,
   levelOf,
   mainFile,
   readTree,
   textOf,
+  unticked,
 } from './tree.js';
 export type { ReplanAction } from '../../shared/plan.js';
-export { chosenBy, outcomeOf, tierOf } from './triggers.js';
+export { type Chosen, chosenBy, movePart, outcomeOf, tierOf } from './triggers.js';
 export type { Fault, PlanFront } from './types.js';
 export {
   type ClaimedUnfinished,

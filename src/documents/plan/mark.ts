@@ -1,17 +1,14 @@
 /** Writes into a plan what became of a phase: its tasks, the marker of its heading, the progress section. Only what changes is spliced. */
-import { collapsePhase, collapseStage } from './collapse.js';
 import { withSection } from './history.js';
-import { chosenBy } from './triggers.js';
+import { chosenBy, movePart } from './triggers.js';
 import { Edits, treeOf, type Changed } from './change.js';
-import { fileOfPart, mainFile, isExpanded, textOf, type PartNode, type PlanTree } from './tree.js';
+import { fileOfPart, findPhase, mainFile, isExpanded, textOf, type PartNode, type PlanTree } from './tree.js';
 import { parsePlan } from './parse.js';
 import { lineIndex, splice, type Marker, type TextSplice, type Span, type Task } from './types.js';
 import type { Thresholds } from './score.js';
 import { addMarker, removeMarker } from './reading.js';
 
 export interface PhaseMark {
-  readonly name: string;
-  readonly number: number;
   readonly marker: Extract<Marker, 'COMPLETED' | 'INCOMPLETE' | 'SKIPPED'>;
   /** Texts of tasks that stay open, of a phase that is incomplete only for them; absent: all are done, or none is known to be. */
   readonly open?: ReadonlySet<string>;
@@ -21,19 +18,11 @@ export interface PhaseMark {
 
 const OUTCOMES = ['COMPLETED', 'INCOMPLETE', 'SKIPPED'] as const;
 
-/** The phase of that name, else of that number where the plan has no such name any more. */
-export const findPhase = (tree: PlanTree, { name, number }: Pick<PhaseMark, 'name' | 'number'>): PartNode | null => {
-  const named = tree.phases.filter(({ part }) => part.heading.name === name);
-  return named.find(({ part }) => part.heading.number === number) ?? named[0] ?? null;
-};
-
 /**
  * Ticks every task of a completed phase (those of its stages too), of one that left some open the others, sets the marker, updates the section `## Implementation Progress`,
- * and brings a small completed phase's file back into the plan. Null: the plan has no such phase.
+ * and brings a small completed phase's file back into the plan.
  */
-export function markPhase(tree: PlanTree, mark: PhaseMark, values: Thresholds): Changed | null {
-  const node = findPhase(tree, mark);
-  if (node === null) return null;
+export function markPhase(tree: PlanTree, node: PartNode, mark: PhaseMark, values: Thresholds): Changed {
   const edits = new Edits();
   if (mark.marker === 'COMPLETED' || mark.open !== undefined) tick(node, mark.open ?? new Set(), edits);
   const { heading } = node.part;
@@ -49,7 +38,7 @@ export function markPhase(tree: PlanTree, mark: PhaseMark, values: Thresholds): 
 /** The phase is to be done again: its tasks are open, and no marker says how it ended. Null: the plan has no such phase. */
 export function unmarkPhase(
   tree: PlanTree,
-  phase: Pick<PhaseMark, 'name' | 'number'>,
+  phase: Parameters<typeof findPhase>[1],
   progress: PhaseMark['progress'],
 ): ReadonlyMap<string, string> | null {
   const node = findPhase(tree, phase);
@@ -115,12 +104,18 @@ function collapsed(changed: Changed, phase: number, values: Thresholds): Changed
   let last = changed;
   for (const kind of ['stage', 'phase'] as const)
     for (const chosen of chosenBy(treeOf(last), 'collapse', kind, values).filter((each) => each.phase === phase)) {
-      const tree = treeOf(last);
-      const next = chosen.stage === null ? collapsePhase(tree, phase) : collapseStage(tree, phase, chosen.stage);
+      const next = movePart(treeOf(last), 'collapse', chosen, values);
       if (next.ok) last = next;
     }
   return last;
 }
+
+/** The task of that number among those that were asked for, as it is now: by its words; of several with the same the nth is the nth. */
+export const taskNow = <T extends Named>(asked: readonly Named[], now: readonly T[], task: number): T | undefined => {
+  const isIt = ({ text }: Named): boolean => text === asked[task - 1]?.text;
+  return now.filter(isIt)[asked.slice(0, task).filter(isIt).length - 1];
+};
+type Named = Pick<Task, 'text'>;
 
 // Tasks as lines of a document: with what stands under them, added after the last, given another text.
 
@@ -162,7 +157,8 @@ export function addTasks(
   { tasks, body, eol }: { readonly tasks: readonly Task[]; readonly body: Span; readonly eol: string },
   added: readonly string[],
 ): TextSplice {
-  const top = tasks.filter(({ depth }) => depth === Math.min(...tasks.map((task) => task.depth)));
+  const least = Math.min(...tasks.map(({ depth }) => depth));
+  const top = tasks.filter(({ depth }) => depth === least);
   const last = top.at(-1);
   if (last === undefined) {
     const words = source.slice(body.from, body.to).trimEnd().length;

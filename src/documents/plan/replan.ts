@@ -7,22 +7,25 @@ import { Edits, refused, sameParts, treeOf, type Change } from './change.js';
 import { collapsePhase } from './collapse.js';
 import { expandPhase, expandStage } from './expand.js';
 import { mainFile, isExpanded, phaseOf, textOf, type PartNode, type PlanTree } from './tree.js';
+import { effectivePart, fileOfDependencies } from './report.js';
 import type { Replan } from './replan-answer.js';
-import { lineIndex, type Span, type Task, type TextSplice } from './types.js';
-import { addTasks, linesOfTasks, renameTask, taskLines } from './mark.js';
+import { lineIndex, type Part, type Span, type Task } from './types.js';
+import { addTasks, linesOfTasks, renameTask, taskLines, taskNow } from './mark.js';
 import type { Thresholds } from './score.js';
-import { chosenBy } from './triggers.js';
+import { chosenBy, isOver } from './triggers.js';
 
 type Of<A extends Replan['action']> = Extract<Replan, { action: A }>;
 
-/** A refusal says why; then nothing is to be written. */
-export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds): Change {
+type Tasks = readonly Pick<Task, 'text'>[];
+
+/** A refusal says why; then nothing is to be written. `asked`: the phase's tasks by the numbers that the replan has for them. */
+export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds, asked?: Tasks): Change {
   const node = phaseOf(tree, replan.phase);
   if (node === undefined) return refused(tree.main.file, 1, `Phase ${replan.phase} does not exist`);
-  const { markers, line } = node.part.heading;
-  const isDone = markers.includes('COMPLETED') || markers.includes('SKIPPED');
+  const isDone = isOver(node);
   if (isDone && replan.action === 'add_phase') return othersSame(tree, replan.phase, addAfter(tree, node, replan), 1);
-  if (isDone) return refused(tree.main.file, line, `Phase ${replan.phase} is finished and cannot be replanned`);
+  if (isDone)
+    return refused(tree.main.file, node.part.heading.line, `Phase ${replan.phase} is finished and cannot be replanned`);
   switch (replan.action) {
     case 'expand_phase':
       return expandWhole(tree, replan.phase, values);
@@ -31,9 +34,9 @@ export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds):
     case 'add_phase':
       return othersSame(tree, replan.phase, addPhase(tree, node, replan), 1);
     case 'split_phase':
-      return othersSame(tree, replan.phase, splitPhase(tree, node, replan), replan.parts.length);
+      return othersSame(tree, replan.phase, splitPhase(tree, node, replan, asked), replan.parts.length);
     case 'update_tasks':
-      return sameParts(tree, updateTasks(tree, node, replan));
+      return sameParts(tree, updateTasks(tree, node, replan, asked));
   }
 }
 
@@ -48,32 +51,20 @@ function expandWhole(tree: PlanTree, phase: number, values: Thresholds): Change 
 
 const highestOf = (tree: PlanTree): number => Math.max(0, ...tree.phases.map(({ part }) => part.heading.number));
 
-/** Where the phase's `**Dependencies**` line stands: beside its heading, else in its own file. Null: there is none. */
-function dependenciesOf(
-  node: PartNode,
-): { readonly path: string; readonly on: readonly number[]; readonly line: number } | null {
-  const { part, file, home } = node;
-  if (part.dependencies !== null) return { path: home, ...part.dependencies };
-  return file?.dependencies == null ? null : { path: file.path, ...file.dependencies };
-}
+const dependenciesOf = (node: PartNode): Part['dependencies'] => effectivePart(node).dependencies;
 
-/** The value of the line, written anew with more numbers in it. */
-function moreDependencies(
-  tree: PlanTree,
-  node: PartNode,
-  more: readonly number[],
-): readonly [string, TextSplice] | null {
+/** Where there is a line, its value is written anew with one number more in it. */
+function addDependency(tree: PlanTree, node: PartNode, edits: Edits, more: number): void {
   const found = dependenciesOf(node);
-  if (found === null) return null;
-  const source = tree.files.get(found.path) ?? '';
+  if (found === null) return;
+  const path = fileOfDependencies(node);
+  const source = tree.files.get(path) ?? '';
   const from = lineIndex(source).starts[found.line - 1] ?? source.length;
   const written = /^[^\r\n]*/.exec(source.slice(from))?.[0] ?? '';
   const value = /(?::\*\*|\*\*[ \t]*:)[ \t]*/.exec(written);
   const at = from + (value === null ? written.length : value.index + value[0].length);
-  return [
-    found.path,
-    { from: at, to: from + written.length, text: `[${[...new Set([...found.on, ...more])].join(', ')}]` },
-  ];
+  const text = `[${[...new Set([...found.on, more])].join(', ')}]`;
+  edits.add(path, { from: at, to: from + written.length, text });
 }
 
 interface NewPhase {
@@ -107,8 +98,7 @@ function addPhase(tree: PlanTree, node: PartNode, { name, objective, tasks }: Of
     tasks: tasks.map((task) => `- [ ] ${task}`),
   });
   edits.add(mainFile(tree.place), { from: heading.from, to: heading.from, text });
-  const more = moreDependencies(tree, node, [number]);
-  if (more !== null) edits.add(...more);
+  addDependency(tree, node, edits, number);
   return edits.made(tree);
 }
 
@@ -130,7 +120,7 @@ function putAfter(tree: PlanTree, { part: { body } }: PartNode, edits: Edits, te
   edits.add(mainFile(tree.place), { from: body.to, to: body.to, text: before + text });
 }
 
-function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_phase'>): Change {
+function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_phase'>, asked?: Tasks): Change {
   const { heading } = node.part;
   if (textOf(node).stages.length > 0)
     return refused(node.home, heading.line, `Phase ${phase} has stages and cannot be split`);
@@ -138,11 +128,10 @@ function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_
   const source = tree.files.get(path) ?? '';
   const { tasks } = textOf(node);
   const wanted = parts.flatMap((part) => part.tasks);
-  const unfit = unfitOf(tasks, wanted);
-  if (unfit !== undefined)
-    return refused(path, heading.line, `task ${unfit} does not exist, is done, or is named twice`);
+  const { of, unfit } = numbered(tasks, asked, wanted);
+  if (unfit !== undefined) return refused(path, heading.line, unfitText(unfit, phase));
   const linesOf = linesOfTasks(source, tasks);
-  const moves = parts.map((part) => outermost(openTasks(tasks, part.tasks).map(linesOf)));
+  const moves = parts.map((part) => outermost(part.tasks.flatMap(of).map(linesOf)));
   if (outermost(moves.flat()).length < moves.flat().length)
     return refused(path, heading.line, 'a task and one under it would go to different phases');
   if (tasks.every((task) => holds(moves.flat(), task)))
@@ -156,52 +145,50 @@ function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_
     const lines = moved.flatMap((span) => taskLines(source, span));
     // One after the other: each may need what the one before it made.
     const on = declared ? [index === 0 ? phase : first + index - 1] : null;
-    return phaseText(tree, heading.level, {
-      number: first + index,
-      name: part.name,
-      objective: part.objective,
-      on,
-      tasks: lines,
-    });
+    return phaseText(tree, heading.level, { ...part, number: first + index, on, tasks: lines });
   });
   putAfter(tree, node, edits, texts.join(''));
   // Whoever waits for the phase waits for the last of its parts.
   for (const other of tree.phases) {
     if (other === node || dependenciesOf(other)?.on.includes(phase) !== true) continue;
-    const more = moreDependencies(tree, other, [first + parts.length - 1]);
-    if (more !== null) edits.add(...more);
+    addDependency(tree, other, edits, first + parts.length - 1);
   }
   return edits.made(tree);
 }
 
-function updateTasks(tree: PlanTree, node: PartNode, { add, change, remove, phase }: Of<'update_tasks'>): Change {
+function updateTasks(
+  tree: PlanTree,
+  node: PartNode,
+  { add, change, remove, phase }: Of<'update_tasks'>,
+  asked?: Tasks,
+): Change {
   const path = node.file?.path ?? node.home;
   const source = tree.files.get(path) ?? '';
   const { tasks, body } = textOf(node);
   const { line } = node.part.heading;
   const named = [...change.map(({ task }) => task), ...remove];
-  const unfit = unfitOf(tasks, named);
-  if (unfit !== undefined)
-    return refused(path, line, `task ${unfit} of Phase ${phase} does not exist, is done, or is named twice`);
+  const { of, unfit } = numbered(tasks, asked, named);
+  if (unfit !== undefined) return refused(path, line, unfitText(unfit, phase));
   if (add.length + named.length === 0) return refused(path, line, 'expected a task to add, change or remove');
-  const gone = openTasks(tasks, remove).map(linesOfTasks(source, tasks));
+  const gone = remove.flatMap(of).map(linesOfTasks(source, tasks));
   if (tasks.some((task) => task.done && holds(gone, task)))
     return refused(path, line, 'a completed task would be removed with its parent');
   const edits = new Edits();
   edits.add(path, ...outermost(gone).map((span) => ({ ...span, text: '' })));
   for (const { task, text } of change)
-    for (const found of openTasks(tasks, [task]))
-      if (!holds(gone, found)) edits.add(path, renameTask(source, found, text));
+    for (const found of of(task)) if (!holds(gone, found)) edits.add(path, renameTask(source, found, text));
   if (add.length > 0) edits.add(path, addTasks(source, { tasks, body, eol: tree.main.eol }, add));
   return edits.made(tree);
 }
 
-/** The first number (from 1) that names no task, one that is done, or one that was named before. */
-const unfitOf = (tasks: readonly Task[], numbers: readonly number[]): number | undefined =>
-  numbers.find((n, index) => (tasks[n - 1]?.done ?? true) || numbers.indexOf(n) < index);
-
-const openTasks = (tasks: readonly Task[], numbers: readonly number[]): readonly Task[] =>
-  numbers.flatMap((n) => tasks[n - 1] ?? []);
+/** Tasks by number, and the first number (from 1) that names no task, one that is done, or one that was named before. */
+function numbered(tasks: readonly Task[], asked: Tasks = tasks, named: readonly number[]) {
+  const of = (task: number): readonly Task[] => [taskNow(asked, tasks, task) ?? []].flat();
+  const unfit = named.find((n, index) => (of(n)[0]?.done ?? true) || named.indexOf(n) < index);
+  return { of, unfit };
+}
+const unfitText = (task: number, phase: number): string =>
+  `task ${task} of Phase ${phase} does not exist, is done, is named twice, or was changed since the replan was proposed`;
 
 const holds = (spans: readonly Span[], { mark }: Task): boolean =>
   spans.some(({ from, to }) => mark >= from && mark < to);
@@ -218,8 +205,7 @@ function outermost(spans: readonly Span[]): readonly Span[] {
 function othersSame(before: PlanTree, phase: number, change: Change, added: number): Change {
   if (!change.ok) return change;
   const after = treeOf(change);
-  const [fault] = after.faults;
-  if (fault !== undefined) return { ok: false, faults: [fault] };
+  if (after.faults.length > 0) return { ok: false, faults: after.faults };
   const known = new Set(before.phases.map(({ part }) => part.heading.number));
   const kept = after.phases.filter(({ part }) => known.has(part.heading.number));
   const same =

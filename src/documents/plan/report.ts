@@ -59,17 +59,12 @@ export function reportOf(tree: PlanTree, thresholds: ResolvedThresholds, show: (
   const effective = tree.phases.map(effectivePart);
   const fileOf = (part: Part): string => {
     const node = tree.phases[effective.indexOf(part)];
-    return node === undefined
-      ? tree.main.file
-      : show(part.dependencies === null ? node.home : fileOfDependencies(node));
+    return node === undefined ? tree.main.file : show(fileOfDependencies(node));
   };
   const waves = wavesOf(effective, fileOf);
   const stageFaults = tree.phases.flatMap((node) => stageFaultsOf(node, show));
-  const known = new Set<string>();
-  const faults = [...tree.faults, ...(waves.ok ? [] : waves.faults), ...stageFaults].filter((each) => {
-    const key = JSON.stringify(each);
-    return known.has(key) ? false : known.add(key);
-  });
+  const all = [...tree.faults, ...(waves.ok ? [] : waves.faults), ...stageFaults];
+  const faults = [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
   return {
     v: 1,
     number: planNumber(tree.place.stem),
@@ -98,12 +93,12 @@ function missingOf(node: PartNode, show: (path: string) => string): readonly Fau
 }
 
 /** Dependencies may stand beside the heading or in the part's own file; the former wins. */
-const effectivePart = ({ part, file }: PartNode): Part => ({
+export const effectivePart = ({ part, file }: PartNode): Part => ({
   ...part,
   dependencies: part.dependencies ?? file?.dependencies ?? null,
 });
-const fileOfDependencies = ({ part, file, home }: PartNode): string =>
-  part.dependencies !== null || file === null ? home : file.path;
+export const fileOfDependencies = ({ part, file, home }: PartNode): string =>
+  part.dependencies !== null || file?.dependencies == null ? home : file.path;
 
 function stageFaultsOf(node: PartNode, show: (path: string) => string): readonly Fault[] {
   const stages = node.stages.map(effectivePart);

@@ -73,7 +73,7 @@ export function resumePointOf(facts: ResumeFacts): ResumePoint | null {
   const reports = checkpoint?.reports ?? [];
   const isNew = !counts && committed.length === 0 && reports.length === 0;
   const marks = [...new Set([...(checkpoint?.marks ?? []), ...facts.marks])];
-  if (isNew && marks.length === 0 && !(facts.bounded && spent !== null)) return null;
+  if (isNew && marks.length === 0 && !(facts.bounded && spent !== null && left.length > 0)) return null;
   const doubts = committed.flatMap(({ doubt }) => (doubt === null ? [] : [doubt]));
   return {
     run: checkpoint?.step_key ?? null,

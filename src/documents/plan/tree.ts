@@ -172,11 +172,34 @@ export const isOverview = ({ part, file }: PartNode): boolean =>
 
 export const phaseOf = ({ phases }: PlanTree, number: number): PartNode | undefined =>
   phases.find(({ part }) => part.heading.number === number);
+/** The phase of that name, of several the one of that number; else that of the number, where it asks for the same `text`: it was renamed. */
+export const findPhase = (
+  tree: PlanTree,
+  { name, number, text }: Pick<PartHeading, 'name' | 'number'> & { readonly text?: string | undefined },
+): PartNode | null => {
+  const named = tree.phases.filter(({ part }) => part.heading.name === name);
+  const renamed = phaseOf(tree, number);
+  const isSame = renamed !== undefined && text !== undefined && unticked(fullText(renamed)) === unticked(text);
+  return named.find(({ part }) => part.heading.number === number) ?? named[0] ?? (isSame ? renamed : null);
+};
 export const stageOf = ({ stages }: PartNode, number: number): PartNode | undefined =>
   stages.find(({ part }) => part.heading.number === number);
 export const isPlanExpanded = ({ phases }: PlanTree): boolean => phases.some(isExpanded);
 /** Numbers of the expanded ones, in the document's order. */
 export const listExpanded = (nodes: readonly PartNode[]): readonly number[] =>
   nodes.filter(isExpanded).map(({ part }) => part.heading.number);
+/** Its own text, and that of its expanded stages with their names. */
+export function fullText(node: PartNode): string {
+  const { body } = textOf(node);
+  const own = (node.file?.source ?? node.source).slice(body.from, body.to).trim();
+  const stages = node.stages.filter(isExpanded).map((stage) => {
+    const { number, name } = stage.part.heading;
+    return `#### Stage ${number}: ${name}\n\n${fullText(stage)}`;
+  });
+  return [own, ...stages].join('\n\n');
+}
+/** With every box open: what is done of it makes it no other text. */
+export const unticked = (text: string): string => text.replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]');
+
 /** Its own file, or the one that holds it where it is not expanded. */
 export const fileOfPart = ({ file, home }: PartNode): string => file?.path ?? home;

@@ -14,9 +14,13 @@
  *     open                    replans >= limit, a person forces           replan, the counter begins anew
  *     open                    replans >= limit                            limit: a person is asked
  */
+import type { Change } from './change.js';
+import { collapsePhase, collapseStage } from './collapse.js';
+import { expandPhase, expandStage } from './expand.js';
 import { scoreReport, tasksOf } from './report.js';
 import type { ReplanAction, ReplanTrigger } from '../../shared/plan.js';
-import type { EvaluateTriggersInput } from '../../shared/replan-activities.js';
+import type { EvaluateTriggersInput, EvaluateTriggersResult } from '../../shared/replan-activities.js';
+import type { ActivityBase } from '../../shared/proposal-activities.js';
 import { aboveOf, type Thresholds } from './score.js';
 import { isExpanded, type PartNode, type PlanTree } from './tree.js';
 
@@ -31,39 +35,27 @@ export const ACTIONS: Readonly<Record<ReplanTrigger, readonly ReplanAction[]>> =
 /** Failures in so many phases are a pattern of the plan, not of one phase. */
 const DISTRIBUTED_FAILURES = 3;
 
-export interface TriggerFacts extends Pick<
-  EvaluateTriggersInput,
-  'trigger' | 'score' | 'tasks' | 'expanded' | 'stages' | 'failedPhases' | 'resolved' | 'replans' | 'forced'
-> {
-  /** The tiers of this phase have come to `replan`. */
+/** `tiersSpent`: those of this phase have come to `replan`. */
+export type TriggerFacts = Omit<EvaluateTriggersInput, keyof ActivityBase | 'failures' | 'thresholds'> & {
   readonly tiersSpent: boolean;
+};
+/** `notice`: at the threshold, not above it: told, nothing is changed. */
+export interface TriggerOutcome extends Pick<EvaluateTriggersResult, 'outcome' | 'forced' | 'why'> {
+  readonly actions: readonly ReplanAction[];
 }
-export type TriggerOutcome =
-  | { readonly outcome: 'none'; readonly why: string }
-  /** At the threshold, not above it: told, nothing is changed. */
-  | { readonly outcome: 'notice'; readonly why: string }
-  | {
-      readonly outcome: 'replan';
-      readonly actions: readonly ReplanAction[];
-      readonly forced: boolean;
-      readonly why: string;
-    }
-  | { readonly outcome: 'limit'; readonly why: string };
 
 export function outcomeOf(facts: TriggerFacts, values: Thresholds): TriggerOutcome {
-  const called = callOf(facts, values);
-  if (called.outcome !== 'called') return called;
-  const { why } = called;
-  if (facts.resolved) return { outcome: 'none', why: 'committed and finished phases are not replanned' };
+  const { outcome, why } = callOf(facts, values);
+  const none = { actions: [], forced: false };
+  if (outcome !== 'called') return { outcome, why, ...none };
+  if (facts.resolved) return { outcome: 'none', why: 'committed and finished phases are not replanned', ...none };
   const spent = facts.replans >= values.replanLimit;
   if (spent && !facts.forced)
-    return { outcome: 'limit', why: `${why}; replanned ${facts.replans} of ${values.replanLimit} times` };
+    return { outcome: 'limit', why: `${why}; replanned ${facts.replans} of ${values.replanLimit} times`, ...none };
   return { outcome: 'replan', actions: ACTIONS[facts.trigger], forced: spent, why };
 }
 
-type Called =
-  | { readonly outcome: 'called'; readonly why: string }
-  | Extract<TriggerOutcome, { outcome: 'none' | 'notice' }>;
+type Called = Readonly<{ outcome: 'called' | 'none' | 'notice'; why: string }>;
 
 function callOf(facts: TriggerFacts, values: Thresholds): Called {
   switch (facts.trigger) {
@@ -95,7 +87,8 @@ function complexityCall({ score, tasks, expanded, stages }: TriggerFacts, values
 }
 
 /**
- * What comes after a failed verification of a phase. What is transient was retried, with more time, before it
+ * What comes after a failed verification of a phase, by its failures since it was last planned or replanned: oldest first, at least one.
+ * Two without a signature are taken for the same. What is transient was retried, with more time, before it
  * counts as a failure:
  *
  *     the first                                    again, with suggestions, another format where there is one
@@ -103,26 +96,14 @@ function complexityCall({ score, tasks, expanded, stages }: TriggerFacts, values
  *     the second in a row, a new signature         debug: a report that the next attempt reads
  *     any further one                              replan
  */
-export type Tier = 'again' | 'debug' | 'replan';
-
-export interface FailureSeen {
-  /** Null: the output did not tell; two such failures are taken for the same. */
-  readonly signature: string | null;
-}
-export interface TierVerdict {
-  readonly tier: Tier;
-  readonly why: string;
-}
-
-/** `failures`: of one phase since it was last planned or replanned, oldest first; at least one. */
-export function tierOf(failures: readonly FailureSeen[]): TierVerdict {
+export function tierOf(failures: readonly Pick<EvaluateTriggersInput['failures'][number], 'signature'>[]) {
+  const tier = (is: NonNullable<EvaluateTriggersResult['tier']>, why: string) => ({ tier: is, why });
   const [before, last] = failures.slice(-2);
   const count = failures.length;
-  if (count <= 1) return { tier: 'again', why: 'the first failure of this phase' };
-  if (before?.signature === last?.signature)
-    return { tier: 'replan', why: `failure ${count} is the same as the previous one` };
-  if (count === 2) return { tier: 'debug', why: 'the second failure in a row differs from the first' };
-  return { tier: 'replan', why: `${count} failures in a row, after a debugging report` };
+  if (count <= 1) return tier('again', 'the first failure of this phase');
+  if (before?.signature === last?.signature) return tier('replan', `failure ${count} is the same as the previous one`);
+  if (count === 2) return tier('debug', 'the second failure in a row differs from the first');
+  return tier('replan', `${count} failures in a row, after a debugging report`);
 }
 
 // The automatic rules of expanding and collapsing: which parts they choose, and why.
@@ -139,6 +120,17 @@ export interface Chosen {
   readonly why: string;
 }
 
+/** The phase, or the stage of it, out to a file of its own or back. */
+export function movePart(
+  tree: PlanTree,
+  verb: 'expand' | 'collapse',
+  { phase, stage }: Pick<Chosen, 'phase' | 'stage'>,
+  values: Thresholds,
+): Change {
+  if (stage === null) return verb === 'expand' ? expandPhase(tree, phase, values) : collapsePhase(tree, phase);
+  return verb === 'expand' ? expandStage(tree, phase, stage) : collapseStage(tree, phase, stage);
+}
+
 export function chosenBy(
   tree: PlanTree,
   verb: 'expand' | 'collapse',
@@ -151,7 +143,7 @@ export function chosenBy(
 }
 
 const numberOf = ({ part }: PartNode): number => part.heading.number;
-const isOver = ({ part: { heading } }: PartNode): boolean =>
+export const isOver = ({ part: { heading } }: PartNode): boolean =>
   heading.markers.includes('COMPLETED') || heading.markers.includes('SKIPPED');
 
 function toExpand(node: PartNode, kind: 'phase' | 'stage', values: Thresholds): readonly Chosen[] {

@@ -148,8 +148,9 @@ function setAside(state: PlanState): PlanState {
 
 /** What is not committed waits; a commit of the last, or of a wave's, takes all along. */
 function marksAfter({ marks = [] }: PlanState, result: MarkPhaseResult): Pick<PlanState, 'marks'> {
-  if (result.outcome !== 'marked') return {};
-  return result.marks === true ? { marks: [] } : result.held == null ? {} : { marks: [...marks, result.held] };
+  if (result.outcome === 'busy') return {};
+  if (result.marks === true) return { marks: [] };
+  return result.outcome === 'conflict' || result.held == null ? {} : { marks: [...marks, result.held] };
 }
 
 /** Result is written into the document, or is not yet. */

@@ -2,7 +2,7 @@
 import { approversFirst } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
-import { boundsOf } from '../../shared/rules.js';
+import { boundsOf, rulesOf } from '../../shared/rules.js';
 import { sentence } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { askFirst, testsAtFirst } from './start.js';
@@ -42,8 +42,9 @@ export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number
 const closedBy = ({ marker }: PhaseReading): Pick<PhaseEntry, 'status' | 'marked'> | null =>
   marker === 'completed' || marker === 'skipped' ? { status: marker, marked: true } : null;
 
-const entryOf = (phase: PhaseReading, from: number | null): PhaseEntry => {
-  const before = from !== null && phase.number < from;
+/** `from`: the run starts with the phase of that number, after this one. */
+const entryOf = (phase: PhaseReading, from: number | null = null): PhaseEntry => {
+  const before = from !== null;
   return {
     ...phase,
     status: before ? 'completed' : 'pending',
@@ -65,7 +66,10 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
     const message = `${state.input.planPath} has no Phase ${from}; its phases are ${numbers}.`;
     return closePlan(state, 'refused', now, { code: 'usage', message });
   }
-  const phases = plan.phases.map((phase) => entryOf(phase, from));
+  const begin = plan.phases.findIndex(({ number }) => number === from);
+  const isBefore = ({ number }: PhaseReading, index: number): boolean =>
+    from !== null && (rulesOf(state).ordersPhases === true ? index < begin : number < from);
+  const phases = plan.phases.map((phase, index) => entryOf(phase, isBefore(phase, index) ? from : null));
   const numberOf = new Map(phases.map(({ id, number }) => [id, number]));
   const read: PlanState = {
     ...within(within(state, 'reading', { plan }), 'tests', testsAtFirst(plan)),
@@ -79,8 +83,7 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
     mode: inWaves(read) ? 'waves' : 'sequential',
     waves: plan.waves.map((wave) => wave.flat().map((id) => numberOf.get(id) ?? 0)),
   });
-  if (phases.every(isDone)) return told;
-  if (plan.resumePoint === undefined) return askFirst(told, now);
+  if (plan.resumePoint === undefined) return phases.every(isDone) ? told : askFirst(told, now);
   return plan.resumePoint.why.length === 0 ? resolveLeft(told, true, now) : askResume(told, plan.resumePoint);
 }
 
@@ -126,7 +129,7 @@ function takeResume(state: PlanState, left: ResumePoint, now: number): PlanState
 }
 
 /** Step 7: is each phase that is done marked as such? A mark that got lost is written again. */
-function marked(state: PlanState, plan: ReadyPlan, result: Omit<SamePlan, 'outcome'>, now: number): PlanState {
+function marked(state: PlanState, plan: ReadyPlan, result: SamePlan | ReadyPlan, now: number): PlanState {
   const found = new Map(result.phases.map((phase) => [phase.id, phase]));
   const lost = state.phases.filter(
     (phase) =>
@@ -134,7 +137,6 @@ function marked(state: PlanState, plan: ReadyPlan, result: Omit<SamePlan, 'outco
       phase.marked &&
       !phase.markSkipped &&
       phase.why?.startsWith('the run started') !== true &&
-      found.has(phase.id) &&
       found.get(phase.id)?.marker === null,
   );
   const lostOnes = new Set(lost);
@@ -143,7 +145,9 @@ function marked(state: PlanState, plan: ReadyPlan, result: Omit<SamePlan, 'outco
     if (now_ === undefined) return phase;
     const { number, expanded, tasks, marker } = now_;
     const marks = lostOnes.has(phase) ? { marked: false, marksLost: phase.marksLost + 1 } : {};
-    return { ...phase, number, expanded, tasks: { ...phase.tasks, ...tasks }, marker, ...marks };
+    // What is done with may be renamed; of what is open a person is asked.
+    const name = isDone(phase) && 'name' in now_ ? now_.name : phase.name;
+    return { ...phase, name, number, expanded, tasks: { ...phase.tasks, ...tasks }, marker, ...marks };
   });
   const read = within({ ...state, phases }, 'reading', { plan: { ...plan, level: result.level } });
   const told = emit(within(read, 'group', { ids: [] }), now, {
@@ -180,14 +184,17 @@ function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readon
   const before = new Map(plan.phases.map((phase) => [phase.id, phase]));
   const after = new Set(result.phases.map(({ id }) => id));
   const open = new Set(state.phases.filter((phase) => !isDone(phase)).map(({ id }) => id));
+  const isDue = (id: string): boolean => open.has(id) || rulesOf(state).ordersPhases !== true;
+  const waits = ({ dependsOn }: PhaseReading): string => dependsOn.filter(isDue).join();
   return [
     ...result.phases.flatMap((phase) => {
       const old = before.get(phase.id);
       if (old === undefined) return [`Phase ${phase.number} (${phase.name}) is new`];
       if (!open.has(phase.id)) return [];
+      const renamed = old.name === phase.name ? '' : `, now ${phase.name}`;
       return [
-        ...(old.text === phase.text ? [] : [`the text of Phase ${phase.number} (${phase.name}) changed`]),
-        ...(old.dependsOn.join() === phase.dependsOn.join() ? [] : [`Phase ${phase.number} has other dependencies`]),
+        ...(old.text === phase.text ? [] : [`the text of Phase ${phase.number} (${old.name}${renamed}) changed`]),
+        ...(waits(old) === waits(phase) ? [] : [`Phase ${phase.number} has other dependencies`]),
       ];
     }),
     ...plan.phases
@@ -201,30 +208,33 @@ export function resolveChanged(state: PlanState, takeNew: boolean): PlanState {
   const { plan, changed } = state.reading;
   if (plan === null || changed === null) return state;
   if (!takeNew) return within(state, 'reading', { changed: null, plan: { ...plan, hash: changed.hash } });
-  const known = new Map(state.phases.map((phase) => [phase.id, phase]));
   const gone = state.phases.filter((phase) => isDone(phase) && !changed.phases.some(({ id }) => id === phase.id));
-  const phases = changed.phases.map((phase): PhaseEntry => {
-    const old = known.get(phase.id);
-    if (old === undefined) return entryOf(phase, null);
-    const complexity = { score: phase.score.score, method: 'threshold', reasoning: null } as const;
-    return isDone(old) ? { ...old, ...phase } : { ...old, ...phase, complexity, ...closedBy(phase) };
-  });
+  const phases = takenOver(state, changed, true);
   return {
     ...within(state, 'reading', { changed: null, plan: changed }),
     phases: [...gone.map((phase) => ({ ...phase, marked: true })), ...phases],
   };
 }
 
-/** After a replan of ours: the plan as it stands now. What is known of a phase stays; new ones begin. */
-function inherited(state: PlanState, counts: NonNullable<Reading['inherit']>, result: ReadyPlan): PlanState {
+/** What is known of a phase stays; new ones begin, with `counts`. `rescored`: those whose text is the same are, too. */
+function takenOver(
+  state: PlanState,
+  { phases }: ReadyPlan,
+  rescored: boolean,
+  counts: Partial<PhaseEntry> = {},
+): readonly PhaseEntry[] {
   const known = new Map(state.phases.map((phase) => [phase.id, phase]));
-  const phases = result.phases.map((phase): PhaseEntry => {
-    const before = known.get(phase.id);
-    if (before === undefined) return { ...entryOf(phase, null), ...counts };
-    if (isDone(before)) return { ...before, ...phase };
-    const complexity = { score: phase.score.score, method: 'threshold', reasoning: null } as const;
-    return { ...before, ...phase, ...(before.text === phase.text ? {} : { complexity }), ...closedBy(phase) };
+  return phases.map((phase) => {
+    const old = known.get(phase.id);
+    if (old === undefined) return { ...entryOf(phase), ...counts };
+    if (isDone(old)) return { ...old, ...phase };
+    const { complexity } = rescored || old.text !== phase.text ? entryOf(phase) : old;
+    return { ...old, ...phase, complexity, ...closedBy(phase) };
   });
+}
+
+/** After a replan of ours: the plan as it stands now. */
+function inherited(state: PlanState, counts: NonNullable<Reading['inherit']>, result: ReadyPlan): PlanState {
   const read = within(within(state, 'reading', { plan: result }), 'group', { ids: [] });
-  return { ...read, phases, stage: { at: 'choosing' } };
+  return { ...read, phases: takenOver(state, result, false, counts), stage: { at: 'choosing' } };
 }

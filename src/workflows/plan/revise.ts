@@ -64,7 +64,7 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
         'applyReplan',
         { summary: `${action ?? 'replan'} of ${of}`, about: id },
         {
-          ...{ ...owner(), workspace, planPath, settings: wanted(state).settings, marks: state.marks ?? [] },
+          ...{ ...owner(), workspace, planPath, ...wanted(state), marks: state.marks ?? [] },
           ...{ phase: about(phase), number: state.records.replans.length + 1, trigger },
           ...{ replan: ref, action: action ?? 'expand_phase', why, forced: revising.beyondLimit, at: Date.now() },
         },

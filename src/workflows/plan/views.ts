@@ -12,6 +12,7 @@ import { bounded, decisionDetails, plain, resultBase, statusBase } from '../fram
 
 export const progressOfPlan = (state: PlanState): PlanProgress => {
   const { startedAt, pausedFor_ms, spentBefore } = state;
+  const { budget_tokens = null, budget_usd = null, budget_calls = null, wallClock_s = null } = state.limits ?? {};
   const used = addUsage(spentBefore?.usage ?? NO_USAGE, state.usage);
   const numberOf = new Map(state.phases.map(({ id, number }) => [id, number]));
   const numbersOf = (ids: readonly PhaseId[]): readonly number[] => ids.flatMap((id) => numberOf.get(id) ?? []);
@@ -37,10 +38,7 @@ export const progressOfPlan = (state: PlanState): PlanProgress => {
     budget: {
       ...{ startedAt, pausedFor_ms, usedBefore_ms: spentBefore?.time_ms ?? 0 },
       ...{ used_tokens: tokensOf(used), used_calls: used.calls, used_usd: used.usd },
-      budget_tokens: state.limits?.budget_tokens ?? null,
-      budget_usd: state.limits?.budget_usd ?? null,
-      budget_calls: state.limits?.budget_calls ?? null,
-      wallClock_s: state.limits?.wallClock_s ?? null,
+      ...{ budget_tokens, budget_usd, budget_calls, wallClock_s },
     },
     ...state.controls,
     reports: reportsOf(state),

@@ -105,7 +105,7 @@ function read(run: PlanRun): Promise<void> {
     {
       ...where(state),
       reading,
-      known: phases.map((phase) => ({ ...about(phase), ...(isDone(phase) ? {} : { open: true }) })),
+      known: phases.map((phase) => ({ ...about(phase), text: phase.text, ...(isDone(phase) ? {} : { open: true }) })),
       // After a replan of ours the plan is another one; what was lost is wanted anew.
       ...(last === null || stage.at !== 'reading' || stage.inherit !== null || stage.renew ? {} : { hash: last.hash }),
       overrides: input.overrides,

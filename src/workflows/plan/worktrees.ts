@@ -4,7 +4,7 @@ import type { DecisionRequest } from '../../shared/decisions.js';
 import { PASSED, type VerifyOutcome, type VerifyResult } from '../../shared/proposal-activities.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
-import { cut } from '../../shared/rules.js';
+import { cut, rulesOf } from '../../shared/rules.js';
 import { askAbout, busyAgain, FREE, groupOf, phaseOf, withPhase, type PhaseEntry, type PlanState } from './state.js';
 import type { MergePhaseResult, PrepareWorktreeResult } from '../../shared/plan-activities.js';
 
@@ -82,7 +82,9 @@ export function resolveMerge(state: PlanState, id: PhaseId, request: DecisionReq
     case 'skip':
       return without({ status: 'skipped', why: 'its merge was skipped by a person', marked: false });
     case 'manual':
-      return withPhase(state, id, { merged: true });
+      return within(withPhase(state, id, { merged: true }), 'group', {
+        mergedTested: state.group.mergedTested && rulesOf(state).ordersPhases !== true,
+      });
     default:
       return state;
   }

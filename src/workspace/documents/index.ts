@@ -10,4 +10,5 @@ export {
   pathsOfPlan,
   readPlan,
   refuseFaults,
+  summaryOf,
 } from './read-plan.js';

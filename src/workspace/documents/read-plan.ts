@@ -13,7 +13,7 @@ import { orNull } from '../../system/durable.js';
 import { sha256 } from '../../system/hash.js';
 import { fail, failAll, problem, valueOf } from '../../shared/problems.js';
 import { kindOf } from '../../system/fs.js';
-import { readGivenSync, readSettings } from '../../system/given-file.js';
+import { readGivenSync, readGivenText, readSettings } from '../../system/given-file.js';
 
 const PLAN_FILE_BYTES = 1 * 1024 * 1024; // bound: A plan document larger than this is not read; one of more phases is not run.
 
@@ -162,6 +162,14 @@ export const inWorkspace = ({ base }: Pick<ReadPlan, 'base'>, workspace: string,
 
 export const pathsOfPlan = (plan: ReadPlan, workspace: string): readonly string[] =>
   [...plan.tree.files.keys()].map((path) => inWorkspace(plan, workspace, path));
+
+/** Where the partial summary of a plan is, or will be, and its text; null: there is none. `none`: errors that say so, too. */
+export const summaryOf = async (root: string, planPath: string, none?: readonly string[]) => {
+  const [shared, own] = plans.summaryFiles(planPath);
+  const text = await readGivenText(join(root, shared), none);
+  const isOther = (plans.planOfSummary(text ?? '') ?? planPath) !== planPath;
+  return isOther ? { path: own, text: await readGivenText(join(root, own), none) } : { path: shared, text };
+};
 
 /** The texts that differ as files of a proposal, by path; paths are relative to `root`, where a file's mode is read. */
 export const changedTexts = async (

@@ -148,17 +148,14 @@ describe('headings', () => {
     'Phase 4: A\r\n===\r\n',
     'Phase 4: A\r===\r',
     '### Phase 4: A [SKIPPED]',
-  ])(
-    'a marker is added and taken away again: %j',
-    (source) => {
-      const heading = parsePlan(source, 'p.md').phases[0]!.heading;
-      const marked = splice(source, addMarker(heading, 'EXPANDED'));
-      const again = parsePlan(marked, 'p.md').phases[0]!.heading;
-      expect(again.markers).toEqual([...heading.markers, 'EXPANDED']);
-      expect(again.name).toBe('A');
-      expect(splice(marked, removeMarker(again, 'EXPANDED'))).toBe(source);
-    },
-  );
+  ])('a marker is added and taken away again: %j', (source) => {
+    const heading = parsePlan(source, 'p.md').phases[0]!.heading;
+    const marked = splice(source, addMarker(heading, 'EXPANDED'));
+    const again = parsePlan(marked, 'p.md').phases[0]!.heading;
+    expect(again.markers).toEqual([...heading.markers, 'EXPANDED']);
+    expect(again.name).toBe('A');
+    expect(splice(marked, removeMarker(again, 'EXPANDED'))).toBe(source);
+  });
 });
 
 describe('what is wrong is told with its line, all at once', () => {

@@ -161,6 +161,25 @@ describe('split_phase', () => {
 });
 
 describe('update_tasks', () => {
+  test('of tasks that a person added, moved or changed since: those that were meant, or none', () => {
+    const value = { ...{ phase: 1, why: '', action: 'update_tasks' }, change: [{ task: 2, text: 'B' }], remove: [3] };
+    const asked = ['a', 'b', 'b'].map((text) => ({ text }));
+    const now = (...tasks: readonly string[]): unknown => {
+      const tree = planOf(['### Phase 1: N', ...tasks.map((task) => `- [ ] ${task}`), ''].join('\n'));
+      const made = applyReplan(tree, replanSchema.parse(value), DEFAULT_THRESHOLDS, asked);
+      return made.ok
+        ? made.files
+            .get('010_demo.md')!
+            .split(/\n.*\] /)
+            .slice(1)
+            .join('')
+            .trim()
+        : made.faults[0]?.message;
+    };
+    expect([now('a', 'b', 'b'), now('new', 'b', 'x', 'b', 'a')]).toEqual(['aB', 'newBxa']);
+    expect(now('a', 'b', 'changed')).toMatch(/^task 3 of Phase 1 .*was changed since the replan was proposed$/);
+  });
+
   test('adds behind the last task, changes and removes only what it names', () => {
     const value = { action: 'update_tasks', add: ['n1', 'n2'], change: [{ task: 4, text: 'C' }], remove: [1] };
     expect(textAfter(PLAN, value)).toBe(
