@@ -161,6 +161,8 @@ export const takeHostId = async (home: string, id: string, sys: Sys = realSys): 
   await sys.fsyncDir(home);
 };
 
+// The hosts of a store, by the records of their workers' starts: the home's id, which names its task queue, and the machine that it is on.
+
 /** A machine as it runs: its name for people, an id that stays, and one for each boot (`-`: it has none), which its containers share. */
 export type Machine = Readonly<Record<'name' | 'id' | 'boot', string>>;
 /** A start of a worker. `machine` and `boot`: 8 hex digits for the machine, or this boot of it, and this very home there (a copy has others). */

@@ -154,6 +154,8 @@ const rowOf = (run: ListedRun, columns: number): readonly string[] => [
   cell(run.decision === null ? run.doing : `${run.decision.reason}: emend show ${shownKey(run.stepKey)}`, 60, columns),
 ];
 
+// `emend calls RUN [N]`: what was asked of models, what they answered, what it cost.
+
 interface CallsFlags extends JsonFlag {
   readonly prompt?: true;
   readonly answer?: true;
