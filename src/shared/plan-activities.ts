@@ -105,6 +105,8 @@ export interface RemoveWorktreeResult {
 export interface MergePhaseInput extends PhaseWriteInput {
   readonly run: number;
   readonly commit: string;
+  /** Of its worktree; absent: it was made by an earlier version. */
+  readonly base?: string | undefined;
 }
 export type MergePhaseResult =
   /** `commit` null: the branch held it already. */

@@ -100,10 +100,7 @@ export interface Stores {
 }
 
 /** What a reader says instead of what it left out: entries of a later `v`, and what is no entry. Never written. */
-export interface NewerEntries {
-  readonly entries: number;
-  readonly damaged: number;
-}
+export type NewerEntries = Readonly<Record<'entries' | 'damaged', number>>;
 /** `id` makes appending idempotent: an entry whose id is there already is dropped by readers. */
 export interface ArchiveEntry {
   readonly id: string;

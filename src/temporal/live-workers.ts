@@ -24,10 +24,7 @@ export interface QueueAt {
   readonly last?: Map<string, number>;
 }
 /** When a worker was heard last, by its own or the server's clock, and how long it may be silent (0: it said that it ends). */
-interface Sign {
-  readonly at_ms: number;
-  readonly silence_ms: number;
-}
+type Sign = Readonly<Record<'at_ms' | 'silence_ms', number>>;
 type Signs = ReadonlyMap<string, Sign>;
 const NONE: Signs = new Map();
 

@@ -52,6 +52,8 @@ export interface MergeRequest extends Pick<CommitRequest, 'message' | 'sign'>, P
   readonly workspace: string;
   /** Commit of the phase. */
   readonly theirs: string;
+  /** What the phase began on: only a branch that holds it is merged into. */
+  readonly base?: string | undefined;
   /** One parent: what `theirs` changed is committed as a change of its own. */
   readonly plain?: boolean;
 }

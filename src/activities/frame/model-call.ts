@@ -153,10 +153,7 @@ export async function callModel(
 // A call whose answer is one JSON object: asked again, told why, where the answer cannot be used.
 
 /** An answer that could not be used, and why: the next call is told. */
-export interface RefusedJson {
-  readonly why: string;
-  readonly answer: string;
-}
+export type RefusedJson = Readonly<Record<'why' | 'answer', string>>;
 export interface JsonWanted<T> extends Omit<CallWanted, 'format' | 'refusal' | 'build'> {
   /** At most so many; each counts one up from `regeneration`. */
   readonly calls: number;

@@ -59,12 +59,12 @@ export const removeWorktree: Activity<'removeWorktree'> = async (ports, { stepKe
 const DIGIT = 10;
 
 export const mergePhase: Activity<'mergePhase'> = async (ports, input, { assertCurrent }) => {
-  const { workspace, phase, commit, planPath, workflowId, namespace } = input;
+  const { workspace, phase, commit, base, planPath, workflowId, namespace } = input;
   const { sign } = await projectConfig(ports, workspace);
   for (let number = 1; number < STORE_BOUNDS.markTries; number++) {
     const stepKey = `${input.stepKey}-${phase.id}-g${input.run * DIGIT + number}`;
     const message = `Merge Phase ${phase.number}: ${phase.name}\n\nPlan ${planPath}.`;
-    const request = { stepKey, workspace, theirs: commit, message, holder: { workflowId, namespace }, sign };
+    const request = { stepKey, workspace, theirs: commit, base, message, holder: { workflowId, namespace }, sign };
     const merged = await ports.repository.merge(request, assertCurrent);
     switch (merged.outcome) {
       case 'merged':

@@ -195,11 +195,14 @@ function verify(run: PlanRun, id: PhaseId | null): Promise<void> | void {
 }
 
 function merge(run: PlanRun, id: PhaseId): Promise<void> {
-  const { number, name, runs, commits } = phaseOf(run.state, id);
+  const { number, name, runs, commits, tree } = phaseOf(run.state, id);
   return run.call(
     'mergePhase',
     { summary: `merge Phase ${number}`, about: id },
-    { ...where(run.state), ...owner(), phase: { id, number, name }, run: runs, commit: commits.at(-1) ?? '' },
+    {
+      ...{ ...where(run.state), ...owner(), phase: { id, number, name } },
+      ...{ run: runs, commit: commits.at(-1) ?? '', base: tree?.base },
+    },
     (result) => ({ type: 'phase_merged', phase: id, result }),
   );
 }

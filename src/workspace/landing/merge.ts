@@ -61,6 +61,12 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
   const ours = lock.head ?? '';
   const standing = await stateOfHolder(repository, lock);
   if (standing.at === 'parent' && (await holdsCommit(root, request.theirs, ours))) return landedBefore(work, ours);
+  // Into another branch all that the phase began on would go along.
+  if (request.base !== undefined && !(await holdsCommit(root, request.base, ours))) {
+    const base = request.base.slice(0, 12);
+    const why = `it began on ${base}, which the branch that is checked out does not hold. Check out the one that does (git branch --contains ${base}), then retry`;
+    return { outcome: 'failed', problem: problem('conflict', why) };
+  }
   const merged = await mergeTrees(root, ours, request.theirs);
   if (merged.outcome === 'conflict') return { outcome: 'conflict', ours, files: merged.files };
   const changes = await treeChanges(root, ours, merged.tree);

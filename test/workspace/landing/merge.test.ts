@@ -52,7 +52,7 @@ const branch = async (name: string, change: () => Promise<void>): Promise<string
 };
 const merge = (
   theirs: string,
-  more: { parts?: Partial<MergeParts>; stepKey?: string; late?: () => void } = {},
+  more: { parts?: Partial<MergeParts>; stepKey?: string; base?: string; late?: () => void } = {},
 ): Promise<MergeOutcome> =>
   mergeInto(
     { engine, blobs, lockWait_ms: 300, ...more.parts },
@@ -60,6 +60,7 @@ const merge = (
       stepKey: more.stepKey ?? KEY,
       workspace: repo.dir,
       theirs,
+      ...(more.base === undefined ? {} : { base: more.base }),
       message: 'Merge phase 2: Core',
       holder: { workflowId: 'emend-plan-x', namespace: 'default' },
       sign: false,
@@ -188,6 +189,25 @@ describe('what stands against it', () => {
       expect(await merge(theirs)).toMatchObject({ outcome: 'busy' });
     },
   );
+
+  test('another branch is checked out than the phase began on: refused, and merged once that is back', async () => {
+    await repo.git('checkout', '-q', '-b', 'feature');
+    await repo.write('feature.txt', 'not reviewed\n');
+    const base = await repo.commitAll('feature');
+    await repo.git('checkout', '-q', '-b', 'phase');
+    await repo.write('new.txt', 'n\n');
+    const theirs = await repo.commitAll('on phase');
+    await repo.git('checkout', '-q', 'main');
+    const before = await repo.git('rev-parse', 'HEAD');
+    const refused = await merge(theirs, { base });
+    expect(refused).toMatchObject({
+      outcome: 'failed',
+      problem: { message: expect.stringContaining(base.slice(0, 12)) },
+    });
+    expect(await repo.git('rev-parse', 'HEAD')).toBe(before);
+    await repo.git('checkout', '-q', 'feature');
+    expect(await merge(theirs, { base })).toMatchObject({ outcome: 'merged', parent: base });
+  });
 
   test('an old git is told so', () => {
     expect(() => {
