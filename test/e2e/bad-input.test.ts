@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startedData } from '../client/fake.js';
 import { sampled, spread } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
@@ -590,7 +591,7 @@ describe('with a worker', () => {
     // Runs that begin alike do not come by themselves: the archive is given two.
     for (const end of ['2', '1'])
       await s.emend.archive.append(`abcd${end.repeat(28)}`, [
-        { id: 'started', at: new Date().toISOString(), kind: 'started', data: {} },
+        { id: 'started', at: new Date().toISOString(), kind: 'started', data: startedData({}) },
       ]);
     const ended = await emend(['show', 'abcd'], s.repo);
     expect(ended).toMatchObject({

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { listRuns } from '../../src/client/runs/list.js';
 import { createS3Archive, objectsAt, type Objects } from '../../src/stores/s3/index.js';
-import { fakeEmend, FakeServer } from '../client/fake.js';
+import { fakeEmend, FakeServer, startedData } from '../client/fake.js';
 import { startFaultyProxy, type FaultyProxy } from '../support/faulty-proxy.js';
 import { findSeaweed, startSeaweed, type Seaweed } from '../support/seaweed.js';
 import { describeIf, longOnly } from '../support/skipped.js';
@@ -37,22 +37,12 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
 
   const keyOf = (n: number): string => ((n * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, '0').padEnd(32, '5');
   const workspace = fs.realpathSync('.');
-  const startedAt = (n: number) => {
-    const data = {
-      workflowId: `emend-${n}`,
-      runId: null,
-      namespace: 'default',
-      address: '',
-      queues: {},
-      jobPath: 'job.md',
-    };
-    return {
-      id: 'started',
-      at: new Date(n).toISOString(),
-      kind: 'started' as const,
-      data: { ...data, title: `Job ${n}`, workspace },
-    };
-  };
+  const startedAt = (n: number) => ({
+    id: 'started',
+    at: new Date(n).toISOString(),
+    kind: 'started' as const,
+    data: startedData({ workflowId: `emend-${n}`, title: `Job ${n}`, workspace }),
+  });
   const closed = { status: 'CANCELLED', result: null, message: 'cancelled' };
 
   many(
