@@ -86,7 +86,8 @@ test('terminated between commit and mark: the next run finds the commit by its t
   expect(s.read('plans/010_demo.md')).toContain('### Phase 2: Two [COMPLETED]');
 }, 240_000);
 
-test('terminated between a mark and its checkpoint: the next run commits that mark with its own', async () => {
+/** The first phase is marked, and no checkpoint knows of it. */
+const terminatedAfterMark = async (): Promise<Scene> => {
   const s = (open = await scene(
     { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': 'test: [node -e 0]\n' },
     PHASES.map((phase) => answerFor(phase)),
@@ -95,6 +96,11 @@ test('terminated between a mark and its checkpoint: the next run commits that ma
   const first = await startDemo(s, { approval: 'auto' });
   await worker.exited;
   await terminate(s, first);
+  return s;
+};
+
+test('terminated between a mark and its checkpoint: the next run commits that mark with its own', async () => {
+  const s = await terminatedAfterMark();
   expect(s.git('status', '--porcelain')).toBe(' M plans/010_demo.md\n?? summaries/\n');
   await s.worker();
   const run = await startDemo(s, { approval: 'auto' });
@@ -105,14 +111,7 @@ test('terminated between a mark and its checkpoint: the next run commits that ma
 }, 240_000);
 
 test('the same where a person has done what was left: the next run has nothing to do but that commit', async () => {
-  const s = (open = await scene(
-    { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': 'test: [node -e 0]\n' },
-    PHASES.map((phase) => answerFor(phase)),
-  ));
-  const worker = await s.worker('markPhase:after:1');
-  const first = await startDemo(s, { approval: 'auto' });
-  await worker.exited;
-  await terminate(s, first);
+  const s = await terminatedAfterMark();
   const mine = s.read('plans/010_demo.md').replace(/### Phase 2: Two$/m, '$& [SKIPPED]');
   s.git('stash', '-q');
   s.write('plans/010_demo.md', s.read('plans/010_demo.md').replace(/### Phase 2: Two$/m, '$& [SKIPPED]'));

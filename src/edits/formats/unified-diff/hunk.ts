@@ -32,6 +32,9 @@ export interface Hunk {
   readonly bounds?: { readonly below: number; readonly atEnd: boolean };
 }
 
+export const wrongCounts = ({ oldLines, oldCount, newLines, newCount }: Hunk): boolean =>
+  oldLines !== oldCount || newLines !== newCount;
+
 /** The line as it stands in the answer. */
 export const rawOf = ({ sign, text, unsigned }: HunkLine): string => (unsigned ? text : sign + text);
 

@@ -15,8 +15,9 @@ import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
 import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
 import type { Fault } from '../../types.js';
 import { fault } from '../reader.js';
-import { type Hunk, type HunkLine, rawOf } from './hunk.js';
+import { type Hunk, type HunkLine, rawOf, wrongCounts } from './hunk.js';
 
+const NEIGHBOUR_LINES = 3; // bound: On each side of a line whose sign is in doubt: as many as git's diffs have of context.
 const SIGNED_LINES_CHECKED = 100; // bound: Lines of a file's hunks that the file has with their sign, of which each costs a pass over it.
 
 export interface Located {
@@ -30,7 +31,6 @@ const oldSide = (hunk: Hunk): HunkLine[] => hunk.lines.filter((line) => line.sig
 const textsOf = (lines: readonly HunkLine[]): string[] => lines.map((line) => line.text);
 /** Blanks and look-alikes aside. */
 const spaced = (text = '\0'): string => LEVEL_KEYS.white_space(LEVEL_KEYS.lookalikes(text));
-const wrongCounts = (hunk: Hunk): boolean => hunk.oldLines !== hunk.oldCount || hunk.newLines !== hunk.newCount;
 
 /** Lines that a search may look for: the old side in both readings, and signed lines as they stand (see `mayBeContext`). */
 function* wantedTexts(hunks: readonly Hunk[]): Generator<string> {
@@ -114,19 +114,19 @@ export class HunkLocator {
     return fault('ambiguous_sign', `${said(other)} occurs in the file exactly so: ${rule}`);
   }
 
-  /** A signed line that may be a context line of the same letters whose blank was lost: the file has it so among the three before and behind. */
+  /** A signed line that may be a context line of the same letters whose blank was lost: the file has it so among its neighbours. */
   #mayBeContext(hunk: Hunk): HunkLine | undefined {
     const old = oldSide(hunk);
     const isHeld = (lines: readonly HunkLine[]): boolean =>
       this.#chain.find(textsOf(lines), 'lookalikes', lines.map(rawOf)).first.length > 0;
     let next = 0;
     return hunk.lines.find((line) => {
-      const before = old.slice(Math.max(0, next - 3), next);
+      const before = old.slice(Math.max(0, next - NEIGHBOUR_LINES), next);
       if (line.sign !== '+') next += 1;
       const context = { ...line, text: rawOf(line), unsigned: true };
       if (line.sign === ' ' || this.#doubts >= SIGNED_LINES_CHECKED || !isHeld([context])) return false;
       this.#doubts += 1;
-      return isHeld([...before, context, ...old.slice(next, next + 3)]);
+      return isHeld([...before, context, ...old.slice(next, next + NEIGHBOUR_LINES)]);
     });
   }
 

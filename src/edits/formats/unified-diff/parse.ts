@@ -1,6 +1,6 @@
 /** From an answer to the files and hunks of a diff; grammar at the head of `unified-diff.ts`. Nothing here looks at a file. */
 import { readExtendedHeader, type FileHeader } from './target.js';
-import { afterBlank, type Hunk, isHunkHeader, isPrelude, isSignature, readHunk } from './hunk.js';
+import { afterBlank, type Hunk, isHunkHeader, isPrelude, isSignature, readHunk, wrongCounts } from './hunk.js';
 import { readGitLine, readStamped } from './names.js';
 import { closesFence, CUT_INSIDE_FENCE, isBareFence, openingFence } from '../../text/fence.js';
 import { AnswerReader } from '../reader.js';
@@ -185,7 +185,7 @@ export class DiffReader extends AnswerReader {
       if (!read.ok) return this.invalid(read.code, read.message, read.open);
       file.hunks.push(read.hunk);
       this.edits++;
-      this.#counted = read.hunk.oldLines === read.hunk.oldCount && read.hunk.newLines === read.hunk.newCount;
+      this.#counted = !wrongCounts(read.hunk);
       this.at = read.next;
       this.#gap = 'none';
       const next = afterBlank(this.lines, this.at);
