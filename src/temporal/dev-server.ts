@@ -106,6 +106,7 @@ export interface DevServer extends Pick<DevServerRecord, 'address' | 'hiddenUi'>
 }
 
 const DEFAULT_PORT = 7233;
+const SERVES = /^(Temporal )?Server: /m; // The CLI prints it (1.9.1 with "Temporal") once all of its ports are bound.
 
 /**
  * The Temporal UI checks no Host, so a page of a rebound name that reaches its port can approve. Linux answers on all of 127.0.0.0/8:
@@ -173,6 +174,7 @@ const startUnderClaim = async (
     const ui = host === null ? null : { host, port: String(await freePort(0, host)) };
     const address = `${LOOPBACK}:${port}`;
     const logStart = (await stat(options.logFile).catch(() => null))?.size ?? 0;
+    const said = async () => (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
     const child = await launch(options, port, ui);
     const server = child.pid === undefined ? null : await processOf(realSys, child.pid);
     if (server !== null) {
@@ -180,7 +182,7 @@ const startUnderClaim = async (
       const hiddenUi = ui === null ? null : `http://${ui.host}:${ui.port}`;
       const record: DevServerRecord = { ...claim, process: server, address, hiddenUi };
       await replaceRecord(options.home, record);
-      if (await ready(address, child)) {
+      if (await ready(address, child, said)) {
         await replaceRecord(options.home, { ...record, state: 'serving' });
         const stop = (grace_ms?: number): Promise<void> => stopDevServer(options.home, server, grace_ms);
         return { address, hiddenUi, pid: server.pid, stop };
@@ -188,7 +190,7 @@ const startUnderClaim = async (
       await endProcess(server, DEV_STOP_MS);
       await replaceRecord(options.home, claim);
     }
-    const log = (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
+    const log = await said();
     if (/address already in use/i.test(log) && attempt < DEV_STARTS) continue;
     return fail(
       'no_server',
@@ -243,8 +245,8 @@ const serverArguments = (options: DevServerOptions, port: number, ui: UiPlace): 
   ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=1000'],
 ];
 
-/** True once the default namespace answers; false when the process ended or the time is over. */
-const ready = async (address: string, child: ChildProcess): Promise<boolean> => {
+/** True once the default namespace answers and the process says that it serves; false when it ended or the time is over. */
+const ready = async (address: string, child: ChildProcess, said: () => Promise<string>): Promise<boolean> => {
   const ended = (): boolean => child.exitCode !== null || child.signalCode !== null;
   // On this machine whatever `http_proxy` says; asked again by this loop alone, as the SDK waits longer from time to time.
   const channelArgs = { 'grpc.enable_http_proxy': 0, 'grpc.initial_reconnect_backoff_ms': 50 };
@@ -255,8 +257,8 @@ const ready = async (address: string, child: ChildProcess): Promise<boolean> => 
       const answer = await connection
         .withDeadline(Date.now() + 1_000, () => connection.workflowService.describeNamespace({ namespace: 'default' }))
         .catch(() => null);
-      // Another server that took the port first would answer too: ours must still be alive.
-      if (answer) return !ended();
+      // Another server that took the port first would answer too, and ours ends later where an inner port of its own is taken.
+      if (answer && SERVES.test(await said())) return !ended();
       await sleep(50);
     }
     return false;

@@ -158,6 +158,22 @@ describe('the dev server', () => {
     await expect(access(recordPath(place.home))).rejects.toThrow();
   });
 
+  test('a server of somebody else at the same port is not taken for the one that is still starting', async () => {
+    const other = await keep(startServer(place.home, 'memory'));
+    const mine = await newHome();
+    try {
+      const late = `${mine.home}/late`;
+      await writeFile(late, '#!/bin/sh\nsleep 1\necho address already in use >&2\nexit 1\n', { mode: 0o755 });
+      const options = await serverOptions(mine.home, 'memory');
+      const port = Number(other.address.split(':')[1]);
+      const refused = await problemOf(startDevServer({ ...options, port, cli: { ...options.cli, path: late } }));
+      expect(refused.code).toBe('no_server');
+      expect(refused.message).toContain('address already in use');
+    } finally {
+      await mine.remove();
+    }
+  });
+
   long('a record of a pid that now belongs to another process is not taken for a server', async () => {
     const server = await keep(startServer(place.home, 'memory'));
     const record = JSON.parse(await readFile(recordPath(place.home), 'utf8')) as { process: object };
