@@ -21,11 +21,20 @@ const ATTRIBUTES_POLL_MS = 100; // bound: It is looked for this often.
 const KEYWORD = 2;
 const NAMES: readonly string[] = Object.values(SEARCH_ATTRIBUTES);
 
+/**
+ * With SQL visibility the namespace tells them, as names of its columns (`Keyword01`). There the list costs the server (1.32) a connection
+ * to itself that it never closes: one a run, until no file can be opened.
+ */
 const typesOf = async (
-  connection: ConnectionLike,
+  { workflowService, operatorService }: ConnectionLike,
   namespace: string,
-): Promise<Readonly<Record<string, number | undefined>>> =>
-  (await connection.operatorService.listSearchAttributes({ namespace })).customAttributes;
+): Promise<Readonly<Record<string, number | undefined>>> => {
+  const { config } = await workflowService.describeNamespace({ namespace });
+  const columns = Object.entries(config?.customSearchAttributeAliases ?? {});
+  const told = Object.fromEntries(columns.map(([column, name]) => [name, /^Keyword\d/.test(column) ? KEYWORD : 0]));
+  if (NAMES.every((name) => name in told)) return told;
+  return (await operatorService.listSearchAttributes({ namespace })).customAttributes;
+};
 
 /** Has a worker of ours been here, or somebody who prepared the namespace for one? */
 export const hasSearchAttributes = async (connection: ConnectionLike, namespace: string): Promise<boolean> => {

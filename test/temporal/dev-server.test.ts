@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, readFile, writeFile } from 'node:fs/promises';
+import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
@@ -21,6 +21,7 @@ import { testIf, longOnly } from '../support/skipped.js';
 import { bareEnvironment, newHome, serverOptions, startServer } from './support/server.js';
 
 const long = longOnly('a server of its own each');
+const onLinux = testIf(process.platform === 'linux', 'open files are counted in /proc');
 
 let place: { home: string; remove: () => Promise<void> };
 const servers: DevServer[] = [];
@@ -172,6 +173,18 @@ describe('the dev server', () => {
     } finally {
       await mine.remove();
     }
+  });
+
+  onLinux('what it is asked before each run leaves no connection behind', async () => {
+    const { pid } = await keep(startServer(place.home, 'memory'));
+    await connected(async ({ connection }) => {
+      const ask = () => ensureSearchAttributes(connection, 'default');
+      expect(await ask()).toBe(true);
+      const open = async () => (await readdir(`/proc/${pid}/fd`)).length;
+      const before = await open();
+      for (let run = 0; run < 10; run++) expect(await ask()).toBe(true);
+      expect((await open()) - before).toBeLessThan(10);
+    });
   });
 
   long('a record of a pid that now belongs to another process is not taken for a server', async () => {
