@@ -33,6 +33,7 @@ const sayWholeFile: Writer = ({ kind, path, base, edits }, manner) => {
   return `${entry}${complete(manner, 1, 1)}`;
 };
 
+/** Of one line `line` alone, as the prompt asks for it; elsewhere both ends. */
 const sayStructured: Writer = ({ path, base, edits }, manner) => {
   const quote = (at: number): string => `${at + 1}:${lineCheck(base[at - 1], base[at] ?? '', base[at + 1])}`;
   const operations = edits.map(({ from, to, lines }) => {
@@ -41,8 +42,10 @@ const sayStructured: Writer = ({ path, base, edits }, manner) => {
       return from === base.length
         ? { type: 'append', file_path: path, content }
         : { type: 'insert', file_path: path, line: quote(from), content };
-    const range = { file_path: path, start_line: quote(from), end_line: quote(to - 1) };
-    return lines.length === 0 ? { type: 'delete', ...range } : { type: 'replace', ...range, content };
+    const [line, end_line] = [quote(from), quote(to - 1)];
+    const place = manner.careful === true && line === end_line ? { line } : { start_line: line, end_line };
+    const at = { file_path: path, ...place };
+    return lines.length === 0 ? { type: 'delete', ...at } : { type: 'replace', ...at, content };
   });
   return json({ summary: 's', operations }, manner);
 };

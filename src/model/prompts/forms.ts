@@ -125,8 +125,8 @@ The check is made of the line and its neighbours: quote both as one string,
 exactly as it is listed, wherever an operation names a line. Numbers are always those of the listing, also after other operations.
 Operations, each with \`type\`${allowed.oneFile ? '' : ' and `file_path`'}:
 - \`insert\` {line, content}: before that line,
-- \`replace\` {start_line, end_line, content}: both ends included,
-- \`delete\` {start_line, end_line}: both ends included,
+- \`replace\` {start_line, end_line, content}: both ends included; one line is {line, content},
+- \`delete\` {start_line, end_line}: both ends included; one line is {line},
 - \`append\` {content}: at the end of the file; \`prepend\` {content}: at its start.
 ${allowed.symbols ? SYMBOLS : ''}\`content\` holds whole lines as they shall stand in the file, indentation included, without numbers and checks, each line ended by \\n. An empty
 string is no line at all, "\\n" is one empty line. Replaced and deleted ranges must not overlap, and no insert may fall inside one. Name
@@ -145,7 +145,7 @@ ${EXAMPLE_TASK}
 Answer:
 {"summary": "Bread for 1.50, and coffee",
  "operations": [
-  {"type": "replace", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"start_line": "2:q7x", "end_line": "2:q7x", "content": "${EXAMPLE.newBread}\\n"},
+  {"type": "replace", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"line": "2:q7x", "content": "${EXAMPLE.newBread}\\n"},
   {"type": "insert", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"line": "3:m2c", "content": "${EXAMPLE.coffee}\\n"}],
  "complete": true, "nonce": "NONCE"}`,
     tail: (nonce) => `Now answer with the one JSON object. Its last keys, exactly as they stand here:

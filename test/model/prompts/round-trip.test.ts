@@ -22,7 +22,7 @@ const ANSWERS: Readonly<Record<Format, (prompt: string, tail: string) => string>
   'unified-diff': (_, tail) =>
     `--- a/${PATH}\n+++ b/${PATH}\n@@ -1,4 +1,4 @@\n one\n-\ttwo\n+\tTWO\n three\n four\n${completed(tail)}`,
   'structured-edit': (prompt, tail) =>
-    `{"summary": "Louder", "operations": [{"type": "replace", "file_path": "${PATH}", "start_line": "${quoted(prompt)}", "end_line": "${quoted(prompt)}", "content": "\\tTWO\\n"}],\n ${literal(tail, '"complete"')}`,
+    `{"summary": "Louder", "operations": [{"type": "replace", "file_path": "${PATH}", "line": "${quoted(prompt)}", "content": "\\tTWO\\n"}],\n ${literal(tail, '"complete"')}`,
   'search-replace': (_, tail) =>
     `${literal(tail, 'FILE:')}\nFIND:\n\ttwo\nREPLACE:\n\tTWO\n${literal(tail, 'END')}\n${completed(tail)}`,
 };

@@ -2,7 +2,7 @@
  * structured-edit: line operations as JSON.
  *
  *   { "summary": "…", "operations": [ OPERATION, … ], "complete": true, "nonce": "…" }      (`"reason": "…"` where the list is empty)
- *   insert  {line, content}                 replace {start_line, end_line, content}     delete {start_line, end_line}
+ *   insert  {line, content}                 replace {start_line, end_line, content}     delete {start_line, end_line}     (one line: {line})
  *   append  {content}                       prepend {content}
  *
  * Several such objects, or a JSON list of them or of operations, are one list in their order; the last object has the marker.

@@ -51,11 +51,12 @@ const KEYS: Readonly<Record<Operation['type'], readonly string[]>> = {
   append: [...COMMON_KEYS, 'content'],
   prepend: [...COMMON_KEYS, 'content'],
 };
+/** Of one line, in place of a range. */
+const LINE_KEYS: Partial<typeof KEYS> = { replace: KEYS.insert, delete: [...COMMON_KEYS, 'line'] };
 /** What a place by symbol takes instead of line numbers and contexts. */
+const AT_KEYS = ['type', 'file_path', 'at', 'content'];
 const SYMBOL_KEYS: Readonly<Record<string, readonly string[]>> = {
-  insert: ['type', 'file_path', 'at', 'content'],
-  replace: ['type', 'file_path', 'at', 'content'],
-  delete: ['type', 'file_path', 'at'],
+  ...{ insert: AT_KEYS, replace: AT_KEYS, delete: AT_KEYS.slice(0, -1) },
 };
 const POSITIONS = ['before', 'after', 'end'] as const;
 const TOP_KEYS = ['summary', 'operations', 'reason', 'complete', 'nonce'];
@@ -81,6 +82,7 @@ const meant = (key: string, item: Fields, allowed: readonly string[]): string =>
 };
 
 type Fields = Readonly<Record<string, Json>>;
+const isGiven = (item: Fields, key: string): boolean => (item[key] ?? null) !== null;
 /** A fault on its way to its operation's reason. */
 class Fault extends Error {
   readonly code: string;
@@ -142,8 +144,8 @@ const readOperation = (item: Json, index: number, only: string | null): Operatio
       `The operation's \`type\` is ${JSON.stringify(type ?? null)}; it must be one of ${Object.keys(KEYS).join(', ')}.`,
     );
   const kind = type as Operation['type'];
-  const bySymbol = (item.at ?? null) !== null;
-  const allowed = bySymbol ? SYMBOL_KEYS[kind] : KEYS[kind];
+  const bySymbol = isGiven(item, 'at');
+  const allowed = bySymbol ? SYMBOL_KEYS[kind] : ((isGiven(item, 'line') ? LINE_KEYS[kind] : null) ?? KEYS[kind]);
   if (allowed === undefined)
     throw new Fault(
       'unknown_key',
@@ -155,9 +157,9 @@ const readOperation = (item: Json, index: number, only: string | null): Operatio
   if (unknown !== undefined)
     throw new Fault(
       'unknown_key',
-      `A ${kind} operation ${bySymbol ? 'with `at` ' : ''}has no key ${JSON.stringify(unknown)}${meant(unknown, item, allowed)}; it has ${allowed.join(', ')}.`,
+      `A ${kind} operation ${bySymbol ? 'with `at` ' : allowed === LINE_KEYS[kind] ? 'with `line` ' : ''}has no key ${JSON.stringify(unknown)}${meant(unknown, item, allowed)}; it has ${allowed.join(', ')}.`,
     );
-  const [pathKey = 'file_path', other] = PATH_KEYS.filter((key) => (item[key] ?? null) !== null);
+  const [pathKey = 'file_path', other] = PATH_KEYS.filter((key) => isGiven(item, key));
   if (other !== undefined)
     throw new Fault(
       'unknown_key',
@@ -174,7 +176,7 @@ const readOperation = (item: Json, index: number, only: string | null): Operatio
 
 const linesOf = (item: Fields, kind: Operation['type']): Operation['lines'] => {
   if (kind === 'append' || kind === 'prepend') return null;
-  const [first, last] = kind === 'insert' ? ['line', 'line'] : ['start_line', 'end_line'];
+  const [first, last] = kind === 'insert' || isGiven(item, 'line') ? ['line', 'line'] : ['start_line', 'end_line'];
   const [start, end] = [quotedLine(item, first), quotedLine(item, last)];
   if (start.line > end.line)
     throw new Fault('wrong_range', `\`start_line\` ${start.line} is after \`end_line\` ${end.line}.`);
@@ -197,7 +199,7 @@ const symbolPoint = (at: Json, kind: Operation['type']): SymbolPoint => {
         ? `The insert at a symbol needs \`position\`, one of ${POSITIONS.join(', ')}; it is ${JSON.stringify(said)}.`
         : `\`position\` is for inserts; a ${kind} means the whole definition.`,
     );
-  return { name, position, line: (at.line ?? null) === null ? null : quotedLine(at, 'line') };
+  return { name, position, line: isGiven(at, 'line') ? quotedLine(at, 'line') : null };
 };
 
 const text = (item: Fields, key: string): string | null => {
