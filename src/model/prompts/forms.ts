@@ -88,11 +88,13 @@ ${markerLine(nonce, '1', '1')}`,
   },
   'unified-diff': {
     ...wholeOrWindows,
-    grammar: () => `Form of the answer: one unified diff, as \`git diff\` writes it, over all files that change.
-- For each file \`--- a/<path>\` and \`+++ b/<path>\`, then its hunks in order, each with its \`@@ -start,count +start,count @@\` line.
+    grammar: ({
+      oneFile,
+    }) => `Form of the answer: one unified diff, as \`git diff\` writes it, over all files that change.
+- ${oneFile ? 'Only one file is listed: no `---` and `+++` lines, only' : 'For each file `--- a/<path>` and `+++ b/<path>`, then'} its hunks in order, each with its \`@@ -start,count +start,count @@\` line.
 - Every hunk has three lines of context before and after the change where the file has them. Context and removed lines are copied from the
   file exactly, character by character, blanks at line ends too. A blank context line is a line with one blank.
-- A new file has \`--- /dev/null\`. ${NO_OTHER_FILES}
+- ${oneFile ? '' : 'A new file has `--- /dev/null`. '}${NO_OTHER_FILES}
 - Do not delete files.
 - No prose, no code fence.
 The last line of the answer is \`EMEND-COMPLETE NONCE <files> <edits>\`: how many files the diff holds, and how many hunks.
@@ -102,9 +104,7 @@ ${EXAMPLE_TASK}
 ${EXAMPLE_FILE}
 
 Answer:
---- a/${EXAMPLE_PATH}
-+++ b/${EXAMPLE_PATH}
-@@ -1,3 +1,4 @@
+${oneFile ? '' : `--- a/${EXAMPLE_PATH}\n+++ b/${EXAMPLE_PATH}\n`}@@ -1,3 +1,4 @@
  ${EXAMPLE.soup}
 -${EXAMPLE.bread}
 +${EXAMPLE.newBread}

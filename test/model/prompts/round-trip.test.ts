@@ -19,8 +19,7 @@ const completed = (tail: string): string => literal(tail, 'EMEND-COMPLETE');
 const ANSWERS: Readonly<Record<Format, (prompt: string, tail: string) => string>> = {
   'whole-file': (_, tail) =>
     `${literal(tail, `FILE ${PATH}`)}\n${AFTER}${literal(tail, 'END FILE')}\n${completed(tail)}`,
-  'unified-diff': (_, tail) =>
-    `--- a/${PATH}\n+++ b/${PATH}\n@@ -1,4 +1,4 @@\n one\n-\ttwo\n+\tTWO\n three\n four\n${completed(tail)}`,
+  'unified-diff': (_, tail) => `@@ -1,4 +1,4 @@\n one\n-\ttwo\n+\tTWO\n three\n four\n${completed(tail)}`,
   'structured-edit': (prompt, tail) =>
     `{"summary": "Louder", "operations": [{"type": "replace", "file_path": "${PATH}", "line": "${quoted(prompt)}", "content": "\\tTWO\\n"}],\n ${literal(tail, '"complete"')}`,
   'search-replace': (_, tail) =>
@@ -55,11 +54,14 @@ describe.each(FORMATS)('%s', (format) => {
   });
 });
 
+const files = ['src/a.ts', 'src/b.ts'].map((path) => ({ path, text: textOf('one\n') }));
+const ONE_OR_TWO = FORMATS.flatMap((format) => [1, 2].map((count) => [format, count] as const));
 /** The examples of the system prompts, with the nonce put in, are answers that the engine takes. */
-describe.each(FORMATS)('the example for %s', (format) => {
+describe.each(ONE_OR_TWO)('the example for %s, where %d is offered', (format, count) => {
   const before = 'price of soup: 4.50\nprice of bread: 1.20\nprice of tea: 2.00\n';
   const after = 'price of soup: 4.50\nprice of bread: 1.50\nprice of coffee: 2.80\nprice of tea: 2.00\n';
-  const system = buildEditRequest(editInput({ format })).request(NONCE).system[0]?.text ?? '';
+  const system =
+    buildEditRequest(editInput({ format, files: files.slice(0, count) })).request(NONCE).system[0]?.text ?? '';
   const own = listing(textOf(before)).split('\n');
   const answer = (system.split('\nAnswer:\n')[1] ?? '')
     .replaceAll('NONCE', NONCE)
