@@ -89,7 +89,7 @@ interface Pump {
  */
 const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxAnswer_bytes }: Pump): Promise<boolean> => {
   let text_bytes = 0;
-  let isWhole = false;
+  let [hasBegun, isWhole] = [false, false];
   const handOn = (event: StreamEvent): Promise<void> => {
     // Our own slowness (a busy disk) is no silence of the server's.
     idle.stop();
@@ -99,8 +99,12 @@ const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxAnswer_b
   };
   try {
     for await (const event of events) {
-      if (!isEvent(event))
-        throw new ModelError('malformed', 'The model server sent a stream event without a type.', { mayBePaid: true });
+      // A second message (of a proxy that asked again) would be joined to the first.
+      if (!isEvent(event) || (hasBegun && event.type === 'message_start')) {
+        const what = isEvent(event) ? 'a second message in one stream' : 'a stream event without a type';
+        throw new ModelError('malformed', `The model server sent ${what}.`, { mayBePaid: true });
+      }
+      hasBegun ||= event.type === 'message_start';
       const delta = Object.entries(event.delta ?? {}).filter(([, value]) => typeof value === 'string');
       text_bytes += delta.reduce((sum, [, value]) => sum + Buffer.byteLength(value as string), 0);
       const tooLarge = `The model's answer is larger than ${maxAnswer_bytes} bytes (maxAnswer_bytes).`;

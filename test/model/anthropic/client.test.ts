@@ -263,6 +263,21 @@ describe('a server that does not keep to the protocol', () => {
     );
   });
 
+  test('two messages in one stream are not joined to one answer', async () => {
+    const frame = (event: { type: string }) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+    const begun = (text: string) =>
+      [
+        { type: 'message_start', message: {} },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+      ].map(frame);
+    const stream = [...begun('FILE a'), ...begun('FILE a.txt'), frame({ type: 'message_stop' })].join('');
+    await withPlainServer('text/event-stream', stream, async (url) => {
+      const { events, error } = await collect(modelAt(url));
+      expect(error).toMatchObject({ kind: 'malformed', mayBePaid: true });
+      expect(textOf(events)).toBe('FILE a');
+    });
+  });
+
   test('a base URL with a password stays out of the message', async () => {
     const { error } = await collect(modelAt('http://me:correct-horse@127.0.0.1:1/'));
     expect(error).toMatchObject({ kind: 'network', mayBePaid: false });
