@@ -164,7 +164,7 @@ describe('the dev server', () => {
     const mine = await newHome();
     try {
       const late = `${mine.home}/late`;
-      await writeFile(late, '#!/bin/sh\nsleep 1\necho address already in use >&2\nexit 1\n', { mode: 0o755 });
+      await writeFile(late, '#!/bin/sh\nsleep 0.3\necho address already in use >&2\nexit 1\n', { mode: 0o755 });
       const options = await serverOptions(mine.home, 'memory');
       const port = Number(other.address.split(':')[1]);
       const refused = await problemOf(startDevServer({ ...options, port, cli: { ...options.cli, path: late } }));
