@@ -10,7 +10,7 @@ import {
 } from '../shared/problems.js';
 import type { StepOutcome, StepResult } from '../shared/run.js';
 import type { ClosedRun } from '../client/types.js';
-import type { FollowedPlan } from './follow-plan.js';
+import type { FollowedPlan } from './follow-run.js';
 import type { Io } from './io.js';
 import { jsonText } from './json.js';
 import { redact } from '../system/environment.js';

@@ -1,8 +1,9 @@
-/** Shows what a run does until it ends, waits for somebody, or the person goes away. */
+/** Shows what a run does until it ends, waits for somebody, or the person goes away; of a plan also the run of the phase that is under way. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ledgerOfEvents } from '../client/archive/status.js';
 import { decide, loginName } from '../client/runs/decide.js';
 import { shownKey, type StepKey } from '../shared/ids.js';
-import { refreshRun, type ResolvedRun } from '../client/runs/resolve.js';
+import { findRun, refreshRun, type ResolvedRun } from '../client/runs/resolve.js';
 import { runEvents, type RunView } from '../client/runs/show.js';
 import type { ClosedRun, Emend } from '../client/types.js';
 import { watchRun, type WatchOptions } from '../client/runs/watch.js';
@@ -18,6 +19,7 @@ import { decisionLines } from './render/decision.js';
 import { eventText, isWorthALine, plain } from './render/text.js';
 
 const NEEDED_QUERY_MS = 60_000; // bound: A command that ends where no worker is running gives one that polls, and is busy, this long.
+const PHASE_APPEARS_MS = 200; // bound: The run of a phase that was announced and is not there yet is looked for this often.
 
 /** `progress`: all; `waits`: only what waits for a person, and why; `nothing`: what comes of it is printed at the end, as data. */
 export type Shows = 'progress' | 'waits' | 'nothing';
@@ -44,7 +46,7 @@ export interface FollowOptions {
 }
 
 /** A busy worker is not an absent one: a command that ends without a worker has patience with the one it has. */
-export const watchOptions = ({ signal, needWorker }: FollowOptions): WatchOptions =>
+const watchOptions = ({ signal, needWorker }: FollowOptions): WatchOptions =>
   needWorker ? { signal, patience_ms: NEEDED_QUERY_MS } : { signal };
 
 export type Followed =
@@ -54,7 +56,25 @@ export type Followed =
   | { readonly kind: 'no_worker'; readonly note: string }
   | { readonly kind: 'interrupted' };
 
+export type FollowedPlan = Followed | { readonly kind: 'paused'; readonly status: StepStatus };
+
+/** What made the watching of a run stop. */
+type Stop =
+  | Extract<FollowedPlan, { kind: 'no_worker' | 'paused' }>
+  | { readonly kind: 'child'; readonly stepKey: string }
+  | { readonly kind: 'decision'; readonly status: StepStatus; readonly decision: DecisionPoint };
+
 export const followRun = async (session: Session, started: ResolvedRun, options: FollowOptions): Promise<Followed> => {
+  const followed = await followPlan(session, started, options);
+  // Of a step there is no next phase to be paused before.
+  return followed.kind === 'paused' ? { ...followed, kind: 'waiting', why: [] } : followed;
+};
+
+export const followPlan = async (
+  session: Session,
+  started: ResolvedRun,
+  options: FollowOptions,
+): Promise<FollowedPlan> => {
   const progress = new ProgressLog(session, options);
   const print = (lines: readonly string[]): void => progress.say(lines);
   const live = options.live ? showLiveText(session.emend.calls, started.stepKey, print) : null;
@@ -70,71 +90,87 @@ const follow = async (
   started: ResolvedRun,
   options: FollowOptions,
   progress: ProgressLog,
-): Promise<Followed> => {
+): Promise<FollowedPlan> => {
   const { io, emend } = session;
   /** Decisions that need nothing more from us. */
   const handled = new Set<string>();
   const judged = new Map<string, readonly string[]>();
   const told = new Set<string>();
+  /** Phases' runs that were followed to their end. */
+  const seen = new Set<string>();
   const gone = (): boolean => options.signal.aborted;
   const isJudged = ({ id, reason }: DecisionPoint): boolean =>
     options.policy !== undefined && ['approval', 'secret_found'].includes(reason) && !judged.has(id);
+  const stopAt = async (run: ResolvedRun, { source, note, status }: RunView): Promise<Stop | null> => {
+    if (source === 'archive') return options.needWorker && note !== null ? { kind: 'no_worker', note } : null;
+    const { decision, plan, state } = status;
+    if (decision !== null && !handled.has(decision.id)) {
+      const isOurs = isJudged(decision) || (await yesTo(session, run, decision, options)) !== null;
+      if (!isOurs && !told.has(decision.id)) {
+        told.add(decision.id);
+        await options.onWaiting?.(status, decision);
+      }
+      if (!options.wait || options.interactive || isOurs) return { kind: 'decision', status, decision };
+      progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, { width: io.columns }));
+      handled.add(decision.id);
+      return null;
+    }
+    const child = plan?.phases.find((phase) => phase.status === 'running' && !seen.has(phase.run ?? ''));
+    if (child?.run != null) return { kind: 'child', stepKey: child.run };
+    const isPaused = plan !== undefined && decision === null && state === 'waiting' && !options.wait;
+    return isPaused ? { kind: 'paused', status } : null;
+  };
   for (let run = started; ; run = await refreshRun(emend, run)) {
-    const seen: { stopped: Followed | DecisionPoint | null; status: StepStatus | null } = {
-      stopped: null,
-      status: null,
+    const found: { stop: Stop | null } = { stop: null };
+    const onChange = async (view: RunView) => {
+      await progress.tell(run, view);
+      found.stop = await stopAt(run, view);
+      return found.stop === null ? undefined : 'stop';
     };
-    const closed = await watchRun(
-      emend,
-      run,
-      async (view) => {
-        seen.status = view.status;
-        await progress.tell(run, view);
-        if (view.source === 'archive') {
-          if (options.needWorker && view.note !== null) seen.stopped = { kind: 'no_worker', note: view.note };
-          return seen.stopped === null ? undefined : 'stop';
-        }
-        const { decision } = view.status;
-        if (decision === null || handled.has(decision.id)) return undefined;
-        const isOurs = isJudged(decision) || (await yesTo(session, run, decision, options)) !== null;
-        if (!isOurs && !told.has(decision.id)) {
-          told.add(decision.id);
-          await options.onWaiting?.(view.status, decision);
-        }
-        if (options.wait && !options.interactive && !isOurs) {
-          progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, { width: io.columns }));
-          handled.add(decision.id);
-          return undefined;
-        }
-        seen.stopped = decision;
-        return 'stop';
-      },
-      watchOptions(options),
-    );
+    const closed = await watchRun(emend, run, onChange, watchOptions(options));
     progress.clear();
     if (closed !== null) {
       await progress.end(run);
       return { kind: 'closed', closed };
     }
-    const { stopped, status } = seen;
-    if (gone() || stopped === null || status === null) return { kind: 'interrupted' };
-    if ('kind' in stopped) return stopped;
-    if (options.policy !== undefined && isJudged(stopped)) {
-      const why = await options.policy(run, stopped);
-      judged.set(stopped.id, why);
-      if (why.length === 0) handled.add(stopped.id);
+    const { stop } = found;
+    if (gone() || stop === null) return { kind: 'interrupted' };
+    if (stop.kind === 'no_worker' || stop.kind === 'paused') return stop;
+    if (stop.kind === 'child') {
+      const child = await childOf(emend, stop.stepKey, options.signal);
+      if (child === null) return { kind: 'interrupted' };
+      const followed = await followRun(session, child, options);
+      if (followed.kind !== 'closed') return followed;
+      seen.add(stop.stepKey);
+      continue;
+    }
+    const { status, decision } = stop;
+    if (options.policy !== undefined && isJudged(decision)) {
+      const why = await options.policy(run, decision);
+      judged.set(decision.id, why);
+      if (why.length === 0) handled.add(decision.id);
       else progress.sayWaiting(['not approved by the policy:', ...why.map((text) => plain(`  ${text}`))]);
       continue;
     }
-    const answered = await answerHere(session, run, stopped, options);
+    const answered = await answerHere(session, run, decision, options);
     if (gone()) return { kind: 'interrupted' };
-    if (answered === 'left') return { kind: 'waiting', status, why: judged.get(stopped.id) ?? [] };
-    if (answered === 'answered') handled.add(stopped.id);
+    if (answered === 'left') return { kind: 'waiting', status, why: judged.get(decision.id) ?? [] };
+    if (answered === 'answered') handled.add(decision.id);
   }
 };
 
+/** The plan says that a phase runs a moment before its run is there. Null: the person went away. */
+const childOf = async (emend: Emend, stepKey: string, signal: AbortSignal): Promise<ResolvedRun | null> => {
+  while (!signal.aborted) {
+    const child = await findRun(emend, stepKey);
+    if (child?.live != null || child?.archived.closed != null) return child;
+    await sleep(PHASE_APPEARS_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return null;
+};
+
 /** What `--yes` answers: a proposal, and the estimate of a plan's run that began without it, within its budgets. Null: nothing. */
-export const yesTo = async (
+const yesTo = async (
   ...[{ emend }, run, { reason, mustSign }, { yes }]: Parameters<typeof answerHere>
 ): Promise<'approve' | 'continue' | null> => {
   // Not looked at by anybody, so nobody signs it.
@@ -144,12 +180,7 @@ export const yesTo = async (
   return told?.over.length === 0 ? 'continue' : null;
 };
 
-export const answerHere = async (
-  session: Session,
-  run: ResolvedRun,
-  decision: DecisionPoint,
-  options: FollowOptions,
-) => {
+const answerHere = async (session: Session, run: ResolvedRun, decision: DecisionPoint, options: FollowOptions) => {
   const answer = await yesTo(session, run, decision, options);
   if (answer === null) return options.interactive ? askDecision(session, run, decision, options.signal) : 'left';
   const by = { name: loginName(), from: '--yes' };
@@ -162,7 +193,7 @@ export const answerHere = async (
 };
 
 /** Events as lines that stay; below them, in a terminal, what each file is doing. */
-export class ProgressLog {
+class ProgressLog {
   readonly #io: Io;
   readonly #emend: Emend;
   readonly #options: Pick<FollowOptions, 'shows' | 'onEvent'>;

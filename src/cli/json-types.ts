@@ -31,7 +31,7 @@ import type { FileSince } from '../shared/event-text.js';
 import type { ProposalSummary } from '../shared/proposal-activities.js';
 import type { RecoveredTransaction, ConflictFile } from '../workspace/ports.js';
 import type { Estimated, Replayed } from '../worker/index.js';
-import type { FollowedPlan } from './follow-plan.js';
+import type { FollowedPlan } from './follow-run.js';
 import type { WrittenFile } from './commands/plan-files.js';
 
 /** `tests`, phase null: of those that are not named. A command that was found and not configured is asked about before it runs. */

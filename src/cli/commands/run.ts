@@ -8,7 +8,7 @@ import { estimateText } from '../../shared/event-text.js';
 import { expectedText } from '../../shared/usage.js';
 import type { ToEstimate } from '../../worker/index.js';
 import { plain } from '../render/text.js';
-import { begin, tellEnd, type BeginFlags } from '../follow-plan.js';
+import { begin, tellEnd, type BeginFlags } from '../begin-end.js';
 import { exitOfFollowed, explain } from '../errors.js';
 import { followRun, type Followed } from '../follow-run.js';
 import type { Io, JsonFlag } from '../io.js';
