@@ -3,21 +3,21 @@
  * what a killed one left is told from what a live one works in: `where` stands for this boot and pid namespace, `born` for the process's
  * start. Who comes after a killed process clears up: the next that needs one, a worker's start, `emend recover` and `emend gc`.
  */
-import { createHash } from 'node:crypto';
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sha256 } from './hash.js';
 import { ownProcess, pidNamespace, processOf } from './process.js';
 import { realSys } from './sys.js';
 
 // bound: Scratch directories of processes that cannot be asked: nothing that works in one takes a day.
 export const FOREIGN_SCRATCH_MS = 86_400_000;
 
-const NAME = /^emend-(?:back|base|commit|estimate|format|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
+const NAME = /^emend-(?:back|base|commit|estimate|format|note|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
 
 /** Makes a directory that only this user reads, and removes it when `use` has ended. */
 export const withScratch = async <T>(
-  what: 'back' | 'base' | 'commit' | 'estimate' | 'format' | 'sign' | 'wheel',
+  what: 'back' | 'base' | 'commit' | 'estimate' | 'format' | 'note' | 'sign' | 'wheel',
   use: (dir: string) => Promise<T>,
 ): Promise<T> => {
   await clearScratch();
@@ -57,7 +57,7 @@ export const deadScratch = async (): Promise<readonly string[]> => {
   return dead;
 };
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
+const digest = (text: string): string => sha256(text).slice(0, 8);
 
 const where = async (): Promise<string> =>
   digest(`${(await ownProcess(realSys)).boot} ${(await pidNamespace(realSys)) ?? ''}`);

@@ -108,6 +108,8 @@ describe('emend review', () => {
     const io = typing(s, ['a', 'c', 'y'], editor);
     expect(await main(['review', run.stepKey], io)).toBe(0);
     expect(io.tools.map(({ command }) => command)).toEqual(['my-editor']);
+    // By that name clean-up finds what a killed terminal leaves.
+    expect(io.tools[0]?.args[0]).toMatch(/emend-note\.[\da-f]{8}\.\d+\.[\da-f]{8}\.\w+\/NOTE$/);
     const second = await s.settle(run);
     expect(second.status.decision?.files.map(({ path }) => path)).toEqual(['b.js']);
     await s.answer(run, 'approve');

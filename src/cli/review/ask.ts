@@ -1,10 +1,10 @@
 /** Goes through a proposal hunk by hunk in the terminal and answers for its files. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { ProblemError } from '../../shared/problems.js';
+import { withScratch } from '../../system/scratch.js';
 import { gitColors, type DiffColors, gitEditor } from '../git-settings.js';
 import type { Io } from '../io.js';
 import type { Session } from '../session.js';
@@ -42,9 +42,8 @@ const writeNote = async ({ io, dir, signal }: Place, about: readonly string[]): 
 };
 
 /** Undefined: the editor could not be run. */
-const editNote = async (io: Io, editor: string, about: readonly string[]): Promise<string | null | undefined> => {
-  const folder = await mkdtemp(join(tmpdir(), 'emend-note-'));
-  try {
+const editNote = (io: Io, editor: string, about: readonly string[]): Promise<string | null | undefined> =>
+  withScratch('note', async (folder) => {
     const file = join(folder, 'NOTE');
     const help = [
       'What should change? Lines that start with # are ignored; an empty note changes nothing.',
@@ -58,10 +57,7 @@ const editNote = async (io: Io, editor: string, about: readonly string[]): Promi
     const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => !line.startsWith('#'));
     const note = lines.join('\n').trim();
     return note === '' ? null : note;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-};
+  });
 
 /** What was sent; `left`: nothing, or not for all files; `changed`: nor can it be, as somebody else was faster. */
 type Reviewed = readonly FileVerdict[] | 'left' | 'changed';
