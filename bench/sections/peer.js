@@ -68,7 +68,7 @@ const measure = async (stage, { rounds, peer }) => {
     warm: await contest('warm', run, env),
     cold: await contest('cold', [...run, '--dev'], cold),
     ...(found.version && {
-      aider: await contest('aider', aider(peer, parseConfig(null, 'emend.yaml').value.model, homes.peer), theirs),
+      aider: await contest('aider', aider(peer, parseConfig(null).value.model, homes.peer), theirs),
     }),
   };
   const seen = await interleaved(work, rounds);

@@ -5,8 +5,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { Option } from 'commander';
 import * as jobs from '../documents/job/index.js';
 import { fail, ProblemsError, type Problem } from '../shared/problems.js';
-import { jobOfText, type JobFile } from '../workspace/documents/index.js';
-import { readSettings } from '../system/given-file.js';
+import { jobOfText, readConfig, type JobFile } from '../workspace/documents/index.js';
 import type { Io } from './io.js';
 import { localWorkspace } from './local/open.js';
 
@@ -68,8 +67,7 @@ export const jobOfSentence = async (
       .split(sep)
       .join('/');
   };
-  const source = workspace === undefined ? null : await readSettings(join(workspace, 'emend.yaml'));
-  const config = jobs.parseConfig(source, 'emend.yaml');
+  const config = workspace === undefined ? jobs.parseConfig(null) : await readConfig(workspace);
   // What the repository's own says is not known here, and counts.
   const isSaid = !isHere || (config.ok && config.value.create !== null);
   const keys: Partial<Record<jobs.JobKey, unknown>> = { ...(isSaid ? {} : DEFAULTS), repository, base };

@@ -37,7 +37,7 @@ const withScene = (rules: Rules, use: (scene: Scene) => Promise<void>, secondSco
       const archive = createArchive({ dir: join(dir, 'archive') });
       const journal = journalAt(join(dir, 'calls'), rehearsal.url);
       const put = (value: unknown) => blobs.put(new TextEncoder().encode(JSON.stringify(value)));
-      const config = parseConfig('model: rehearsal', 'emend.yaml');
+      const config = parseConfig('model: rehearsal');
       if (!config.ok) throw new Error('config');
       const limits = resolveLimits(config.value, { limits: {} }, {});
       const tasks = [

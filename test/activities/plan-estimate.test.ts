@@ -7,7 +7,7 @@ import { resolveLimits } from '../../src/documents/job/limits.js';
 const ASKED = { calls: 2, input_tokens: 4_000, output_tokens: 1_000, usd: 0.1 };
 
 const most = (replanLimit: number, yaml = 'model: unheard-of') => {
-  const config = parseConfig(yaml, 'emend.yaml');
+  const config = parseConfig(yaml);
   if (!config.ok) throw new Error('the configuration is wrong');
   const limits = resolveLimits(config.value, { limits: {} }, {});
   return mostOfPhase({ config: config.value, limits }, { text: 'Write `src/a.js`' }, ASKED, replanLimit);

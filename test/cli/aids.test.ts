@@ -52,8 +52,8 @@ describe('emend init and emend new', () => {
   test('every key of the commented emend.yaml is one that it knows', () => {
     const all = CONFIG.replace(/^# (?=[a-z]\w*:| {2}\w+:)/gm, '');
     expect(all).not.toBe(CONFIG);
-    expect(parseConfig(CONFIG, 'emend.yaml').ok).toBe(true);
-    expect(parseConfig(all, 'emend.yaml')).toMatchObject({
+    expect(parseConfig(CONFIG).ok).toBe(true);
+    expect(parseConfig(all)).toMatchObject({
       ok: true,
       value: { commit: true, limits: { budget_usd: 2 } },
     });

@@ -139,7 +139,7 @@ const IN_CONTEXTS: readonly (readonly [Tolerance, Sample])[] = [
 
 /** As `propose` passes them: the settings of the resolved configuration. */
 const run = ({ format, base, answer }: Sample, yaml: string): AnswerOutcome => {
-  const config = parseConfig(yaml, 'emend.yaml');
+  const config = parseConfig(yaml);
   if (!config.ok) throw new Error(config.problems.map((p) => p.message).join('\n'));
   return applyAnswer({
     format,

@@ -45,7 +45,7 @@ test.each<[string, () => unknown]>([
   ['a fence without an end', () => hintedPaths(run('~'), ['a'])],
   ['files of one name', () => hintedPaths('See index.ts', sameNames)],
   ['dots in a job', () => hintedPaths(`a/${run('.')}b`, ['a'])],
-  ['keys of emend.yaml', () => parseConfig(sameNames.map((name) => `${name}: 1`).join('\n'), 'emend.yaml')],
+  ['keys of emend.yaml', () => parseConfig(sameNames.map((name) => `${name}: 1`).join('\n'))],
   ['keys of a job on a line', () => parseJob(`---\n{${sameNames.join(': 1, ')}: 1}\n---\n# A\n`, 'job.md')],
   ['the heading of a job', () => firstHeading(`# ${blanks}`)],
   ['a heading in a plan', () => inPlan(`### Phase 1: ${blanks}`)],

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { projectConfig } from '../../src/activities/step/snapshot.js';
-import { readConfig } from '../../src/cli/local/patch.js';
+import { readConfig } from '../../src/workspace/documents/index.js';
 import { jobOfSentence } from '../../src/cli/sentence.js';
 import { fakeIo } from '../cli/io.js';
 import { readPolicy, notifyCommand } from '../../src/cli/headless/approve.js';

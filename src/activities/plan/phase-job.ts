@@ -2,15 +2,14 @@
 import { getJson } from '../../stores/ports.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseConfig, resolveLimits } from '../../documents/job/index.js';
+import { resolveLimits } from '../../documents/job/index.js';
 import { FORMATS, type Format } from '../../shared/formats.js';
 import type { PhaseJobInput, PhaseJobResult, PhaseText, PhaseTexts } from '../../shared/plan-activities.js';
-import { readSettings } from '../../system/given-file.js';
 import { getText, putText } from '../step/snapshot.js';
 import { editsOf, type PhaseToEstimate, EFFORT_TEXTS, effortOf, levelOf } from './estimate.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
-import { readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
+import { readConfig, readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
 import { bounded, fenced, UNFINISHED_ASKED } from '../../model/prompts/index.js';
 import type { PhaseCategory } from '../../shared/plan.js';
 import { isRefusal, ProblemError } from '../../shared/problems.js';
@@ -33,7 +32,7 @@ export async function fallbackOf(
   { overrides, phase, score }: Pick<PhaseJobInput, 'overrides' | 'phase' | 'score'>,
   files: PhaseToEstimate['files'],
 ): Promise<Fallback | null> {
-  const config = parseConfig(await readSettings(join(workspace, 'emend.yaml')), 'emend.yaml');
+  const config = await readConfig(workspace);
   // Its own run refuses a configuration that cannot be read, and says why.
   if (!config.ok) return null;
   const limits = resolveLimits(config.value, { limits: {} }, overrides);

@@ -1,14 +1,14 @@
 /** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
-import { join } from 'node:path';
 import { putJson } from '../../stores/ports.js';
 import type { PhaseId, PhaseMarker, PhaseCategory, PhaseReading, PlanTests, ReadyPlan } from '../../shared/plan.js';
-import { parseConfig, resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
+import { resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
 import {
   discoverPlanTests,
   readPlan as readFiles,
   type ReadPlan,
   pathsOfPlan,
   refuseFaults,
+  readConfig,
 } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
 import type { ReadPlanInput, ReadPlanResult, PhaseText, PhaseTexts, SamePlan } from '../../shared/plan-activities.js';
@@ -20,7 +20,6 @@ import { canonicalJson, sha256 } from '../../system/hash.js';
 import { findSecrets } from '../../system/secrets.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
-import { readSettings } from '../../system/given-file.js';
 import { approversOf } from '../step/approvers.js';
 import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
@@ -53,7 +52,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const report = plans.reportOf(plan.tree, plan.thresholds, plan.show);
   refuseFaults(report.faults);
   await refuseUncommitted(plan, root, input);
-  const config = valueOf(parseConfig(await readSettings(join(root, 'emend.yaml')), 'emend.yaml'));
+  const config = valueOf(await readConfig(root));
   const approvers = await approversOf(ports, workspace, config);
   const checkpoint = await checkpointOfRun(ports, input.resume?.checkpoint);
   const ids = idsOf(plan.tree.phases, checkpoint?.phases ?? input.known);

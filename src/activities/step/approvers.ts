@@ -18,7 +18,7 @@ export async function approversOf(
   workspace: string,
   { approvers }: Pick<ProjectConfig, 'approvers'>,
 ): Promise<BlobRef | null> {
-  const committed = parseConfig(await repository.committed(workspace, 'emend.yaml'), 'emend.yaml');
+  const committed = parseConfig(await repository.committed(workspace, 'emend.yaml'));
   const path = (committed.ok ? committed.value.approvers : null) ?? approvers;
   if (path === null) return null;
   const file = await repository.committed(workspace, path);

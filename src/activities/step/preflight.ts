@@ -7,7 +7,8 @@ import { putJson } from '../../stores/ports.js';
 import * as jobs from '../../documents/job/index.js';
 import { fail, valueOf } from '../../shared/problems.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
-import { readGivenText, readSettings, UNREADABLE } from '../../system/given-file.js';
+import { readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { readConfig } from '../../workspace/documents/index.js';
 import { gitPlaces } from '../../workspace/commands/index.js';
 import { eolsForNewFiles, listWorkspaceFiles, newFilesRefused } from '../../workspace/files/index.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -39,7 +40,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const { workspace } = input;
   const root = await ports.workspace.root(workspace);
   const job = valueOf(jobs.parseJob(await snapshots.getText(blobs, input.job), input.jobPath));
-  const config = valueOf(jobs.parseConfig(await readSettings(join(root, 'emend.yaml')), 'emend.yaml'));
+  const config = valueOf(await readConfig(root));
   const asked = jobs.resolveLimits(config, job, input.overrides);
   const { mode } = jobs.jobFormatPolicy(job);
   const commitMessage = messageOf(job, config, input);

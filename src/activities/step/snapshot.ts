@@ -1,11 +1,11 @@
 /** The full snapshot that preflight takes and every later activity reads: a JSON blob, never in history. */
-import { join } from 'node:path';
-import { encodingOf, parseConfig, type Effort, type ProjectConfig } from '../../documents/job/index.js';
+import { encodingOf, type Effort, type ProjectConfig } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
+import { readConfig } from '../../workspace/documents/index.js';
 import { inspectTarget, isAbsent } from '../../workspace/files/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { readGiven, readSettings } from '../../system/given-file.js';
+import { readGiven } from '../../system/given-file.js';
 import type { GuardSettings } from '../../shared/formats.js';
 import type { Candidate } from '../../shared/pick.js';
 import type { ProposeInput, Target } from '../../shared/step-activities.js';
@@ -191,7 +191,7 @@ export const projectConfig = async (
   settings?: BlobRef,
 ): Promise<ProjectConfig> => {
   const root = await ports.workspace.root(workspace);
-  const config = parseConfig(await readSettings(join(root, 'emend.yaml')), 'emend.yaml');
+  const config = await readConfig(root);
   if (!config.ok) return fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
   if (settings === undefined) return config.value;
   const plan = await getJson<{ readonly front?: Partial<ProjectConfig> }>(ports.blobs, settings, 'settings');

@@ -1,8 +1,7 @@
 /** `emend doctor --model`: one small edit in each format, asked of the model itself. */
-import { join } from 'node:path';
 import { z } from 'zod';
 import { createAnthropicModel } from '../../model/index.js';
-import { modelEntry, mostOutput_tokens, parseConfig } from '../../documents/job/index.js';
+import { modelEntry, mostOutput_tokens } from '../../documents/job/index.js';
 import type { FormatTrial } from '../json-types.js';
 import { EXIT, valueOf, type ExitCode } from '../../shared/problems.js';
 import { resolveTimings } from '../../temporal/settings.js';
@@ -11,7 +10,7 @@ import { printJson } from '../json.js';
 import { line, plain, table } from '../render/text.js';
 import { checkModelSettings } from '../services.js';
 import { hearInterrupt } from '../session.js';
-import { readSettings } from '../../system/given-file.js';
+import { readConfig } from '../../workspace/documents/index.js';
 import { applyAnswer, decodeFile } from '../../edits/index.js';
 import { type Format, FORMATS } from '../../shared/formats.js';
 import { ModelError } from '../../model/errors.js';
@@ -95,7 +94,7 @@ export const doctorModel = async (io: Io, name: string | true, flags: JsonFlag &
   const asJson = flags.json === true;
   const aside = asides(io, flags);
   checkModelSettings(io.env);
-  const config = valueOf(parseConfig(await readSettings(join(io.cwd, 'emend.yaml')), 'emend.yaml'));
+  const config = valueOf(await readConfig(io.cwd));
   const model = name === true ? config.model : name;
   const port = createAnthropicModel({ env: io.env, streamIdle_ms: resolveTimings(io.env).streamIdle_ms });
   const interrupt = hearInterrupt(io);

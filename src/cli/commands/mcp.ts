@@ -13,17 +13,17 @@ import { startStep } from '../../client/runs/start.js';
 import { watchRun } from '../../client/runs/watch.js';
 import type { Emend } from '../../client/types.js';
 import { FORMATS } from '../../shared/formats.js';
-import { fail, ProblemError, PROBLEMS } from '../../shared/problems.js';
+import { fail, ProblemError, PROBLEMS, valueOf } from '../../shared/problems.js';
 import { cut, quoted } from '../../shared/text.js';
 import { putJson } from '../../stores/ports.js';
 import { sha256 } from '../../system/hash.js';
 import { version } from '../../system/version.js';
 import { liveDevServer } from '../../temporal/dev-record.js';
-import { jobOfText } from '../../workspace/documents/index.js';
+import { jobOfText, readConfig } from '../../workspace/documents/index.js';
 import { inspectTarget } from '../../workspace/files/index.js';
 import type { Io } from '../io.js';
 import { localWorkspace } from '../local/open.js';
-import { applyToFiles, buildPatch, formatOf, readConfig } from '../local/patch.js';
+import { applyToFiles, buildPatch, formatOf } from '../local/patch.js';
 import { serveUntilInterrupted, withEmend } from '../session.js';
 import { reportOf } from './patch.js';
 
@@ -42,7 +42,7 @@ const WAIT = RUN.extend({ timeout_s: z.number().min(1).max(WAIT_S).default(WAIT_
 
 /** As `emend patch --check`. Throws ProblemError `usage`, `config_invalid`, `conflict` (a file is not as it was read). */
 const check = async (workspace: string, { answer, format, files: read }: z.infer<typeof ANSWER>) => {
-  const judged = await applyToFiles(workspace, await readConfig(workspace), formatOf(format, answer), answer);
+  const judged = await applyToFiles(workspace, valueOf(await readConfig(workspace)), formatOf(format, answer), answer);
   for (const [path, { bytes }] of judged.offered)
     if (read[path] !== undefined && read[path] !== sha256(bytes ?? ''))
       fail('conflict', `${path} is not as you read it.`, 'Read it again, and send the change for the current content.');

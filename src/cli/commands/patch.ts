@@ -6,20 +6,20 @@ import type { PatchReport } from '../json-types.js';
 import { newStepKey } from '../../client/runs/start.js';
 import { renderReasons, type Reason, type UsedTolerance } from '../../edits/index.js';
 import { TOLERANCES } from '../../shared/formats.js';
-import { EXIT, type ExitCode, fail } from '../../shared/problems.js';
+import { EXIT, type ExitCode, fail, valueOf } from '../../shared/problems.js';
 import { type Io, type JsonFlag, type Asides, asides, type QuietFlag, readUpTo } from '../io.js';
 import { applyLocally, localWorkspace, openLocal, type Local } from '../local/open.js';
 import {
   formatOf,
   applyToFiles,
   limitOf,
-  readConfig,
   type PatchedFile,
   type PatchOutcome,
   writePatch,
   buildPatch,
 } from '../local/patch.js';
 import { orNull } from '../../system/durable.js';
+import { readConfig } from '../../workspace/documents/index.js';
 import { printDiff, count, plain, table } from '../render/text.js';
 
 // The answer of `emend patch`, from a file or stdin: bounded, and decoded.
@@ -70,7 +70,7 @@ export interface PatchFlags extends JsonFlag, QuietFlag {
 /** The names of `source` and of the files in the answer are the only ones that are read, besides `emend.yaml`. */
 export const patch = async (io: Io, source: string, flags: PatchFlags): Promise<ExitCode> => {
   const workspace = await localWorkspace(io, flags.workspace);
-  const config = await readConfig(workspace);
+  const config = valueOf(await readConfig(workspace));
   const answer = await readAnswer(io, source, limitOf(config, 'maxAnswer_bytes'));
   const format = formatOf(flags.format, answer);
   const check = flags.check === true;

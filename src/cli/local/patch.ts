@@ -1,7 +1,6 @@
 /** From an answer to what it would do to the workspace; nothing is written. */
-import { join } from 'node:path';
 import * as engine from '../../edits/index.js';
-import { encodingOf, parseConfig, type ProjectConfig, resolveLimits } from '../../documents/job/index.js';
+import { encodingOf, type ProjectConfig, resolveLimits } from '../../documents/job/index.js';
 import {
   eolsForNewFiles,
   isAbsent,
@@ -10,10 +9,10 @@ import {
   NEW_FILE_MODE,
   namesAround,
 } from '../../workspace/files/index.js';
-import { readGiven, readSettings } from '../../system/given-file.js';
+import { readGiven } from '../../system/given-file.js';
 import { DIALECTS, FORMATS, type AnswerFormat } from '../../shared/formats.js';
 import type { LimitName } from '../../shared/limits.js';
-import { fail, valueOf } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import { loadSyntax } from '../../syntax/index.js';
 import type { StepKey } from '../../shared/ids.js';
 import type { ProposalFileSummary } from '../../shared/proposal-activities.js';
@@ -84,10 +83,6 @@ export interface PatchOutcome {
   /** The files that the answer names and that exist. */
   readonly offered: ReadonlyMap<string, engine.OfferedFile>;
 }
-
-/** `emend.yaml` of the workspace: limits, tolerances, encodings. Throws ProblemError `config_invalid`. */
-export const readConfig = async (workspace: string): Promise<ProjectConfig> =>
-  valueOf(parseConfig(await readSettings(join(workspace, 'emend.yaml')), 'emend.yaml'));
 
 /** No job says anything here: emend.yaml, else the defaults. */
 export const limitOf = (config: ProjectConfig, name: LimitName): number =>

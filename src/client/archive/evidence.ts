@@ -162,7 +162,7 @@ const inputsOf = async ({ calls }: Pick<Emend, 'calls'>, run: StepKey): Promise<
 
 /** `evidenceKey` of the workspace's emend.yaml; null: there is none. */
 export const evidenceKey = async (workspace: string): Promise<string | null> => {
-  const config = parseConfig(await readSettings(join(workspace, 'emend.yaml')).catch(() => null), 'emend.yaml');
+  const config = parseConfig(await readSettings(join(workspace, 'emend.yaml')).catch(() => null));
   return config.ok ? (config.value.evidenceKey?.replace(/^~(?=\/)/, homedir()) ?? null) : null;
 };
 
@@ -274,6 +274,6 @@ const approversAt = async (repository: string, base: string): Promise<string | n
     const bytes = await bytesOf(repository, `${base}:./${path}`);
     return bytes === null ? null : new TextDecoder().decode(bytes);
   };
-  const config = parseConfig(await read('emend.yaml'), 'emend.yaml');
+  const config = parseConfig(await read('emend.yaml'));
   return config.ok && config.value.approvers !== null ? read(config.value.approvers) : null;
 };

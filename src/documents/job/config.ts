@@ -113,9 +113,9 @@ type Settings = ReturnType<typeof checkKeys<typeof SHAPE>>;
 /** Names of the keys; docs/configuration.md is held to them by a test. */
 export const CONFIG_KEYS = Object.keys(SHAPE);
 
-/** `source` null: there is no `emend.yaml`, all defaults. Every problem has the code `config_invalid` and starts `path:line:`. */
-export function parseConfig(source: string | null, path: string): Checked<ProjectConfig> {
-  const read = readMap(source ?? '', SHAPE, { file: path, code: 'config_invalid' });
+/** `source` null: there is no `emend.yaml`, all defaults. Every problem has the code `config_invalid` and starts `emend.yaml:line:`. */
+export function parseConfig(source: string | null): Checked<ProjectConfig> {
+  const read = readMap(source ?? '', SHAPE, { file: 'emend.yaml', code: 'config_invalid' });
   if (!read.ok) return read;
   const { said, found } = read;
   explainModes(said, found);

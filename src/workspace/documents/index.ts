@@ -1,5 +1,13 @@
 /** The door of src/workspace/documents: what others may use. */
-export { type JobFile, type JobText, jobOfText, readJobFile, repositoryFor, workspaceOf } from './read-job.js';
+export {
+  type JobFile,
+  type JobText,
+  jobOfText,
+  readConfig,
+  readJobFile,
+  repositoryFor,
+  workspaceOf,
+} from './read-job.js';
 export {
   type PlanTest,
   type ReadPlan,

@@ -138,12 +138,12 @@ export const jobOfText = async ({ instructions, workspace: named, ...keys }: Job
 const withoutSecrets = async (text: string): Promise<string> =>
   (await import('../../system/secrets.js')).hideSecrets(text);
 
+/** The `emend.yaml` of a workspace. Throws why it cannot be read. */
+export const readConfig = async (workspace: string) => parseConfig(await readSettings(join(workspace, 'emend.yaml')));
+
 /** `path`: as problems name it. `workspace` null: its files are not here, and preflight alone looks at them. */
 const checked = async (parsed: ReturnType<typeof parseJob>, path: string, workspace: string | null): Promise<Job> => {
-  const config = parseConfig(
-    workspace === null ? null : await readSettings(join(workspace, 'emend.yaml')),
-    'emend.yaml',
-  );
+  const config = workspace === null ? parseConfig(null) : await readConfig(workspace);
   failAll([
     ...(!parsed.ok ? parsed.problems : workspace === null ? [] : await targetProblems(parsed.value, workspace)),
     ...(config.ok ? [] : config.problems),

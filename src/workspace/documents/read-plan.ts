@@ -2,7 +2,7 @@
 import { join, relative, sep, basename, dirname, resolve } from 'node:path';
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { rmdir, stat } from 'node:fs/promises';
-import { parseConfig, type ProjectConfig } from '../../documents/job/index.js';
+import type { ProjectConfig } from '../../documents/job/index.js';
 import * as plans from '../../documents/plan/index.js';
 import { type DiscoveredTests, discoverTests, notesAbove } from '../commands/discover.js';
 import { topOf } from '../git/git.js';
@@ -11,9 +11,10 @@ import type { ProposalFile } from '../proposal.js';
 import type { BlobStore } from '../../stores/ports.js';
 import { orNull } from '../../system/durable.js';
 import { sha256 } from '../../system/hash.js';
+import { readConfig } from './read-job.js';
 import { fail, failAll, problem, valueOf } from '../../shared/problems.js';
 import { kindOf } from '../../system/fs.js';
-import { readGivenSync, readGivenText, readSettings } from '../../system/given-file.js';
+import { readGivenSync, readGivenText } from '../../system/given-file.js';
 
 const PLAN_FILE_BYTES = 1 * 1024 * 1024; // bound: A plan document larger than this is not read; one of more phases is not run.
 
@@ -107,8 +108,7 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
   const show = (path: string): string => relative(cwd, join(base, path)) || path;
   const main = join(base, plans.mainFile(place));
   const workspace = await topOf(base);
-  const config = parseConfig(await readSettings(join(workspace, 'emend.yaml')), 'emend.yaml');
-  const { sign, plan, test } = valueOf(config);
+  const { sign, plan, test } = valueOf(await readConfig(workspace));
   const thresholds = plans.resolveThresholds(await thresholdSources(dirname(main), workspace, plan));
   return { ...found, workspace, thresholds, sign, test, show, tree: plans.readTree(place, reader(base), show) };
 };

@@ -4,7 +4,7 @@ import { modelEntry } from '../../../src/documents/job/models.js';
 import type { ProjectConfig } from '../../../src/documents/job/types.js';
 
 const config = (source: string | null): ProjectConfig => {
-  const read = parseConfig(source, 'emend.yaml');
+  const read = parseConfig(source);
   if (!read.ok) throw new Error(read.problems.map((p) => p.message).join('\n'));
   return read.value;
 };
@@ -200,7 +200,7 @@ describe('emend.yaml', () => {
     ['- a', '1', ['a map of keys']],
     ['a: [', '1:5', ['bad YAML']],
   ])('%j is refused at %s', (source, at, says) => {
-    const read = parseConfig(source, 'emend.yaml');
+    const read = parseConfig(source);
     const problems = read.ok ? [] : read.problems;
     expect(problems).toHaveLength(1);
     expect(problems[0]?.code).toBe('config_invalid');

@@ -77,6 +77,6 @@ describe('the examples in the docs are accepted', () => {
       expect(parseJob(source, 'a.md')).toMatchObject({ ok: true });
   });
   test.each(fences(configuration, 'yaml'))('emend.yaml %#', (yaml) => {
-    expect(parseConfig(yaml, 'emend.yaml')).toMatchObject({ ok: true });
+    expect(parseConfig(yaml)).toMatchObject({ ok: true });
   });
 });

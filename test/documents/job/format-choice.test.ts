@@ -14,7 +14,7 @@ import type { Format } from '../../../src/shared/formats.js';
 const limits = resolveLimits({ limits: {} }, { limits: {} }, {});
 const plain: FormatChoiceInput['job'] = { mode: null, format: null, outputFiles: [], outputDir: null };
 const on = (source: string | null): FormatChoiceInput['config'] => {
-  const read = parseConfig(source, 'emend.yaml');
+  const read = parseConfig(source);
   if (!read.ok) throw new Error('bad config');
   return read.value;
 };

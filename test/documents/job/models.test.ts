@@ -4,7 +4,7 @@ import { resolveLimits } from '../../../src/documents/job/limits.js';
 import { fitLimits, formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../../../src/documents/job/models.js';
 
 const configOf = (yaml: string) => {
-  const read = parseConfig(yaml, 'emend.yaml');
+  const read = parseConfig(yaml);
   if (!read.ok) throw new Error(read.problems.map((problem) => problem.message).join('\n'));
   return read.value;
 };
@@ -58,9 +58,9 @@ describe('formats that a model answers well in', () => {
   });
 
   test('a word that is no format is told with its line', () => {
-    const read = parseConfig('models:\n  m:\n    formats: [json]\n', 'emend.yaml');
+    const read = parseConfig('models:\n  m:\n    formats: [json]\n');
     expect(read.ok ? '' : read.problems[0]?.message).toMatch(/^emend.yaml:3: .*whole-file/);
-    const none = parseConfig('models:\n  m:\n    formats: []\n', 'emend.yaml');
+    const none = parseConfig('models:\n  m:\n    formats: []\n');
     expect(none.ok ? '' : none.problems[0]?.message).toMatch(/^emend.yaml:3: .*list of one or more/);
   });
 });

@@ -11,7 +11,7 @@ const kept = JSON.parse(readFileSync(new URL('genai-prices-0.2.3.json', import.m
   readonly models: Readonly<Record<string, readonly number[]>>;
 };
 const configOf = (yaml: string) => {
-  const config = parseConfig(yaml, 'emend.yaml');
+  const config = parseConfig(yaml);
   if (!config.ok) throw new Error(config.problems[0]?.message);
   return config.value;
 };

@@ -93,7 +93,7 @@ describe('what some tool runs unasked is protected', () => {
 
 describe('what emend.yaml says of protected paths', () => {
   const whyOf = (yaml: string, path: string): string | null => {
-    const read = parseConfig(yaml, 'emend.yaml');
+    const read = parseConfig(yaml);
     if (!read.ok) throw new Error(JSON.stringify(read.problems));
     return whyProtected(read.value.protected)(path);
   };

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { modelEntry, parseConfig, parseJob, thinkingOf, type Effort } from '../../../src/documents/job/index.js';
 
-const config = parseConfig('models: { told: { thinking: none }, mine: { thinking: effort } }', 'emend.yaml');
+const config = parseConfig('models: { told: { thinking: none }, mine: { thinking: effort } }');
 const asked = (model: string, effort: Effort | null, room = 40_000) =>
   config.ok ? thinkingOf(modelEntry(config.value, model), effort, room) : null;
 const budget = (tokens: number) => ({ tokens, keys: { thinking: { type: 'enabled', budget_tokens: tokens } } });
