@@ -5,7 +5,7 @@ import type { Finding } from './formats.js';
 import type { ProposalFileSummary, ProposalSummary } from './proposal-activities.js';
 import { auditText } from './audit.js';
 import { clockTime } from './outage.js';
-import { count, linesChanged } from './text.js';
+import { count, linesChanged, tally } from './text.js';
 import type { LedgerRow, StepStatus } from './run.js';
 import type { FoundTests, PhaseEstimate, PhaseReading } from './plan.js';
 import { expectedText, NO_USAGE, usageText } from './usage.js';
@@ -281,14 +281,12 @@ export function isOfKind(event: StepEvent, kind: EventKind): boolean {
 
 /** `2  Phase 1, syntax`: how often what failed in which way, the most frequent first. Takes failures only. */
 export function failurePatterns(failures: readonly StepEvent[]): readonly string[] {
-  const times = new Map<string, number>();
-  for (const event of failures) {
+  const patterns = failures.map((event) => {
     const what =
       event.type === 'phase_failed' ? `Phase ${event.phase}` : event.type === 'verified' ? 'job' : 'merged phases';
-    const pattern = `${what}, ${('kind' in event ? event.kind : null) ?? 'unknown'}`;
-    times.set(pattern, (times.get(pattern) ?? 0) + 1);
-  }
-  return [...times].sort(([, a], [, b]) => b - a).map(([pattern, n]) => `${n}  ${pattern}`);
+    return `${what}, ${('kind' in event ? event.kind : null) ?? 'unknown'}`;
+  });
+  return [...tally(patterns)].sort(([, a], [, b]) => b - a).map(([pattern, n]) => `${n}  ${pattern}`);
 }
 
 /** `1 task is not done: Write the tests (no room)`, for a phase's summary, its event and its status. Pure. */

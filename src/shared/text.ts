@@ -62,6 +62,13 @@ export const groupBy = <K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<K,
   return groups;
 };
 
+/** How often each of the items is there. */
+export const tally = <T>(items: Iterable<T>): Map<T, number> => {
+  const times = new Map<T, number>();
+  for (const item of items) times.set(item, (times.get(item) ?? 0) + 1);
+  return times;
+};
+
 /** `1 file`, `2,000 files`. Commas cost a command 10 ms, once: so long does Node.js load the tables of languages. */
 export const count = (n: number, one: string, many = `${one}s`): string =>
   `${Number.isInteger(n) && n < 1000 ? n : n.toLocaleString('en-US')} ${n === 1 ? one : many}`;

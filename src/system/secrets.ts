@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules } from '@secretlint/secretlint-rule-preset-recommend';
-import { escaped, literally } from '../shared/text.js';
+import { escaped, literally, tally } from '../shared/text.js';
 import { secretValues, type Environment } from './environment.js';
 
 // bound: A shorter value stands in ordinary text by chance; hiding it everywhere would garble what is shown.
@@ -91,11 +91,8 @@ const isPassword = (value: string): boolean =>
   !STANDS_FOR_ONE.test(value) && !/^[A-Z]?(?:[a-z]*|[A-Z]*)\d{0,4}$/.test(value);
 
 /** Shannon's entropy of its characters, each. */
-const bits = (value: string): number => {
-  const counts = new Map<string, number>();
-  for (const letter of value) counts.set(letter, (counts.get(letter) ?? 0) + 1);
-  return [...counts.values()].reduce((sum, count) => sum - (count / value.length) * Math.log2(count / value.length), 0);
-};
+const bits = (value: string): number =>
+  [...tally(value).values()].reduce((sum, n) => sum - (n / value.length) * Math.log2(n / value.length), 0);
 
 /** Each once. */
 export async function findSecrets(text: string): Promise<readonly Secret[]> {

@@ -7,7 +7,7 @@ import type { StepEvent } from '../../shared/events.js';
 import type { LedgerRow, StepOutcome, StepStatus } from '../../shared/run.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
-import { count, isRecord } from '../../shared/text.js';
+import { count, isRecord, tally } from '../../shared/text.js';
 import { archivedStatus, ledgerOfEvents } from './status.js';
 import { isPart, type ArchivedActivity, type ArchivedRun, type SentRequest } from './run.js';
 import { attemptsOfStep, usageOfEnded } from '../../model/journal/calls.js';
@@ -209,7 +209,7 @@ export const runStats = (all: readonly ReportFacts[]): RunStats => ({
   v: 1,
   runs: all.length,
   counts: Object.fromEntries(
-    METRIC_NAMES.map((name) => [name, tally(all.flatMap(METRICS[name]))]),
+    METRIC_NAMES.map((name) => [name, counted(all.flatMap(METRICS[name]))]),
   ) as RunStats['counts'],
   usage: all.map(ownUsage).reduce(addUsage, NO_USAGE),
   medianAnswer_s: median(all.flatMap(({ decisions }) => decisions.flatMap(waited))),
@@ -222,11 +222,8 @@ const ownUsage = ({ events, usage, byFile }: ReportFacts): StepUsage =>
     : usage;
 
 /** Most frequent first. */
-const tally = (words: readonly string[]): Readonly<Record<string, number>> => {
-  const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return Object.fromEntries([...counts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
-};
+const counted = (words: readonly string[]): Readonly<Record<string, number>> =>
+  Object.fromEntries([...tally(words)].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
 
 const waited = ({ openedAt, answers }: ReportFacts['decisions'][number]): readonly number[] => {
   const first = answers[0];

@@ -7,7 +7,7 @@ import { type GuardView, eachNewLine, prefixes } from './view.js';
 import { foldLookalikes } from '../locate/nearest.js';
 import { firstOf } from '../listing.js';
 import { characterName } from '../text/codec.js';
-import { foldedName, unseenIn, visible } from '../../shared/text.js';
+import { foldedName, tally, unseenIn, visible } from '../../shared/text.js';
 
 const TOLD = 5; // bound: Characters, and words, told of one file; more are counted.
 
@@ -135,8 +135,7 @@ export const unicodeFindings = ({ path, base, changes }: GuardView): Finding[] =
   const words: Sighting[] = [];
   for (const { from, to, at, lines } of changes) {
     if (lines.every(isAscii)) continue;
-    const left = new Map<string, number>();
-    for (const what of base.range(from, to).flatMap(unseenIn)) left.set(what, (left.get(what) ?? 0) + 1);
+    const left = tally(base.range(from, to).flatMap(unseenIn));
     for (const [n, text] of lines.entries()) {
       const line = at + n + 1;
       for (const what of unseenIn(text)) {

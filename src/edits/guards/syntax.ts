@@ -3,6 +3,7 @@
  * definitions that stand twice. A file whose language is not known has none of them; one that is too large for a tree is told so.
  */
 import type { Finding } from '../../shared/formats.js';
+import { tally } from '../../shared/text.js';
 import { type GuardView, prefixes } from './view.js';
 import { lastName, type Outline, type OutlineRead, type Syntax, type SymbolPlace } from '../syntax-port.js';
 
@@ -98,7 +99,8 @@ const mentions = (text: string, name: string): boolean => {
 
 /** Definitions with the same header, in the same place, more often than before: an edit that kept the old one beside the new. */
 export const doubledSymbols = ({ path, base, result }: TreeView): Finding[] => {
-  const [before, after] = [count(base.symbols), count(result.symbols)];
+  const headers = ({ symbols }: OutlineRead) => tally(symbols.map(({ header }) => header));
+  const [before, after] = [headers(base), headers(result)];
   const findings: Finding[] = [];
   const seen = new Map<string, SymbolPlace>();
   for (const symbol of result.symbols) {
@@ -111,10 +113,4 @@ export const doubledSymbols = ({ path, base, result }: TreeView): Finding[] => {
     }
   }
   return findings;
-};
-
-const count = (symbols: readonly SymbolPlace[]): Map<string, number> => {
-  const counted = new Map<string, number>();
-  for (const { header } of symbols) counted.set(header, (counted.get(header) ?? 0) + 1);
-  return counted;
 };

@@ -3,6 +3,7 @@
  * defines. Words, not scopes: a name counts as brought by a change whose added lines define or import it where the base of that file has
  * no such word, and as used by a change with the word in its added lines. It warns; it decides nothing. Pure.
  */
+import { groupBy } from '../../shared/text.js';
 import type { DiffSection } from './read-diff.js';
 
 export const CHANGE_NEEDS = 200; // bound: Names that a change needs from another one, of one proposal.
@@ -51,20 +52,18 @@ export const changeNeeds = (
       })),
     ),
   );
-  const bringers = new Map<string, ChangeRef[]>();
-  for (const { path, n, lines } of added) {
-    const before = baseWords(path);
-    for (const name of new Set(lines.flatMap(definedNames)))
-      if (name.length >= NEED_NAME_CHARS && before?.has(name) !== true)
-        bringers.set(name, [...(bringers.get(name) ?? []), { path, n }]);
-  }
+  const brought = added.flatMap(({ path, n, lines }) => {
+    const isNew = (name: string): boolean => name.length >= NEED_NAME_CHARS && baseWords(path)?.has(name) !== true;
+    return [...new Set(lines.flatMap(definedNames))].filter(isNew).map((name) => ({ name, by: { path, n } }));
+  });
+  const bringers = groupBy(brought, ({ name }) => name);
   const needs: ChangeNeed[] = [];
   for (const { path, n, lines } of added) {
     for (const name of new Set(lines.flatMap((line) => wordsOf(line)))) {
       const from = bringers.get(name) ?? [];
       // Where it brings the name itself it needs nobody; where several do, one of them may be enough: the nearest in its own file.
-      if (from.some((bringer) => bringer.path === path && bringer.n === n)) continue;
-      const nearest = from.find((bringer) => bringer.path === path) ?? from[0];
+      if (from.some(({ by }) => by.path === path && by.n === n)) continue;
+      const nearest = (from.find(({ by }) => by.path === path) ?? from[0])?.by;
       if (nearest === undefined) continue;
       // A word that the user's own file had before is, in another file, most likely another thing.
       if (nearest.path !== path && baseWords(path)?.has(name) === true) continue;

@@ -18,6 +18,7 @@ import { indexOf, type Text, textOf, type LineIndex, indexOfLines } from './line
 import { ByteText } from './byte-text.js';
 import { type Change, changesFrom, expand, type LinesPlan, type PlacedChange } from './changes.js';
 import { type Codec, decodeFile, firstUnholdable, newFileCodec, type SpliceBase } from './codec.js';
+import { tally } from '../../shared/text.js';
 import type { ApplyOptions, Reason, Splice } from '../types.js';
 import { lineOrigins } from './line-diff.js';
 import { applySplices } from './splices.js';
@@ -128,13 +129,10 @@ const refusals = (
 
 /** Characters, not to be added, of base lines that the result does not keep: a changed line may say them again. */
 const spareCharacters = (codec: Codec, text: Text, changes: readonly Change[]): Map<string, number> => {
-  const spare = new Map<string, number>();
-  if (codec.encoding === 'utf-8') return spare;
+  if (codec.encoding === 'utf-8') return new Map();
   const index = indexOf(text);
-  for (const { from, to } of changes)
-    for (const line of index.range(from, to))
-      for (const c of line) if (!codec.holds(c)) spare.set(c, (spare.get(c) ?? 0) + 1);
-  return spare;
+  const lines = changes.flatMap(({ from, to }) => index.range(from, to));
+  return tally(lines.flatMap((line) => Array.from(line).filter((c) => !codec.holds(c))));
 };
 
 const splicesOf = (base: SpliceBase, index: LineIndex, changes: readonly ChangeBytes[]): Splice[] => {

@@ -4,6 +4,7 @@
  */
 import { stripVTControlCharacters } from 'node:util';
 import { suggestionsFor, runnerOf, type FailureKind } from './runners.js';
+import { tally } from '../../shared/text.js';
 import { sha256 } from '../../system/hash.js';
 
 const READ_LINE_CHARS = 1_000; // bound: Of each line of a test's output so much is read; a longer one is data.
@@ -110,13 +111,12 @@ const BESIDE_NAME = /^\s*not ok \d+ - | - (?<=^(?:FAILED|ERROR) \S+ - ).*|:\d+ (
 
 /** Tests that failed, by the lines that name them, and how often each was printed. */
 export function failedTests(output: string): ReadonlyMap<string, number> {
-  const names = new Map<string, number>();
-  for (const line of readable(output).split(/\r?\n/)) {
-    if (!isAny(FAILED_TEST, line)) continue;
-    const name = line.replace(BESIDE_NAME, '').replace(DURATION, '').trim().slice(0, TEST_LINE_CHARS);
-    names.set(name, (names.get(name) ?? 0) + 1);
-  }
-  return names;
+  const lines = readable(output)
+    .split(/\r?\n/)
+    .filter((line) => isAny(FAILED_TEST, line));
+  return tally(
+    lines.map((line) => line.replace(BESIDE_NAME, '').replace(DURATION, '').trim().slice(0, TEST_LINE_CHARS)),
+  );
 }
 
 /** The same; null: none was named, or there may be more. */
@@ -157,7 +157,6 @@ export interface Failure {
 /** How the command ended. */
 export interface FailedExit {
   readonly exit: number | null;
-  readonly signal?: string | null;
   readonly timedOut?: boolean;
 }
 

@@ -1,4 +1,5 @@
 /** What a workspace says about a task: where its words stand, which earlier commits were about them, which files changed of late. */
+import { tally } from '../../shared/text.js';
 import { fieldsOf, git, type GitCall } from '../git/git.js';
 import { matcherOf, type Term } from './words.js';
 
@@ -31,9 +32,7 @@ export async function gather(root: string, files: readonly string[], terms: read
     pastOf(root, terms),
     changes(root, ['-n', `${RECENT_COMMITS}`, '--no-merges']),
   ]);
-  const count = new Map<string, number>();
-  for (const path of recent.flat()) count.set(path, (count.get(path) ?? 0) + 1);
-  return { files, terms, uses, past, recent: count };
+  return { files, terms, uses, past, recent: tally(recent.flat()) };
 }
 
 /** Bounded in time and bytes: where all words are too much the rarest are looked up, and where those are, none. */
@@ -48,8 +47,7 @@ async function grep(root: string, terms: readonly Term[], tries = 2): Promise<Ev
   const match = matcherOf(terms);
   for (const block of found.split('\n\n')) {
     const [path = '', ...names] = block.trimEnd().split('\n');
-    const counts = new Map<number, number>();
-    for (const name of names) for (const term of match(name)) counts.set(term, (counts.get(term) ?? 0) + 1);
+    const counts = tally(names.flatMap((name) => [...match(name)]));
     if (counts.size > 0) uses.set(path, counts);
   }
   return uses;
