@@ -224,20 +224,24 @@ const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: 
 
 // ◆ JSON files carry the version of what is stored. Throw ProblemError `version_unknown` of another one, `disk` of one that is damaged.
 
-const parse = (bytes: Uint8Array, path: string): object =>
+export const parseJson = (bytes: Uint8Array, path: string): object =>
   unversioned(jsonOf(new TextDecoder().decode(bytes)) ?? damaged(path), path);
 const damaged = (path: string): never =>
   fail('disk', `${path} is damaged: it is no JSON.`, 'Restore it from a backup.');
 
-/** putFileIfAbsent for a JSON object; `value` is what stands there, which may be another writer's. */
-export const putJsonIfAbsent = async <T extends object>(sys: Sys, path: string, value: T, modes?: PutModes) => {
-  const bytes = new TextEncoder().encode(`${JSON.stringify(versioned(value))}\n`);
-  const put = await putFileIfAbsent(sys, path, bytes, modes);
-  return { value: parse(put.bytes, path) as T, created: put.created };
+/** `put`: the first writer's bytes stand. `value` is what stands there, which may be another writer's: it went through JSON, for all alike. */
+export const putAsJson = async <T extends object>(path: string, value: T, put: PutIfAbsent) => {
+  const { bytes, created } = await put(new TextEncoder().encode(`${JSON.stringify(versioned(value))}\n`));
+  return { value: parseJson(bytes, path) as T, created };
 };
+type PutIfAbsent = (bytes: Uint8Array) => ReturnType<typeof putFileIfAbsent>;
+
+/** putFileIfAbsent for a JSON object. */
+export const putJsonIfAbsent = <T extends object>(sys: Sys, path: string, value: T, modes?: PutModes) =>
+  putAsJson(path, value, (bytes) => putFileIfAbsent(sys, path, bytes, modes));
 
 /** The JSON object of a file, undefined where there is none. */
 export const readJson = async <T extends object>(sys: Sys, path: string): Promise<T | undefined> => {
   const bytes = await orNull(sys.readFile(path));
-  return bytes === null ? undefined : (parse(bytes, path) as T);
+  return bytes === null ? undefined : (parseJson(bytes, path) as T);
 };

@@ -89,7 +89,6 @@ const quick = <Later extends (...args: never[]) => Promise<unknown>>(
       : await later(...args)) as Later;
 
 export const access = quick(fs.accessSync, pooled.access);
-export const chmod = quick(fs.chmodSync, pooled.chmod);
 export const link = quick(fs.linkSync, pooled.link);
 export const lstat = quick(fs.lstatSync, pooled.lstat);
 export const mkdir = quick(fs.mkdirSync, pooled.mkdir);

@@ -70,7 +70,6 @@ export interface Sys {
   readdir(path: string): Promise<readonly string[]>;
   readlink(path: string): Promise<string>;
   realpath(path: string): Promise<string>;
-  chmod(path: string, mode: number): Promise<void>;
   /** Sets the time of the last write to now. */
   touch(path: string): Promise<void>;
   /** Opens the file for writing and leaves it as it is; never follows symbolic links. */
@@ -180,7 +179,6 @@ export const realSys: Sys = {
   readdir: (path) => fs.readdir(path),
   readlink: (path) => fs.readlink(path),
   realpath: (path) => fs.realpath(path),
-  chmod: (path, mode) => fs.chmod(path, mode),
   touch: (path) => {
     const now = Date.now() / 1000;
     return fs.utimes(path, now, now);

@@ -4,12 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
 import { type Environment, childEnvironment, onPath } from '../system/environment.js';
+import { realSys } from '../system/sys.js';
 import { isAtLeast } from '../system/version.js';
 import { cacheDir, fetchWheel, fromZip, type Wheel } from '../system/wheel.js';
 import { gunzipSync } from 'node:zlib';
@@ -147,13 +148,7 @@ const keep = async (path: string, bytes: Buffer): ReturnType<typeof cliVersion> 
   const partial = `${path}.${randomUUID()}`;
   try {
     await mkdir(join(path, '..'), { recursive: true });
-    const file = await open(partial, 'wx', 0o755);
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await realSys.writeExclusive(partial, bytes, { mode: 0o755 });
     const asked = await cliVersion(partial);
     if (asked.usable) await rename(partial, path);
     return asked;

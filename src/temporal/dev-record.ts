@@ -3,11 +3,11 @@
  * client without a configured address connects to, and the claim that keeps a second server off the same database.
  */
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkVersion, VERSION, versionOf, type Version } from '../shared/problems.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../system/process.js';
-import { orNull } from '../system/durable.js';
+import { orNull, putFileIfAbsent, writeTemp } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
 
 export interface DevServerRecord {
@@ -55,28 +55,17 @@ export const liveDevServer = async (home: string): Promise<DevServerRecord | nul
  * record that stands in their way. A record of a dead process is taken over.
  */
 export const claimRecord = async (home: string, record: DevServerRecord): Promise<DevServerRecord | null> => {
-  await mkdir(home, { recursive: true, mode: 0o700 });
-  const path = recordPath(home);
-  const ours = `${path}.${randomUUID()}`;
-  await writeFile(ours, serialise(record), { mode: 0o600 });
-  try {
-    for (;;) {
-      const isTaken = (await orNull(link(ours, path), ['EEXIST'])) === null;
-      if (!isTaken) return null;
-      const holder = await readRecord(home);
-      if (holder !== null && (await isAlive(realSys, holder.process))) return holder;
-      await removeDead(home);
-    }
-  } finally {
-    await rm(ours, { force: true });
+  for (;;) {
+    if ((await putFileIfAbsent(realSys, recordPath(home), serialise(record))).created) return null;
+    const holder = await readRecord(home);
+    if (holder !== null && (await isAlive(realSys, holder.process))) return holder;
+    await removeDead(home);
   }
 };
 
 /** Replaces our own claim: starting -> serving, shown at a page or no more. */
 export const replaceRecord = async (home: string, record: DevServerRecord): Promise<void> => {
-  const next = `${recordPath(home)}.${randomUUID()}`;
-  await writeFile(next, serialise(record), { mode: 0o600 });
-  await rename(next, recordPath(home));
+  await rename(await writeTemp(realSys, recordPath(home), serialise(record), {}), recordPath(home));
 };
 
 /** Removes the record if it still names this process. */
@@ -107,7 +96,7 @@ export const alreadyRunning = (home: string, holder: DevServerRecord): [message:
         `Wait a moment and try again; if it hangs: kill ${holder.process.pid} (its claim is ${recordPath(home)})`,
       ];
 
-const serialise = (record: DevServerRecord): string => `${JSON.stringify(record, null, 2)}\n`;
+const serialise = (record: DevServerRecord): Uint8Array => Buffer.from(`${JSON.stringify(record, null, 2)}\n`);
 
 const isRecord = (value: unknown): value is DevServerRecord => {
   if (typeof value !== 'object' || value === null) return false;

@@ -263,7 +263,6 @@ describe('sources', () => {
     'src/activities/plan/plan-log.ts': "the home's own",
     'src/stores/directory/blobs.ts': "the store's own",
     'src/stores/directory/records.ts': "the store's own",
-    'src/temporal/cli-binary.ts': "the home's own",
     'src/system/wheel.ts': 'what pip wrote into our scratch directory',
     'src/system/process-group.ts': "the kernel's own",
     'src/workspace/commands/index.ts': "the kernel's own",

@@ -29,7 +29,6 @@ const WRITES: readonly SysCall[] = [
   'unlink',
   'mkdir',
   'rmdir',
-  'chmod',
   'touch',
   'fsyncDir',
 ];

@@ -4,8 +4,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { isStepKey, type BlobRef, type StepKey } from '../../shared/ids.js';
-import { fail, unversioned, versioned } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import { groupBy } from '../../shared/text.js';
+import { parseJson, putAsJson } from '../../system/durable.js';
 import type { Environment } from '../../system/environment.js';
 import { refOf } from '../../system/hash.js';
 import { together } from '../../system/turns.js';
@@ -43,20 +44,13 @@ const createS3Blobs = (objects: Objects): BlobStore => {
 
 // Records, `<folder>/<key>.json`, written once; and recorded calls, whose streams are logs.
 
-const parse = (bytes: Uint8Array, objects: Objects, key: string): object =>
-  unversioned(JSON.parse(new TextDecoder().decode(bytes)), `${objects.place.url}/${key}`);
-
 const getObject = async (objects: Objects, key: string): Promise<object | null> => {
   const bytes = await objects.get(key);
-  return bytes === null ? null : parse(bytes, objects, key);
+  return bytes === null ? null : parseJson(bytes, `${objects.place.url}/${key}`);
 };
 
-/** What stands there went through JSON; a first caller must not see more than later ones do. */
-const putObject = async <T extends object>(objects: Objects, key: string, value: T) => {
-  const bytes = new TextEncoder().encode(`${JSON.stringify(versioned(value))}\n`);
-  const put = await objects.putIfAbsent(key, bytes);
-  return { value: parse(put.bytes, objects, key) as T, created: put.created };
-};
+const putObject = <T extends object>(objects: Objects, key: string, value: T) =>
+  putAsJson(`${objects.place.url}/${key}`, value, (bytes) => objects.putIfAbsent(key, bytes));
 
 const createS3Records = (objects: Objects, folder = 'records'): RecordStore => {
   const keyOf = (key: string): string => `${folder}/${recordName(key)}`;

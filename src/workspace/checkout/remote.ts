@@ -12,7 +12,7 @@ import { ensureDir, orNull } from '../../system/durable.js';
 import { shellWord } from '../../shared/text.js';
 import { realSys } from '../../system/sys.js';
 import { fieldsOf, git, gitLine, valueOf } from '../git/git.js';
-import { besideOthers } from '../git/worktree-git.js';
+import { besideOthers, commitAt } from '../git/worktree-git.js';
 import { holdsCommit } from '../landing/merge.js';
 
 const REFS_BYTES = 65_536; // bound: What a remote says of the references that are asked for.
@@ -135,18 +135,16 @@ export async function removeNamed(dir: string, start: string): Promise<void> {
 }
 
 const baseRef = ({ stepKey }: Remote): string => `refs/emend/base/${stepKey}`;
-const commitAt = async (remote: Remote, name: string): Promise<string | null> => {
-  const asked = ['rev-parse', '--quiet', '--verify', `${name}^{commit}`];
-  const found = valueOf(await git(asked, { ...inMirror(remote), reading: true, accept: [0, 1, 128] }));
-  return found.code === 0 ? found.text.trim() : null;
-};
+/** 128: git has no object of the id. */
+const commitIn = (remote: Remote, name: string): Promise<string | null> =>
+  commitAt(name, { ...inMirror(remote), accept: [0, 1, 128] });
 
 /** Gets the commit, by its id or, of a server that serves none by their ids, with the branches; git's words where it is not there then. */
 async function missing(remote: Remote, commit: string, signal: AbortSignal): Promise<string | null> {
-  if ((await commitAt(remote, commit)) !== null) return null;
+  if ((await commitIn(remote, commit)) !== null) return null;
   const byId = await fetch(remote, commit, baseRef(remote), signal);
   if (byId !== null) await fetch(remote, 'refs/heads/*', 'refs/emend/heads/*', signal);
-  return (await commitAt(remote, commit)) === null ? (byId ?? `the repository has no commit ${commit}`) : null;
+  return (await commitIn(remote, commit)) === null ? (byId ?? `the repository has no commit ${commit}`) : null;
 }
 /** Throws ProblemError `remote_refused`, `git_failed`. */
 export const fetchCommit = async (remote: Remote, commit: string, signal: AbortSignal): Promise<void> =>
@@ -168,7 +166,7 @@ export async function resolveBase(
       'Name another. For a run that has begun, push it again under this name and answer retry.',
     );
   await hasFetched(remote, said);
-  const commit = await commitAt(remote, isCommitId(base) ? base : baseRef(remote));
+  const commit = await commitIn(remote, isCommitId(base) ? base : baseRef(remote));
   // Git fetches nothing of a shallow repository, and says no error.
   if (commit === null)
     return fail('job_invalid', `base: ${base} of ${remote.url} is no commit, or that is a shallow clone`);
@@ -207,7 +205,7 @@ export async function readRefs(remote: Remote, signal: AbortSignal): Promise<Run
   const lines = (await listed(remote, [token, branch, last].filter(Boolean))).split('\n');
   const at = new Map(lines.map((line) => line.split('\t').reverse() as [string, string]));
   const tip = at.get(branch) ?? null;
-  if (tip !== null && (await commitAt(remote, tip)) === null)
+  if (tip !== null && (await commitIn(remote, tip)) === null)
     await hasFetched(remote, await fetch(remote, branch, `refs/emend/tip/${remote.stepKey}`, signal));
   return { token: at.get(token) ?? null, tip, last: at.get(last) ?? null };
 }

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
-import { git, gitGroup, gitLine, repositoryOf, valueOf } from './git.js';
+import { git, gitGroup, gitLine, repositoryOf, valueOf, type GitCall } from './git.js';
 import { orNull } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type { Worktree, WorktreeWanted } from '../repository.js';
@@ -35,11 +35,13 @@ export async function planWorktree(path: string, { plan, name, workspace, base }
 /** Git takes a directory without a working tree for a repository only where it is told so. */
 const inCommon = (commonDir: string) => ({ cwd: commonDir, env: { GIT_DIR: commonDir } });
 
-export const tipOf = async ({ commonDir, branch }: Worktree): Promise<string | null> => {
-  const args = ['rev-parse', '--quiet', '--verify', `${branch}^{commit}`];
-  const found = valueOf(await git(args, { ...inCommon(commonDir), reading: true, accept: [0, 1] }));
+/** The commit that a name stands for; null: there is none. */
+export const commitAt = async (name: string, call: GitCall): Promise<string | null> => {
+  const args = ['rev-parse', '--quiet', '--verify', `${name}^{commit}`];
+  const found = valueOf(await git(args, { accept: [0, 1], ...call, reading: true }));
   return found.code === 0 ? found.text.trim() : null;
 };
+export const tipOf = ({ commonDir, branch }: Worktree): Promise<string | null> => commitAt(branch, inCommon(commonDir));
 
 export async function makeBranch(worktree: Worktree): Promise<void> {
   const { branch, base, commonDir } = worktree;
