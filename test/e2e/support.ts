@@ -127,7 +127,7 @@ const git = (repo: string, ...args: string[]): string =>
     encoding: 'utf8',
   });
 
-const makeRepo = (dir: string, files: Record<string, string | Buffer>): string => {
+export const makeRepo = (dir: string, files: Record<string, string | Buffer>): string => {
   mkdirSync(dir, { recursive: true });
   git(dir, 'init', '-q', '-b', 'main');
   git(dir, 'config', 'user.name', 'Test');
