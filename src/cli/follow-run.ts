@@ -219,7 +219,7 @@ class ProgressLog {
     if (this.#options.shows !== 'progress') return;
     const ledger = ledgerOfEvents(this.#events);
     const { doing, state } = view.status;
-    if (state === 'running') this.#block.regeneration(progressLines(view.status, ledger, this.#io.columns));
+    if (state === 'running') this.#block.draw(progressLines(view.status, ledger, this.#io.columns));
     // Without a terminal there is no block to draw over: each change of what it does is a line.
     if (!this.#io.outIsTty && state === 'running' && doing !== this.#doing) this.#io.out(plain(doing));
     this.#doing = doing;

@@ -96,7 +96,7 @@ export class LiveBlock {
     this.#io = io;
   }
 
-  regeneration(lines: readonly string[]): void {
+  draw(lines: readonly string[]): void {
     this.clear();
     if (!this.#io.outIsTty) return;
     for (const text of lines) this.#io.out(this.#io.colors.dim(text));

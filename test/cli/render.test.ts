@@ -287,11 +287,11 @@ describe('progress', () => {
   test('is drawn over itself in a terminal and not at all elsewhere', () => {
     const tty = fakeIo({ isTty: true });
     const block = new LiveBlock(tty);
-    block.regeneration(['one', 'two']);
-    block.regeneration(['three']);
+    block.draw(['one', 'two']);
+    block.draw(['three']);
     expect(tty.printed.out).toBe('one\ntwo\n\u001b[2A\u001b[0Jthree\n');
     const pipe = fakeIo();
-    new LiveBlock(pipe).regeneration(['one']);
+    new LiveBlock(pipe).draw(['one']);
     expect(pipe.printed.out).toBe('');
   });
 

@@ -1,7 +1,7 @@
 /** What `emend patch` and `emend undo` work with: this machine's stores and transactions, no server. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail } from '../../shared/problems.js';
-import { proposalIdOf, type Proposal } from '../../workspace/proposal.js';
+import { toApply, type Proposal } from '../../workspace/proposal.js';
 import { isLocal, releaseDead, localHolder, createApplyEngine } from '../../workspace/apply/index.js';
 import type {
   ApplyOutcome,
@@ -36,7 +36,7 @@ export interface Local {
   /** What earlier commands left half done and was finished or reverted now. */
   readonly recovered: readonly RecoveredTransaction[];
   /** Ends the workspace's hold of a command that died. */
-  freeDead(workspace: string): Promise<void>;
+  freeDead(workspace: string): Promise<unknown>;
 }
 
 /** The directory named, else the git repository that holds the current directory, else that. Throws ProblemError `usage`. */
@@ -68,9 +68,7 @@ export const openLocal = async (
     transactions: homePaths(home).transactions,
     holder: localHolder(host, await ownProcess(realSys)),
     recovered,
-    freeDead: async (workspace) => {
-      await releaseDead(engine, workspace, host);
-    },
+    freeDead: (workspace) => releaseDead(engine, workspace, host),
   };
 };
 
@@ -100,9 +98,8 @@ export interface LocallyApplied {
 export const applyLocally = async (local: Local, workspace: string, proposal: Proposal): Promise<LocallyApplied> => {
   const { stepKey } = proposal;
   const applied = await applyOrWait(local, {
-    ...{ stepKey, workspace, proposal, holder: local.holder, decision: 0 },
-    proposalId: proposalIdOf(proposal),
-    files: proposal.files.map(({ path }) => path),
+    ...{ stepKey, workspace, holder: local.holder, decision: 0 },
+    ...toApply(proposal),
   });
   switch (applied.outcome) {
     case 'busy':
