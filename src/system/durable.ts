@@ -196,13 +196,21 @@ const linkOrRead = async (sys: Sys, temp: string, path: string, wanted: Wanted) 
   }
 };
 
+const claimOf = (path: string): string => `${path}.CLAIM`;
+/** Removes what was put, so that it can be put anew: first what claims its name where there are no hard links. */
+export const removePut = async (sys: Sys, path: string): Promise<void> => {
+  await unlinkIfThere(sys, join(claimOf(path), 'value'));
+  await orNull(sys.rmdir(claimOf(path)), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+  await unlinkIfThere(sys, path);
+};
+
 /**
  * Where the filesystem has no hard links: renaming a directory onto one that is not empty fails everywhere, so the first
  * directory that holds a value wins; then its value, the same for all, is renamed to the path. A plain exclusive copy would show
  * readers half a value.
  */
 const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: Wanted) => {
-  const claimed = `${path}.CLAIM`;
+  const claimed = claimOf(path);
   const candidate = `${temp}.D`;
   await sys.mkdir(candidate, modes.dirMode ?? 0o700);
   await sys.writeExclusive(join(candidate, 'value'), bytes, { mode: modes.mode ?? 0o600 });

@@ -1,6 +1,6 @@
 /** Temporal's dev server on this machine: `temporal server start-dev` on the loopback address, recorded in EMEND_HOME while it runs. */
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -11,7 +11,7 @@ import { fail, VERSION } from '../shared/problems.js';
 import type { TemporalCli } from './cli-binary.js';
 import { isAlive, ownProcess, processOf, type ProcessIdentity, endProcess } from '../system/process.js';
 import { childEnvironment } from '../system/environment.js';
-import { putFileIfAbsent } from '../system/durable.js';
+import { putFileIfAbsent, removePut } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
 import {
   claimRecord,
@@ -53,14 +53,14 @@ const listenOnce = (wanted: number, host: string): Promise<number | null> =>
 const noteOf = (dbFile: string): string => `${dbFile}.cli-version`;
 
 /** Notes the version beside a new database; throws ProblemError `cli_version` for one that another version, or nobody knows which, made. */
-export const checkDatabase = async (dbFile: string, cli: TemporalCli): Promise<void> => {
+export const checkDatabase = async (dbFile: string, cli: TemporalCli, sys = realSys): Promise<void> => {
   const folder = dirname(dbFile);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const noted = (await readFile(noteOf(dbFile), 'utf8').catch(() => '')).trim();
   if (!existsSync(dbFile)) {
     // Durably, and never half: a torn note would be taken for another version.
-    await rm(noteOf(dbFile), { force: true });
-    await putFileIfAbsent(realSys, noteOf(dbFile), Buffer.from(`${cli.version}\n`));
+    await removePut(sys, noteOf(dbFile));
+    await putFileIfAbsent(sys, noteOf(dbFile), Buffer.from(`${cli.version}\n`));
     return;
   }
   const afresh = (name: string): string =>

@@ -31,6 +31,7 @@ import { homePaths } from '../../src/stores/home.js';
 import { resolveStore, storePaths } from '../../src/stores/location.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
 import { realSys } from '../../src/system/sys.js';
+import { noLinks } from '../support/store-faults.js';
 
 const STEP = 'a'.repeat(32);
 const ZERO = `sha256:${'0'.repeat(64)}` as const;
@@ -313,6 +314,14 @@ describe('the dev server', () => {
         next: expect.stringContaining('mv '),
       });
       expect(readFileSync(`${db}.cli-version`, 'utf8')).toBe(noted);
+    }
+  });
+
+  test('a new database gets a note of its own, also where there are no hard links', async () => {
+    const db = join(home, 'server', 'db', 'temporal.sqlite');
+    for (const version of ['1.9.1', '1.9.2']) {
+      await checkDatabase(db, { path: '/t', version, from: 'PATH' }, noLinks);
+      expect(readFileSync(`${db}.cli-version`, 'utf8')).toBe(`${version}\n`);
     }
   });
 });

@@ -8,7 +8,7 @@ import { repositoryIfGit, type Head } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { homePaths } from '../../stores/home.js';
 import type { StepKey } from '../../shared/ids.js';
-import { onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
+import { onDisk, orNull, putJsonIfAbsent, readJson, removePut } from '../../system/durable.js';
 import { type Clock, isoTime, systemClock } from '../../system/clock.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type { LockAttempt, WorkspaceLock } from '../ports.js';
@@ -88,8 +88,8 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
 
   const forget = async (place: LockPlace, numbers: readonly number[], newest: number): Promise<void> => {
     for (const token of numbers.filter((n) => n < newest - ENDED_LOCKS)) {
-      await unlinkIfThere(sys, takenPath(place, token));
-      await unlinkIfThere(sys, endPath(place, token));
+      await removePut(sys, takenPath(place, token));
+      await removePut(sys, endPath(place, token));
     }
   };
 
@@ -132,7 +132,7 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
           if (!put.created) continue;
           // A token so old that its files were removed is no lock: somebody went on meanwhile.
           if ((await standing(place)).token !== token) {
-            await unlinkIfThere(sys, takenPath(place, token));
+            await removePut(sys, takenPath(place, token));
             continue;
           }
           await forget(place, now_.numbers, token);

@@ -6,9 +6,10 @@
  * late can neither take the place of that one nor clear it away.
  */
 import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fail, ProblemError } from '../../shared/problems.js';
-import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, unlinkIfThere } from '../../system/durable.js';
+import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, removePut } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { commandTurn } from '../../system/turns.js';
 import type { WorkspaceLock, Result } from '../ports.js';
@@ -74,7 +75,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
   const sweep = async (plan: string, name: string): Promise<void> => {
     const dir = dirOf(plan);
     for (const left of (await orNull(sys.readdir(dir))) ?? [])
-      if (left.startsWith(`${checked(name)}.`)) await unlinkIfThere(sys, join(dir, left));
+      if (left.startsWith(`${checked(name)}.`)) await rm(join(dir, left), { recursive: true, force: true });
     const trees = worktreesDir(home);
     for (const empty of [join(trees, plan), trees, dir])
       await orNull(sys.rmdir(empty), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
@@ -92,7 +93,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
       assertCurrent();
       await inGit.clear(sys, worktree, there);
       for (const what of ['.ready', '.made'] as const)
-        await unlinkIfThere(sys, file(worktree.plan, worktree.name, what));
+        await removePut(sys, file(worktree.plan, worktree.name, what));
     }
     assertCurrent();
     await inGit.makeBranch(worktree);
@@ -127,7 +128,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     const kept = await inGit.keepUnmerged(worktree);
     await inGit.clear(sys, recorded, null);
     await inGit.dropBranch(worktree);
-    for (const what of ['.ready', '.made', ''] as const) await unlinkIfThere(sys, file(plan, name, what));
+    for (const what of ['.ready', '.made', ''] as const) await removePut(sys, file(plan, name, what));
     await sweep(plan, name);
     return { name, branch: worktree.branch, ...kept };
   };

@@ -15,6 +15,7 @@ import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
 import { problem, ProblemError } from '../../../src/shared/problems.js';
 import { realSys, type Sys } from '../../../src/system/sys.js';
 import { drawn, sampled, seed } from '../../support/seeded.js';
+import { noLinks } from '../../support/store-faults.js';
 import { longOnly } from '../../support/skipped.js';
 import { Blobs, isolateGit, Repo } from '../git-fixture.js';
 
@@ -55,6 +56,16 @@ beforeEach(async () => {
 afterEach(async () => {
   await repo.remove();
   await rm(root, { recursive: true, force: true });
+});
+
+test('where there are no hard links it is made anew where it was deleted, and removed without a trace', async () => {
+  const before = await traces();
+  const first = await make('p1-1', repo.dir, noLinks);
+  await rm(first.path, { recursive: true });
+  const second = await make('p1-1', repo.dir, noLinks);
+  expect(await readFile(join(second.path, 'sub/a.txt'), 'utf8')).toBe('a\n');
+  await keeper(noLinks).remove(PLAN, 'p1-1');
+  expect(await traces()).toEqual(before);
 });
 
 test('beside a worktree that is half noted the next waits until it is whole', async () => {
