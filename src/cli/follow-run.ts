@@ -117,7 +117,7 @@ const follow = async (
     }
     const child = plan?.phases.find((phase) => phase.status === 'running' && !seen.has(phase.run ?? ''));
     if (child?.run != null) return { kind: 'child', stepKey: child.run };
-    const isPaused = plan !== undefined && decision === null && state === 'waiting' && !options.wait;
+    const isPaused = decision === null && state === 'waiting' && !options.wait;
     return isPaused ? { kind: 'paused', status } : null;
   };
   for (let run = started; ; run = await refreshRun(emend, run)) {

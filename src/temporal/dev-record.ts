@@ -7,7 +7,7 @@ import { link, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkVersion, VERSION, versionOf, type Version } from '../shared/problems.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../system/process.js';
-import { orNull, putFileIfAbsent, writeTemp } from '../system/durable.js';
+import { orNull, writeTemp } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
 
 export interface DevServerRecord {
@@ -55,11 +55,18 @@ export const liveDevServer = async (home: string): Promise<DevServerRecord | nul
  * record that stands in their way. A record of a dead process is taken over.
  */
 export const claimRecord = async (home: string, record: DevServerRecord): Promise<DevServerRecord | null> => {
-  for (;;) {
-    if ((await putFileIfAbsent(realSys, recordPath(home), serialise(record))).created) return null;
-    const holder = await readRecord(home);
-    if (holder !== null && (await isAlive(realSys, holder.process))) return holder;
-    await removeDead(home);
+  const path = recordPath(home);
+  const ours = await writeTemp(realSys, path, serialise(record), {});
+  try {
+    for (;;) {
+      const isTaken = (await orNull(link(ours, path), ['EEXIST'])) === null;
+      if (!isTaken) return null;
+      const holder = await readRecord(home);
+      if (holder !== null && (await isAlive(realSys, holder.process))) return holder;
+      await removeDead(home);
+    }
+  } finally {
+    await rm(ours, { force: true });
   }
 };
 
