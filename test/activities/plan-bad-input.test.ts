@@ -37,7 +37,7 @@ const committed = async (files: Readonly<Record<string, string>>): Promise<void>
   git('add', '-A');
   git('commit', '-qm', 'base');
 };
-const read = () => {
+const read = (more: Partial<Parameters<typeof readPlan>[1]> = {}) => {
   const home = join(dir, 'home');
   const dependencies = {
     archive: createArchive({ dir: join(home, 'archive') }),
@@ -46,7 +46,7 @@ const read = () => {
   } as unknown as ActivityPorts;
   return readPlan(dependencies, {
     ...{ v: 2, stepKey: 'ab'.repeat(16), log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
-    ...{ overrides: {}, approval: null, resume: { checkpoint: null } },
+    ...{ overrides: {}, approval: null, resume: { checkpoint: null }, ...more },
   });
 };
 
@@ -133,4 +133,13 @@ test('a plan on a repository: where its document lies, what its front matter say
   expect(await planOfPath(repo, 'plans/p.md', null)).toMatchObject({ workspace: repo, planPath: 'plans/p' });
   await write('plans/p.md', `---\nrepository: -u/x\n---\n${PLAN}`);
   await expect(planOfPath(repo, 'plans/p.md')).rejects.toThrow('plans/p.md:2: repository: ');
+});
+
+test('a formatter that takes the blanks at the ends of lines changes no phase', async () => {
+  const text = '# P\n\n### Phase 1: A  \n\n**Objective**: a file  \nof its own\t\n  \n- [ ] Create `a.js`   \n';
+  await committed({ 'p.md': text });
+  const first = await read();
+  if (first.outcome !== 'ready') throw new Error(first.outcome);
+  await write('p.md', text.replace(/[ \t]+$/gm, ''));
+  expect(await read({ reading: 2, known: first.phases, hash: first.hash })).toMatchObject({ outcome: 'same' });
 });

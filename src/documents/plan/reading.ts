@@ -34,7 +34,9 @@ export function partHeading(heading: Heading): PartHeading | null {
     name = name.slice(0, match.index);
   }
   const part = kind === 'Phase' ? 'phase' : 'stage';
-  return name.trim() === '' ? null : { ...heading, kind: part, number: Number(number), name: name.trim(), markers };
+  // One that is underlined may have several lines.
+  name = name.trim().replace(/[ \t]*[\r\n]+[ \t]*/g, ' ');
+  return name === '' ? null : { ...heading, kind: part, number: Number(number), name, markers };
 }
 
 export const isNearlyPart = (heading: Heading): boolean => NEARLY.test(heading.text) && partHeading(heading) === null;

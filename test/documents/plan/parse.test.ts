@@ -156,6 +156,11 @@ describe('headings', () => {
     expect(again.name).toBe('A');
     expect(splice(marked, removeMarker(again, 'EXPANDED'))).toBe(source);
   });
+
+  test.each(['\n', '\r\n', ' \n ', '\r'])('an underlined heading over two lines has one name: %j', (eol) => {
+    const source = `Phase 4: A${eol}and B [SKIPPED]${eol}===${eol}`;
+    expect(parsePlan(source, 'p.md').phases[0]!.heading).toMatchObject({ name: 'A and B', markers: ['SKIPPED'] });
+  });
 });
 
 describe('what is wrong is told with its line, all at once', () => {
