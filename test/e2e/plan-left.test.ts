@@ -16,6 +16,7 @@ afterEach(async () => {
   open = null;
 });
 
+const PLAN = 'plans/010_demo.md';
 const PHASES: readonly DemoPhase[] = [
   { name: 'One', file: 'src/one.js' },
   { name: 'Two', file: 'src/two.js' },
@@ -87,10 +88,10 @@ test('terminated between commit and mark: the next run finds the commit by its t
 }, 240_000);
 
 /** The first phase is marked, and no checkpoint knows of it. */
-const terminatedAfterMark = async (): Promise<Scene> => {
+const terminatedAfterMark = async (phases = PHASES): Promise<Scene> => {
   const s = (open = await scene(
-    { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': 'test: [node -e 0]\n' },
-    PHASES.map((phase) => answerFor(phase)),
+    { 'plans/010_demo.md': planText(phases), 'emend.yaml': 'test: [node -e 0]\n' },
+    phases.map((phase) => answerFor(phase)),
   ));
   const worker = await s.worker('markPhase:after:1');
   const first = await startDemo(s, { approval: 'auto' });
@@ -99,8 +100,8 @@ const terminatedAfterMark = async (): Promise<Scene> => {
   return s;
 };
 
-test('terminated between a mark and its checkpoint: the next run commits that mark with its own', async () => {
-  const s = await terminatedAfterMark();
+test('terminated between a mark and its checkpoint: the next run commits that mark with its own, also where the next phase has the same name', async () => {
+  const s = await terminatedAfterMark(PHASES.map((phase) => ({ ...phase, name: 'Same' })));
   expect(s.git('status', '--porcelain')).toBe(' M plans/010_demo.md\n?? summaries/\n');
   await s.worker();
   const run = await startDemo(s, { approval: 'auto' });
@@ -364,6 +365,11 @@ test('a phase that waits for a person is told by the plan, with what to type', a
   expect(JSON.parse(printed.out)).toMatchObject({
     phasesWaiting: [{ phase: 1, run: phase.stepKey, reason: 'approval' }],
   });
+  // Whoever starts it once more with other options is told which of them come too late.
+  const late = ['--phase', '1', '--auto', '--set', 'budget_calls=9', '--report-scope-drift', 'docs are missing'];
+  const followed = await emendCommand(s, 'plan', 'run', PLAN, '--json', ...late);
+  expect([followed.code, followed.err]).toEqual([3, expect.stringContaining('had no effect')]);
+  for (const flag of late.filter((each) => each.startsWith('--'))) expect(followed.err).toContain(flag);
   await s.answer(phase, 'approve');
   expect(await s.end(run, 60)).toMatchObject({ outcome: 'completed' });
   expect((await emendCommand(s, 'plan', 'status', 'plans/010_demo.md')).out).not.toContain('waits:');

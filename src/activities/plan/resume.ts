@@ -93,20 +93,23 @@ async function committedOf(
     if (!readings.has(each.plan)) readings.set(each.plan, await lastReading(ports, each.plan));
     const before = readings.get(each.plan)?.phases.find(({ id }) => id === each.phase);
     const name = before?.name ?? each.subject.replace(/^Phase \d+: /, '');
-    const unmarked = phases.filter(({ id, marker }) => marker === null && !committed.has(id));
-    const phase = unmarked.find(({ text }) => text === before?.text) ?? unmarked.find((one) => one.name === name);
-    if (phase === undefined) continue;
+    const isLeft = ({ id, marker }: PhaseReading): boolean => marker === null && !committed.has(id);
+    const same = phases.filter(({ text }) => text === before?.text);
+    const alike = same.length > 0 ? same : phases.filter((one) => one.name === name);
+    // Of several that are alike it is the one of its number.
+    const phase = alike.find(({ number }) => number === before?.number) ?? alike.find(isLeft);
+    if (phase === undefined || !isLeft(phase)) continue;
     const mark = commits.find(
       ({ kind, plan, phase: of }) => kind === 'mark' && plan === each.plan && of === each.phase,
     );
-    const same = phase.text === before?.text;
+    const isSame = phase.text === before?.text;
     // What was done, marked and then written anew under the same name is another phase.
-    if (!same && mark !== undefined) continue;
+    if (!isSame && mark !== undefined) continue;
     const which = `Phase ${phase.number} (${phase.name})`;
     const gone = `${which} was marked as done by ${mark?.commit.slice(0, 12) ?? ''}, and is no longer marked`;
     const other = `${which} is committed as ${each.commit.slice(0, 12)}, but its text may have changed since`;
     committed.set(phase.id, {
-      ...{ id: phase.id, commit: each.commit, doubt: mark !== undefined ? gone : same ? null : other },
+      ...{ id: phase.id, commit: each.commit, doubt: mark !== undefined ? gone : isSame ? null : other },
       tests: each.body.includes('No tests were run') ? 'no_tests' : 'pass',
     });
   }
