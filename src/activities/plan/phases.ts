@@ -91,11 +91,8 @@ export const mergePhase: Activity<'mergePhase'> = async (ports, input, { assertC
 // Step 6: the checkpoint, a file in the archive that is written once under its number.
 
 export const saveCheckpoint: Activity<'saveCheckpoint'> = async ({ archive }, { stepKey, number, checkpoint }) => {
-  const { path } = await archive.putFile(
-    stepKey,
-    `checkpoint-${String(number).padStart(CHECKPOINT_DIGITS, '0')}`,
-    checkpoint,
-  );
+  const name = `checkpoint-${String(number).padStart(CHECKPOINT_DIGITS, '0')}`;
+  const { path } = await archive.putFile(stepKey, name, checkpoint);
   return { path };
 };
 

@@ -64,7 +64,7 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
   // Into another branch all that the phase began on would go along.
   if (request.base !== undefined && !(await holdsCommit(root, request.base, ours))) {
     const base = request.base.slice(0, 12);
-    const why = `it began on ${base}, which the branch that is checked out does not hold. Check out the one that does (git branch --contains ${base}), then retry`;
+    const why = `it began on ${base}, which the branch that is checked out does not hold. Check out the one that does (git branch --contains ${base}) or, where this one was rewritten since and is to stay so, type: git merge -s ours ${base}. Then retry`;
     return { outcome: 'failed', problem: problem('conflict', why) };
   }
   const merged = await mergeTrees(root, ours, request.theirs);
@@ -91,15 +91,11 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
 }
 
 /** A merge of ours that was done and whose lock had ended looks as if there was nothing to do; its trailer tells. */
-async function landedBefore({ request, repository }: Work, tip: string): Promise<MergeOutcome> {
-  const { root } = repository;
-  const call = { cwd: root, reading: true };
+async function landedBefore({ request, repository: { root } }: Work, tip: string): Promise<MergeOutcome> {
   const ofStep = ['--fixed-strings', `--grep=Emend-Step: ${request.stepKey}`];
   const args = ['rev-list', '--parents', '--merges', ...ofStep, tip, '--'];
-  const [commit, parent, second] =
-    valueOf(await gitLine(args, call))
-      .split('\n')[0]
-      ?.split(' ') ?? [];
+  const [newest = ''] = valueOf(await gitLine(args, { cwd: root, reading: true })).split('\n');
+  const [commit, parent, second] = newest.split(' ');
   if (commit === undefined || parent === undefined || second !== request.theirs) return { outcome: 'nothing' };
   return { outcome: 'merged', commit, parent };
 }

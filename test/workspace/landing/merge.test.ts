@@ -209,6 +209,20 @@ describe('what stands against it', () => {
     expect(await merge(theirs, { base })).toMatchObject({ outcome: 'merged', parent: base });
   });
 
+  test('the branch was rewritten meanwhile: the command that the refusal names makes a retry merge into it', async () => {
+    await repo.write('mine.txt', 'mine\n');
+    const base = await repo.commitAll('mine');
+    const theirs = await phase();
+    await repo.write('a.txt', text({ 2: 'reworded\n' }));
+    await repo.git('commit', '-qa', '--amend', '-m', 'reworded');
+    const refused = await merge(theirs, { base });
+    const [command = ''] = /git merge -s ours [\da-f]+/.exec(JSON.stringify(refused)) ?? [];
+    await repo.git(...command.split(' ').slice(1));
+    expect(await merge(theirs, { base })).toMatchObject({ outcome: 'merged' });
+    expect(await repo.read('a.txt')).toBe(text({ 2: 'reworded\n', 8: 'theirs\n' }));
+    expect(await repo.git('log', '--format=%s')).toContain('reworded');
+  });
+
   test('an old git is told so', () => {
     expect(() => {
       checkMergeable('git version 2.37.9');
