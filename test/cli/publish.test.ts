@@ -52,15 +52,15 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
 
   const published = async (
     env: Record<string, string> = {},
-    more: { repository?: RepositoryBase; cwd?: string } = {},
+    more: { repository?: RepositoryBase; cwd?: string; title?: string } = {},
   ): Promise<string> => {
     const io = fakeIo({ cwd: more.cwd ?? at('repo'), env: { ...github.env(ghPath), ...env } });
     const result = { commit: git('rev-parse', 'HEAD').trim(), verification: 'pass' } as unknown as StepResult;
-    const { repository } = more;
+    const { repository, title = 'Greet "politely"' } = more;
     const own = repository === undefined ? {} : { repository };
     const how = { branch: BRANCH, remote: 'origin', pullRequest: true, ...own };
     const workspace = repository?.url ?? at('repo');
-    await publish(io, result, how, { workspace, title: 'Greet "politely"', run: 'abcd1234' });
+    await publish(io, result, how, { workspace, title, run: 'abcd1234' });
     return io.printed.err;
   };
 
@@ -84,11 +84,13 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     const url = `${github.url}/pull/8`;
     answer = { data: { createPullRequest: { pullRequest: { id: 'P2', url } } } };
     const repository = { url: `${github.url}.git`, base: 'release' };
-    expect(await published({}, { repository, cwd: dir })).toBe(`${url}\n`);
+    // GitHub takes 256 characters of a title.
+    expect(await published({}, { repository, cwd: dir, title: `${'long '.repeat(60)}\nand more` })).toBe(`${url}\n`);
     expect(github.asked.at(-1)?.variables.input).toMatchObject({
       baseRefName: 'release',
       headRefName: BRANCH,
       draft: true,
+      title: `${'long '.repeat(51)}…`,
     });
   });
 

@@ -15,7 +15,7 @@ import type { StepStatus, StepResult } from '../../shared/run.js';
 import { createLocalRunner } from '../../workspace/commands/index.js';
 import type { Io } from '../io.js';
 import type { Session } from '../session.js';
-import { plain } from '../render/text.js';
+import { line, plain } from '../render/text.js';
 import { captureProcess } from '../../system/launcher.js';
 import { isCommitId, type RepositoryBase } from '../../shared/repository.js';
 import { childEnvironment } from '../../system/environment.js';
@@ -29,6 +29,7 @@ import { git, gitLine } from '../../workspace/git/index.js';
 const NOTIFY_S = 30; // bound: A person's notify command.
 const NOTIFY_OUTPUT_BYTES = 4_096; // bound: Of its output this much is kept.
 const PUBLISH_MS = 120_000; // bound: git push, one call of gh, or of a person's command in place of it.
+const TITLE_CHARS = 256; // bound: GitHub refuses a pull request with a longer title.
 const TOOL_OUTPUT_BYTES = 8 * 1024 * 1024; // bound: What that prints.
 const TOOL_ERROR_CHARS = 2_000; // bound: Of what it says where it fails.
 
@@ -153,13 +154,9 @@ export const publish = async (
   io: Io,
   result: StepResult,
   { branch, remote, pullRequest, repository }: Publishing,
-  {
-    workspace,
-    title,
-    run,
-    plan = false,
-  }: Readonly<Record<'workspace' | 'title' | 'run', string>> & { readonly plan?: boolean },
+  about: Readonly<Record<'workspace' | 'title' | 'run', string>> & { readonly plan?: boolean },
 ): Promise<void> => {
+  const { workspace, title, run, plan = false } = about;
   const { commit, verification, outcome } = result;
   if (commit === null) {
     io.err('Nothing was committed, so nothing was pushed.');
@@ -172,7 +169,8 @@ export const publish = async (
   const body = `Created by ${made}.`;
   const base = repository === undefined || isCommitId(repository.base) ? [] : ['--base', repository.base];
   const where = repository === undefined ? [] : ['--repo', repository.url, ...base];
-  const create = ['pr', 'create', '--draft', ...where, '--head', branch, '--title', title, '--body', body];
+  const words = ['--title', line(title, TITLE_CHARS), '--body', body];
+  const create = ['pr', 'create', '--draft', ...where, '--head', branch, ...words];
   const whenNot = { what: 'Cannot open a pull request', next: `The branch ${branch} is pushed.` };
   const cwd = repository === undefined ? workspace : io.cwd;
   const told = await callTool(io, cwd, ['gh', ...create], whenNot).catch((error: unknown) => {
