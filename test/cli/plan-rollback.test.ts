@@ -142,6 +142,25 @@ test('of two phases of one name only the one of the number is taken back', async
   expect([existsSync(join(cwd, 'src/one.js')), existsSync(join(cwd, 'src/two.js'))]).toEqual([true, false]);
 }, 60_000);
 
+test('a phase that was renamed since has the commit that its mark names; another one that took its name keeps it', async () => {
+  put(
+    'summaries/010_partial.md',
+    `# Partial summary\n\n- Phase 2 (Two): completed, commit ${two.slice(0, 12)}, tests: pass\n`,
+  );
+  put('plans/010_demo.md', PLAN.replaceAll('Two', 'Second'));
+  commit('Rename it');
+  expect(await emend('rollback', 'plans/010_demo.md', '2', '--json')).toMatchObject({
+    ...{ exit: 0, err: '' },
+    out: expect.stringContaining(two),
+  });
+  expect(read('plans/010_demo.md')).toMatch(/^### Phase 2: Second$/m);
+  git('reset', '-q', '--hard', 'HEAD~1');
+  put('plans/010_demo.md', PLAN.replace('Phase 2: Two', 'Phase 3: Two') + '### Phase 2: New [COMPLETED]\n');
+  commit('Renumber it');
+  const { exit, err } = await emend('rollback', 'plans/010_demo.md', '2');
+  expect([exit, err]).toEqual([2, expect.stringContaining('No commit of Phase 2 (New) is in the branch')]);
+}, 60_000);
+
 test('a commit that holds the mark of the phase before it: that mark stays, and so does a file in another place', async () => {
   git('reset', '-q', '--hard', 'HEAD~3');
   put('src/one.js', 'one\n');

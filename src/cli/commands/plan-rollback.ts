@@ -33,7 +33,9 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   // Marks of other phases stay: the plan's documents are only changed by what takes this one's mark out.
   const isKept = (file: string): boolean =>
     file === `${planPath}.md` || file.startsWith(`${planPath}/`) || summaryFiles(planPath).includes(file);
-  const wanted = { workspace, commits, isKept, message: messageOf(plan, phase, commits), holder, sign };
+  const reverts = commits.map((each) => `This reverts commit ${each}.`).join('\n');
+  const message = `Revert Phase ${number}: ${phase.name}\n\nPlan ${planPath}.\n\n${reverts}`;
+  const wanted = { workspace, commits, isKept, message, holder, sign };
   const done = await takeBack(
     { engine, blobs },
     wanted,
@@ -72,9 +74,8 @@ const refuseOpen = async (io: Io, plan: PlanFile): Promise<void> =>
 const phaseOf = ({ phases }: Reported, number: number, path: string): PhaseReport => {
   const numbers = phases.map((each) => each.number).join(', ');
   const found = phases.find((each) => each.number === number);
-  const above = phases.find(
-    (each) => each.markers.includes('COMPLETED') && each.dependencies?.includes(number) === true,
-  );
+  const done = phases.filter(({ markers }) => markers.includes('COMPLETED'));
+  const above = done.find(({ dependencies }) => dependencies?.includes(number));
   if (found !== undefined && above !== undefined)
     fail(
       'conflict',
@@ -84,6 +85,7 @@ const phaseOf = ({ phases }: Reported, number: number, path: string): PhaseRepor
   return found ?? fail('usage', `${path} has no Phase ${number}; its phases are ${numbers}.`);
 };
 
+const SUBJECT = /^(?:\[INCOMPLETE\] )?Phase (\d+): (.*)$/s;
 /** Newest first: those that carried the phase out and stand. Of phases of one name each has those of its number. */
 const commitsOf = async (
   { workspace, planPath }: PlanFile,
@@ -91,9 +93,16 @@ const commitsOf = async (
   { name, number }: PhaseReport,
 ): Promise<readonly string[]> => {
   const others = new Set(phases.flatMap((each) => (each.name === name && each.number !== number ? each.number : [])));
-  const found = (await planCommits(workspace, planPath)).filter(({ kind, reverted, subject }) => {
-    const [, of, named] = /^(?:\[INCOMPLETE\] )?Phase (\d+): (.*)$/s.exec(subject) ?? [];
-    return kind === 'phase' && !reverted && named === name && !others.has(Number(of));
+  const all = (await planCommits(workspace, planPath)).filter(({ kind, reverted }) => kind === 'phase' && !reverted);
+  // Renamed since, it has those of the name that it had: the summary says which is its last.
+  const { text } = await summaryOf(workspace, planPath, UNREADABLE);
+  const ofMark = new RegExp(`^- Phase ${number} \\(.*\\): .*\\bcommit ([\\da-f]{12})`, 'm');
+  const [, last = 'none'] = ofMark.exec(text ?? '') ?? [];
+  const [, , before = name] = SUBJECT.exec(all.find(({ commit }) => commit.startsWith(last))?.subject ?? '') ?? [];
+  const was = phases.some((each) => each.name === before) ? name : before;
+  const found = all.filter(({ subject }) => {
+    const [, of, named] = SUBJECT.exec(subject) ?? [];
+    return (named === name || named === was) && !others.has(Number(of));
   });
   if (found.length > 0) return found.map(({ commit }) => commit);
   return fail(
@@ -102,13 +111,6 @@ const commitsOf = async (
     `See: git log --grep 'Plan ${planPath}, phase'`,
   );
 };
-
-const messageOf = ({ planPath }: PlanFile, { number, name }: PhaseReport, commits: readonly string[]): string =>
-  [
-    `Revert Phase ${number}: ${name}`,
-    `Plan ${planPath}.`,
-    commits.map((commit) => `This reverts commit ${commit}.`).join('\n'),
-  ].join('\n\n');
 
 /** The plan without the phase's marks, and its line of the summary. What is not committed of them would go along unseen: refused. */
 async function documentsOf(plan: PlanFile, read: Reported, phase: PhaseReport): Promise<ReadonlyMap<string, string>> {
@@ -125,20 +127,15 @@ async function documentsOf(plan: PlanFile, read: Reported, phase: PhaseReport): 
     );
   const done = phases.filter((each) => each.markers.includes('COMPLETED') && each.number !== phase.number).length;
   const status = `${done}/${phases.length} phases complete`;
-  const { main } = read.tree;
-  const isLast = main.source.includes(`**Last Completed**: Phase ${phase.number} - `);
+  const isLast = read.tree.main.source.includes(`**Last Completed**: Phase ${phase.number} - `);
   const last = isLast ? ['Last Completed', 'Commit'] : [];
-  const progress: readonly (readonly [string, string | null])[] =
-    main.progress === null
-      ? []
-      : [
-          ...last.map((name) => [name, null] as const),
-          ['Date', new Date().toISOString().slice(0, 10)],
-          ['Status', `In Progress (${status})`],
-          ['To Resume', `\`emend plan run ${planPath}\``],
-        ];
-  const files = unmarkPhase(read.tree, phase, progress) ?? new Map<string, string>();
-  const changed = [...files].filter(([path, text]) => read.tree.files.get(path) !== text);
+  const files = unmarkPhase(read.tree, phase, [
+    ...last.map((name) => [name, null] as const),
+    ['Date', new Date().toISOString().slice(0, 10)],
+    ['Status', `In Progress (${status})`],
+    ['To Resume', `\`emend plan run ${planPath}\``],
+  ]);
+  const changed = [...(files ?? [])].filter(([path, text]) => read.tree.files.get(path) !== text);
   const about = { title: plan.title, path: planPath, status };
   const line = { number: phase.number, name: phase.name, text: 'reverted' };
   return new Map([
@@ -162,7 +159,7 @@ const refuse = (
     case 'later': {
       const named = refused.commits.map(({ commit, subject }) => `${commit.slice(0, 12)} (${subject})`).join(', ');
       const [newest] = refused.commits;
-      const [, phase] = /^(?:\[INCOMPLETE\] )?Phase (\d+): /.exec(newest?.subject ?? '') ?? [];
+      const [, phase] = SUBJECT.exec(newest?.subject ?? '') ?? [];
       const first =
         phase === undefined
           ? `git revert ${newest?.commit.slice(0, 12) ?? ''}`

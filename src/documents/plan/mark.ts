@@ -50,7 +50,7 @@ export function unmarkPhase(
     edits.add(fileOfPart(part), ...done.map((task) => ticked(task, ' ')));
   }
   const { files } = edits.made(tree);
-  if (progress.length === 0) return files;
+  if (tree.main.progress === null) return files;
   const main = mainFile(tree.place);
   return files.set(main, withProgress(files.get(main) ?? '', main, progress));
 }
