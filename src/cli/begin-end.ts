@@ -17,7 +17,10 @@ export interface BeginFlags extends JsonFlag, QuietFlag {
   readonly yes?: true;
 }
 
-/** Says the title, and `runsAlready` where it does not begin now; nothing where the flags ask for data or for quiet. */
+/** Flags that count where a run is started, and change nothing of one that is open. */
+const AT_START = new Set('pick set hint phase sequential waves auto restart forceReplan reportScopeDrift'.split(' '));
+
+/** Says the title, and `runsAlready` where it does not begin now; only what has no effect then where the flags ask for data or for quiet. */
 export const begin = async (
   { io, emend, flags }: Session<BeginFlags>,
   step: StartedStep,
@@ -33,6 +36,11 @@ export const begin = async (
     io.out(`${shown}  ${line(title, io.columns - 10)}`);
     if (step.started === 'already_running') io.out(`  ${runsAlready}`);
     if (link !== null) io.out(`  ${link}`);
+  }
+  const given = Object.entries(flags).filter(([name, value]) => AT_START.has(name) && [value].flat().length > 0);
+  if (step.started === 'already_running' && given.length > 0) {
+    const names = given.map(([name]) => `--${name.replace(/[A-Z]/g, '-$&').toLowerCase()}`);
+    io.err(`${shown} was started before: ${names.join(', ')} of this command had no effect.`);
   }
   const interactive = io.isTty && !json;
   const wait = flags.wait === true;

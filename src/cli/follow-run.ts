@@ -76,8 +76,7 @@ export const followPlan = async (
   options: FollowOptions,
 ): Promise<FollowedPlan> => {
   const progress = new ProgressLog(session, options);
-  const print = (lines: readonly string[]): void => progress.say(lines);
-  const live = options.live ? showLiveText(session.emend.calls, started.stepKey, print) : null;
+  const live = options.live ? showLiveText(session.emend.calls, started.stepKey, (lines) => progress.say(lines)) : null;
   try {
     return await follow(session, started, options, progress);
   } finally {
