@@ -56,13 +56,11 @@ export const removeWorktree: Activity<'removeWorktree'> = async (ports, { stepKe
   return { dropped: removed?.dropped ?? null, kept: removed?.kept ?? null };
 };
 
-const DIGIT = 10;
-
 export const mergePhase: Activity<'mergePhase'> = async (ports, input, { assertCurrent }) => {
   const { workspace, phase, commit, base, planPath, workflowId, namespace } = input;
   const { sign } = await projectConfig(ports, workspace);
   for (let number = 1; number < STORE_BOUNDS.markTries; number++) {
-    const stepKey = `${input.stepKey}-${phase.id}-g${input.run * DIGIT + number}`;
+    const stepKey = `${input.stepKey}-${phase.id}-g${input.run}${number}`;
     const message = `Merge Phase ${phase.number}: ${phase.name}\n\nPlan ${planPath}.`;
     const request = { stepKey, workspace, theirs: commit, base, message, holder: { workflowId, namespace }, sign };
     const merged = await ports.repository.merge(request, assertCurrent);
@@ -92,8 +90,7 @@ export const mergePhase: Activity<'mergePhase'> = async (ports, input, { assertC
 
 export const saveCheckpoint: Activity<'saveCheckpoint'> = async ({ archive }, { stepKey, number, checkpoint }) => {
   const name = `checkpoint-${String(number).padStart(CHECKPOINT_DIGITS, '0')}`;
-  const { path } = await archive.putFile(stepKey, name, checkpoint);
-  return { path };
+  return { path: (await archive.putFile(stepKey, name, checkpoint)).path };
 };
 
 // Waits for a phase's run that was started by an earlier run of the plan's workflow.

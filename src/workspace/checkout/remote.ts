@@ -48,13 +48,16 @@ export async function openRemote(
   const fault = urlFault(url) ?? (isBase(branch) ? null : 'the name of a branch');
   if (fault !== null) fail('job_invalid', `repository: expected ${fault}`);
   const make = async (): Promise<void> => {
-    if ((await orNull(realSys.lstat(join(mirror, 'HEAD')), ['ENOENT', 'ENOTDIR'])) !== null) return;
-    const cwd = dirname(mirror);
-    await ensureDir(realSys, cwd);
-    // Git fetches only what is named by the hash that it names its own by: one of SHA-256 has 64 digits.
-    const id = isCommitId(base) ? base : await listed(remote, ['HEAD', `refs/heads/${base}`], cwd);
-    const hash = `--object-format=${/^[\da-f]{64}\b/.test(id) ? 'sha256' : 'sha1'}`;
-    valueOf(await git(['init', '--quiet', '--bare', '--template=', hash, mirror], { cwd }));
+    if ((await orNull(realSys.lstat(join(mirror, 'HEAD')), ['ENOENT', 'ENOTDIR'])) === null) {
+      const cwd = dirname(mirror);
+      await ensureDir(realSys, cwd);
+      // Git fetches only what is named by the hash that it names its own by: one of SHA-256 has 64 digits.
+      const id = isCommitId(base) ? base : await listed(remote, ['HEAD', `refs/heads/${base}`], cwd);
+      const hash = `--object-format=${/^[\da-f]{64}\b/.test(id) ? 'sha256' : 'sha1'}`;
+      valueOf(await git(['init', '--quiet', '--bare', '--template=', hash, mirror], { cwd }));
+    }
+    // Whatever a host's own git does with line ends, all have a run's files as they are committed.
+    await git(['config', 'core.autocrlf', 'false'], inMirror(remote));
   };
   const made = (making.get(mirror) ?? Promise.resolve()).then(make);
   const settled = made.catch(() => undefined);
@@ -89,8 +92,8 @@ export async function clearDamage({ mirror }: Remote, said: string): Promise<voi
   const lock = /Unable to create '([^'\n]+\.lock)': File exists/.exec(said)?.[1] ?? '';
   const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Infinity }));
   if (lock.startsWith(mirror) && Date.now() - mtimeMs > LOCK_MS) await rm(lock, { force: true });
-  const own = said.split('\n').filter((line) => line.includes(mirror) || OURS.test(line));
-  if (!own.some((line) => DAMAGED.test(line))) return;
+  const isOwn = (line: string): boolean => line.includes(mirror) || OURS.test(line);
+  if (!said.split('\n').some((line) => isOwn(line) && DAMAGED.test(line))) return;
   await orNull(rename(mirror, `${mirror}.${randomBytes(NONCE_BYTES).toString('hex')}`), ['ENOENT']);
   await removeNamed(dirname(mirror), 'mirror.git.');
 }

@@ -132,6 +132,19 @@ test('from the base to a pushed commit; the remote keeps the branch and its toke
   expect(inMirror('count-objects', '-v')).toMatch(/^packs: 1$/m);
 });
 
+test('a host whose git turns line ends has the files as they are committed', async () => {
+  const before = process.env.GIT_CONFIG_GLOBAL;
+  process.env.GIT_CONFIG_GLOBAL = join(root, 'turns');
+  await writeFile(join(root, 'turns'), '[core]\n\tautocrlf = true\n');
+  try {
+    const checkout = await use('b');
+    expect(await checkout.workspace.apply(applyRequest())).toMatchObject({ outcome: 'applied' });
+    expect(await commitIn(checkout)).toMatchObject({ outcome: 'committed' });
+  } finally {
+    process.env.GIT_CONFIG_GLOBAL = before;
+  }
+});
+
 test('whoever was overtaken pushes nothing; what it left on its disk is not what the next one works on', async () => {
   const old = await use('a');
   await old.workspace.apply(applyRequest());
