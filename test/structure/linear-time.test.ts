@@ -7,6 +7,7 @@ import { refusedBySandbox } from '../../src/activities/step/sandbox.js';
 import { anchorsOf } from '../../src/documents/plan/anchors.js';
 import { parsePlan } from '../../src/documents/plan/parse.js';
 import { filesIn, scoreOf, sectionIn } from '../../src/documents/plan/score.js';
+import { unticked } from '../../src/documents/plan/tree.js';
 import { claimedUnfinished } from '../../src/documents/plan/unfinished.js';
 import { parseConfig, parseJob } from '../../src/documents/job/index.js';
 import { firstHeading } from '../../src/documents/source/yaml.js';
@@ -49,6 +50,7 @@ test.each<[string, () => unknown]>([
   ['keys of a job on a line', () => parseJob(`---\n{${sameNames.join(': 1, ')}: 1}\n---\n# A\n`, 'job.md')],
   ['the heading of a job', () => firstHeading(`# ${blanks}`)],
   ['a heading in a plan', () => inPlan(`### Phase 1: ${blanks}`)],
+  ['the text of a phase', () => unticked(blanks)],
   ['an underlined heading', () => inPlan(`${blanks}\n---`)],
   ['brackets in a heading', () => heading(run('['))],
   ['links in a phase', () => filesIn(run(']('))],

@@ -216,7 +216,6 @@ describe('sources', () => {
     'src/model/tokens.ts': 'weights of an estimate',
     'src/activities/frame/edit-work.ts': 'a weight of an estimate',
     'src/activities/step/estimate.ts': 'weights of an estimate',
-    'src/activities/plan/phases.ts': 'the decimal system',
     'src/activities/step/proposal.ts': 'digits of a name',
     'src/client/runs/resolve.ts': 'digits of a name',
     'src/web/ui.ts': 'a port',

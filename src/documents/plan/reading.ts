@@ -35,7 +35,7 @@ export function partHeading(heading: Heading): PartHeading | null {
   }
   const part = kind === 'Phase' ? 'phase' : 'stage';
   // One that is underlined may have several lines.
-  name = name.trim().replace(/[ \t]*[\r\n]+[ \t]*/g, ' ');
+  name = name.trim().replace(/(?<![ \t])[ \t]*[\r\n]+[ \t]*/g, ' ');
   return name === '' ? null : { ...heading, kind: part, number: Number(number), name, markers };
 }
 

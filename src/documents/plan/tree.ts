@@ -200,7 +200,7 @@ export function fullText(node: PartNode): string {
 }
 /** With every box open, and no blanks at the ends of lines: what is done of it, or a formatter takes away, makes it no other text. */
 export const unticked = (text: string): string =>
-  text.replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]').replace(/[ \t]+$/gm, '');
+  text.replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]').replace(/(?<![ \t])[ \t]+$/gm, '');
 
 /** Its own file, or the one that holds it where it is not expanded. */
 export const fileOfPart = ({ file, home }: PartNode): string => file?.path ?? home;
