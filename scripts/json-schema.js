@@ -1,6 +1,6 @@
 /**
  * Generates docs/reference/json.schema.json from the types of src/cli/json-types.ts, as TypeScript resolves them: what `--json` prints, by
- * command; and docs/reference/archive.json, what a run's archive holds. `--check` writes nothing and ends with 1 where a file is not what the types say.
+ * command; and docs/reference/archive.json, what a run's archive and the records of a home hold. `--check` writes nothing and ends with 1 where a file is not what the types say.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -11,8 +11,12 @@ import ts from 'typescript';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const SOURCE = join(root, 'src', 'cli', 'json-types.ts');
 const TARGET = join(root, 'docs', 'reference', 'json.schema.json');
-/** The kinds of what a run's archive holds. */
+/** The kinds of what a run's archive holds; `record`: of what is read as `…<Type>(…, 'Type')`. */
 const ARCHIVE = join(root, 'docs', 'reference', 'archive.json');
+/** Files that read records. */
+const RECORDS = ts.sys
+  .readDirectory(join(root, 'src'), ['.ts'])
+  .filter((path) => /<(\w+)>\([^;]*'\1'/.test(ts.sys.readFile(path)));
 
 const programOf = () => {
   const path = join(root, 'tsconfig.build.json');
@@ -26,7 +30,16 @@ const programOf = () => {
     names.map(({ text }) =>
       /^(\.|zod$)/.test(text) ? ts.resolveModuleName(text, from, options, host) : { resolvedModule: undefined },
     );
-  return ts.createProgram([SOURCE], { ...options, noEmit: true }, host);
+  return ts.createProgram([SOURCE, ...RECORDS], { ...options, noEmit: true }, host);
+};
+
+/** Name and type of each `…<Type>(…, 'Type')` in a file. */
+const readsOf = (node) => {
+  const [type] = (ts.isCallExpression(node) && node.typeArguments) || [];
+  const kind = node.arguments?.find((each) => ts.isStringLiteral(each) && each.text === type?.getText());
+  const found = kind === undefined ? [] : [[kind.text, type]];
+  ts.forEachChild(node, (child) => void found.push(...readsOf(child)));
+  return found;
 };
 
 const schemaOf = (program) => {
@@ -134,19 +147,24 @@ const schemaOf = (program) => {
   const properties = Object.fromEntries(
     commands.map((command) => [command.name, described(convert(checker.getTypeOfSymbol(command)), command)]),
   );
-  /** As src/client/archive/run.ts reads it: names of types, lists for one of several, fields. Words are of any kind of text. */
-  const kindOf = (schema) => {
-    if (schema.$ref !== undefined) return kindOf(defs.get(schema.$ref.replace('#/$defs/', '')));
-    if (schema.anyOf !== undefined) return schema.anyOf.map(kindOf);
-    if (schema.const !== undefined || schema.enum !== undefined) return typeof (schema.const ?? schema.enum[0]);
-    if (schema.type === 'array') return { '[]': schema.prefixItems === undefined ? kindOf(schema.items) : 'any' };
+  /**
+   * As src/system/version.ts reads it: names of types, lists for one of several, fields. Words are of any kind of text, but in records: what
+   * is done by those must be known.
+   */
+  const kindOf = (schema, words = false) => {
+    if (schema.$ref !== undefined) return kindOf(defs.get(schema.$ref.replace('#/$defs/', '')), words);
+    if (schema.anyOf !== undefined) return schema.anyOf.map((each) => kindOf(each, words));
+    if (schema.const !== undefined || schema.enum !== undefined)
+      return words ? { '=': schema.enum ?? [schema.const] } : typeof (schema.const ?? schema.enum[0]);
+    if (schema.type === 'array')
+      return { '[]': schema.prefixItems === undefined ? kindOf(schema.items, words) : 'any' };
     if (schema.type !== 'object') return schema.type ?? 'any';
     const required = new Set(schema.required);
     const fields = Object.entries(schema.properties ?? {}).map(([name, each]) => [
       required.has(name) ? name : `${name}?`,
-      kindOf(each),
+      kindOf(each, words),
     ]);
-    const others = schema.additionalProperties === undefined ? {} : { '*': kindOf(schema.additionalProperties) };
+    const others = schema.additionalProperties === undefined ? {} : { '*': kindOf(schema.additionalProperties, words) };
     return { ...Object.fromEntries(fields), ...others };
   };
   const before = new Set(defs.keys());
@@ -155,6 +173,11 @@ const schemaOf = (program) => {
   const archive = kindOf(convert(parts));
   archive.event = Object.fromEntries(
     defs.get('StepEvent').anyOf.map((each) => [each.properties.type.const, kindOf(each)]),
+  );
+  archive.record = Object.fromEntries(
+    RECORDS.flatMap((path) => readsOf(program.getSourceFile(path)))
+      .map(([name, type]) => [name, kindOf(convert(checker.getTypeFromTypeNode(type)), true)])
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
   );
   for (const name of [...defs.keys()].filter((each) => !before.has(each))) defs.delete(name);
   const schema = {

@@ -85,23 +85,23 @@ const unusable = (path: string, why: string, next: string): never =>
  */
 export const resolveStore = async (env: Environment, home: string, sys: Sys = realSys): Promise<Store> => {
   await replayRedo(sys, home);
-  const read = () => readJson<StoreNote>(sys, homePaths(home).storeNote);
-  const note = await onDisk(`Reading which store ${home} works with`, read);
+  const path = homePaths(home).storeNote;
+  const note = await onDisk(`Reading ${path}`, () => readJson<StoreNote>(sys, path, 'StoreNote'));
   const set = env.EMEND_STORE ?? '';
   const wanted = set === '' ? (note?.path ?? home) : isBucket(set) ? set : resolve(set);
   const place = isBucket(wanted)
     ? await bucketAt(wanted, env)
     : directoryAt(await ownDirectory(sys, wanted, 'Set EMEND_STORE to a writable directory.', unusable), sys);
   const { dir, objects } = place;
-  if (note === undefined && (wanted === home || dir === home)) return { dir, id: await storeId(place), apart: false };
+  if (note === null && (wanted === home || dir === home)) return { dir, id: await storeId(place), apart: false };
   // Its workers write what a power cut takes back until they start again, which other homes would not know of.
   if (objects === undefined && (await orNull(sys.stat(homePaths(dir).hostId))) !== null)
     return unusable(dir, 'it is another home', 'Set EMEND_STORE of both homes to a directory that is none.');
-  if (note === undefined) await refuseOwnStore(home, dir, sys);
+  if (note === null) await refuseOwnStore(home, dir, sys);
   else await refuseOther(home, note, place);
   const id = await storeId(place);
   const { value } = await onDisk(`Noting the store in ${home}`, () =>
-    putJsonIfAbsent(sys, homePaths(home).storeNote, { id, path: dir } satisfies StoreNote),
+    putJsonIfAbsent(sys, path, { id, path: dir } satisfies StoreNote),
   );
   if (value.id !== id) await refuseOther(home, value, place);
   return { dir, id, apart: true, ...(objects && { objects }) };

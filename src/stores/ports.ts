@@ -27,7 +27,11 @@ export const getJson = async <T extends object>(
 /** Small JSON objects under a key, written once: the first writer's value is what every later caller gets. */
 export interface RecordStore {
   /** `key` is a relative path of [a-z0-9-_.] segments. Returns the stored value (ours, or the earlier one) durably on disk, unless `later`. */
-  putIfAbsent<T extends object>(key: string, value: T, later?: Later): Promise<{ value: T; created: boolean }>;
+  putIfAbsent<T extends object>(
+    key: string,
+    value: T,
+    later?: PutModes['later'],
+  ): Promise<{ value: T; created: boolean }>;
   /** Null: there is none. */
   get(key: string): Promise<object | null>;
   /** Of what lies directly below the key: records end in `.json`. */
@@ -39,8 +43,7 @@ export interface CallStream {
 }
 
 /** What recorded calls leave (src/model/journal): records, and streams that grow, each with one process as its writer. Keys: see RecordStore. */
-export interface CallLog extends Pick<RecordStore, 'get' | 'names'> {
-  putIfAbsent<T extends object>(key: string, value: T, modes?: PutModes): Promise<{ value: T; created: boolean }>;
+export interface CallLog extends RecordStore {
   /** A new stream, durably; whoever begins it has claimed the key. */
   begin(key: string, bytes: Uint8Array): Promise<CallStream>;
   /** What is appended may wait so long, to be appended together. */

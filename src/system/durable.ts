@@ -1,8 +1,10 @@
 /** Durable small writes of the stores: directories, files written once, failures as problems. What comes before what: docs/architecture.md. */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { fail, ProblemError, problem, unversioned, versioned } from '../shared/problems.js';
+import { fail, ProblemError, problem, unversioned, versioned, versionOf } from '../shared/problems.js';
+import { shellWord } from '../shared/text.js';
 import { errnoOf, linksFail, type Sys } from './sys.js';
+import { isOfKind, storedKinds } from './version.js';
 
 /** What a failed system call tells a person: call, path and errno. Other errors (bugs, problems) pass unchanged. */
 export const asDiskProblem = (error: unknown, what: string): unknown => {
@@ -232,10 +234,17 @@ const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: 
 
 // ◆ JSON files carry the version of what is stored. Throw ProblemError `version_unknown` of another one, `disk` of one that is damaged.
 
-export const parseJson = (bytes: Uint8Array, path: string): object =>
-  unversioned(jsonOf(new TextDecoder().decode(bytes)) ?? damaged(path), path);
-const damaged = (path: string): never =>
-  fail('disk', `${path} is damaged: it is no JSON.`, 'Restore it from a backup.');
+/** `why` ends the sentence. */
+const damaged = (path: string, why: string): never =>
+  fail(
+    'disk',
+    `${path} is damaged: ${why}.`,
+    `Restore it from a backup, or look at what it is about and put it aside: mv ${shellWord(path)} ${shellWord(`${path}.damaged`)}`,
+  );
+export const parseJson = (bytes: Uint8Array, path: string): object => {
+  const value = jsonOf(new TextDecoder().decode(bytes)) ?? damaged(path, 'it is no JSON');
+  return typeof versionOf(value) === 'number' ? unversioned(value, path) : damaged(path, 'it has no version');
+};
 
 /** `put`: the first writer's bytes stand. `value` is what stands there, which may be another writer's: it went through JSON, for all alike. */
 export const putAsJson = async <T extends object>(path: string, value: T, put: PutIfAbsent) => {
@@ -248,8 +257,18 @@ type PutIfAbsent = (bytes: Uint8Array) => ReturnType<typeof putFileIfAbsent>;
 export const putJsonIfAbsent = <T extends object>(sys: Sys, path: string, value: T, modes?: PutModes) =>
   putAsJson(path, value, (bytes) => putFileIfAbsent(sys, path, bytes, modes));
 
-/** The JSON object of a file, undefined where there is none. */
-export const readJson = async <T extends object>(sys: Sys, path: string): Promise<T | undefined> => {
+/** The JSON object of a file; null: there is none. `kind`: its type's name, as in docs/reference/archive.json; `oddIn`: what else is wrong, in words. */
+export const readJson = async <T extends object>(
+  sys: Sys,
+  path: string,
+  kind?: string,
+  oddIn: (value: T) => string | null = () => null,
+): Promise<T | null> => {
   const bytes = await orNull(sys.readFile(path));
-  return bytes === null ? undefined : (parseJson(bytes, path) as T);
+  if (bytes === null) return null;
+  const value = parseJson(bytes, path) as T;
+  if (kind !== undefined && !isOfKind((storedKinds().record as Record<string, unknown>)[kind] ?? 'none', value))
+    damaged(path, 'a field is missing or has the wrong type');
+  const odd = oddIn(value);
+  return odd === null ? value : damaged(path, odd);
 };

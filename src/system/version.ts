@@ -26,6 +26,21 @@ export const build = (): string => {
   return `${version()}${existsSync(made) ? `+${readFileSync(made, 'utf8').trim()}` : ''}`;
 };
 
+let kinds: Readonly<Record<string, unknown>> | undefined;
 /** docs/reference/archive.json, which scripts/json-schema.js makes of types: the kinds of stored values. The build has a copy of it. */
-export const storedKinds = (): Readonly<Record<string, unknown>> =>
-  readJson('../../archive.json', '../../docs/reference/archive.json') as Record<string, unknown>;
+export const storedKinds = () =>
+  (kinds ??= readJson('../../archive.json', '../../docs/reference/archive.json') as Record<string, unknown>);
+
+/** `kind`: a type's name, one of several, one of the words of `=`, or fields: `name?` may be absent, `[]` are a list's items, `*` what a map holds. */
+export const isOfKind = (kind: unknown, value: unknown): boolean => {
+  if (Array.isArray(kind)) return kind.some((each) => isOfKind(each, value));
+  if (!isRecord(kind)) return [undefined, 'any', value === null ? 'null' : typeof value].includes(kind as string);
+  if (Array.isArray(kind['='])) return kind['='].includes(value);
+  if (Array.isArray(value)) return '[]' in kind && value.every((each) => isOfKind(kind['[]'], each));
+  if (!isRecord(value) || '[]' in kind) return false;
+  return Object.entries(kind).every(([name, each]) => {
+    if (name === '*') return Object.values(value).every((part) => isOfKind(each, part));
+    const part = value[name.replace('?', '')];
+    return (part === undefined && name.endsWith('?')) || isOfKind(each, part);
+  });
+};

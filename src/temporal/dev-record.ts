@@ -3,15 +3,14 @@
  * client without a configured address connects to, and the claim that keeps a second server off the same database.
  */
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm } from 'node:fs/promises';
+import { link, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkVersion, VERSION, versionOf, type Version } from '../shared/problems.js';
+import { ProblemError, versioned } from '../shared/problems.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../system/process.js';
-import { orNull, writeTemp } from '../system/durable.js';
+import { orNull, readJson, writeTemp } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
 
 export interface DevServerRecord {
-  readonly v: Version;
   /** `starting`: `process` is the one that starts the server; `serving`: it is the server itself. */
   readonly state: 'starting' | 'serving';
   readonly process: ProcessIdentity;
@@ -33,16 +32,11 @@ export const recordPath = (home: string): string => join(home, 'dev-server.json'
  * The record, whoever it belongs to; null when there is none or it cannot be read as one. Throws ProblemError `version_unknown` for one
  * of a newer Emend: its server may be alive on the same database.
  */
-export const readRecord = async (home: string): Promise<DevServerRecord | null> => {
-  const value = await parsed(recordPath(home));
-  if (typeof versionOf(value) === 'number') checkVersion(value, `The dev server's record ${recordPath(home)}`);
-  return isRecord(value) ? value : null;
-};
-
-const parsed = (path: string): Promise<unknown> =>
-  readFile(path, 'utf8')
-    .then(JSON.parse)
-    .catch(() => null);
+export const readRecord = (home: string, path = recordPath(home)): Promise<DevServerRecord | null> =>
+  readJson<DevServerRecord>(realSys, path, 'DevServerRecord').catch((error: unknown) => {
+    if (error instanceof ProblemError && error.problem.code === 'version_unknown') throw error;
+    return null;
+  });
 
 /** The dev server that serves this home now, if its process is alive. */
 export const liveDevServer = async (home: string): Promise<DevServerRecord | null> => {
@@ -86,8 +80,8 @@ const removeDead = async (home: string): Promise<void> => {
   const path = recordPath(home);
   const aside = `${path}.${randomUUID()}`;
   if ((await orNull(rename(path, aside).then(() => true))) === null) return;
-  const taken = await parsed(aside);
-  if (isRecord(taken) && (await isAlive(realSys, taken.process))) await link(aside, path).catch(() => undefined);
+  const taken = await readRecord(home, aside).catch(() => null);
+  if (taken && (await isAlive(realSys, taken.process))) await link(aside, path).catch(() => undefined);
   await rm(aside, { force: true });
 };
 
@@ -103,18 +97,5 @@ export const alreadyRunning = (home: string, holder: DevServerRecord): [message:
         `Wait a moment and try again; if it hangs: kill ${holder.process.pid} (its claim is ${recordPath(home)})`,
       ];
 
-const serialise = (record: DevServerRecord): Uint8Array => Buffer.from(`${JSON.stringify(record, null, 2)}\n`);
-
-const isRecord = (value: unknown): value is DevServerRecord => {
-  if (typeof value !== 'object' || value === null) return false;
-  const record = value as Partial<Record<keyof DevServerRecord, unknown>>;
-  const identity = record.process as Partial<ProcessIdentity> | null | undefined;
-  const { state, address, hiddenUi, uiUrl, pageUrl } = record;
-  const texts = [identity?.boot, identity?.started, address, hiddenUi ?? '', uiUrl ?? '', pageUrl ?? ''];
-  return (
-    record.v === VERSION &&
-    (state === 'starting' || state === 'serving') &&
-    typeof identity?.pid === 'number' &&
-    texts.every((text) => typeof text === 'string')
-  );
-};
+const serialise = (record: DevServerRecord): Uint8Array =>
+  Buffer.from(`${JSON.stringify(versioned(record), null, 2)}\n`);

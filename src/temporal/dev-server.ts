@@ -7,7 +7,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { createServer } from 'node:net';
-import { fail, VERSION } from '../shared/problems.js';
+import { fail } from '../shared/problems.js';
 import type { TemporalCli } from './cli-binary.js';
 import { isAlive, ownProcess, processOf, type ProcessIdentity, endProcess } from '../system/process.js';
 import { childEnvironment } from '../system/environment.js';
@@ -126,7 +126,6 @@ export const uiHost = (wanted = false, platform: string = process.platform): str
 export const startDevServer = async (options: DevServerOptions): Promise<DevServer> => {
   const self = await ownProcess(realSys);
   const claim: DevServerRecord = {
-    v: VERSION,
     state: 'starting',
     process: self,
     owner: self,

@@ -17,6 +17,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
+import { realSys } from '../../src/system/sys.js';
+import { openRecord } from '../../src/workspace/apply/record.js';
+import { damaged } from '../support/json-schema.js';
 import { sampled } from '../support/seeded.js';
 import { fakeIo } from './io.js';
 
@@ -437,6 +440,81 @@ describe('emend undo', () => {
     expect(git('diff', '--name-only')).toBe('a.txt\n');
     expect(await emend(['undo'], '', join(work, 'sub'))).toMatchObject({ exit: 0 });
     expect(git('status', '--porcelain')).toBe('');
+  });
+
+  test('a record of the home that is damaged is named, by every command that reads it', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    await patch(DIFF);
+    const transactions = join(home(), 'transactions');
+    const found = readdirSync(transactions, { recursive: true, encoding: 'utf8' });
+    const wrong: string[] = [];
+    for (const name of ['plan-1.json', 'verdict-1.json', 'closed.json']) {
+      const at = found.find((each) => each.endsWith(name))!;
+      const path = join(transactions, at);
+      const text = readFileSync(path, 'utf8');
+      const { v, ...record } = JSON.parse(text) as Record<string, unknown>;
+      for (const value of damaged(record)) {
+        writeFileSync(path, JSON.stringify({ v, ...(value as object) }));
+        await openRecord(realSys, transactions, dirname(at))
+          .load()
+          .catch((error: unknown) => {
+            if (!/[^/]+\.json is damaged: /.test(String(error)))
+              wrong.push(`${JSON.stringify(value)}: ${String(error)}`);
+          });
+      }
+      writeFileSync(path, text.replace(/"files":\[.*?\]/, '"files":5').replace('"committed"', '"x"'));
+      for (const command of ['undo', 'recover']) {
+        const { out, err } = await emend([command]);
+        if (name !== 'closed.json' || command === 'undo')
+          expect(out + err).toContain(`${path} is damaged: a field is missing`);
+        expect(err).not.toContain('Unexpected');
+      }
+      writeFileSync(path, text);
+    }
+    expect(wrong).toEqual([]);
+    expect(await emend(['undo'])).toMatchObject({ exit: 0 });
+  });
+
+  test('a record whose names and paths lead elsewhere is refused, and nothing is written or removed there', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    put('../outside/b.txt', 'TWO\n');
+    await patch(DIFF);
+    const found = readdirSync(join(home(), 'transactions'), { recursive: true, encoding: 'utf8' });
+    const [plan, verdict, closed] = ['plan-1', 'verdict-1', 'closed'].map((name) =>
+      join(
+        home(),
+        'transactions',
+        found.find((each) => each.endsWith(`${name}.json`))!,
+      ),
+    ) as [string, string, string];
+    const text = readFileSync(plan, 'utf8');
+    const said = readFileSync(closed, 'utf8');
+    const { token } = JSON.parse(text) as { token: string };
+    for (const forged of [
+      text.replace('"real":"a.txt"', '"real":"../outside/b.txt"'),
+      text.replace('"real":"a.txt"', `"real":"${join(dir, 'outside/b.txt')}"`),
+      text.replace('"dirs":[]', '"dirs":["../outside"]'),
+      text.replace('"dropDirs":[]', '"dropDirs":["../outside/empty"]'),
+      text.replace(token, `/../../outside/${token}`),
+      text.replace(/"workspace":"[^"]*"/, '"workspace":"work"'),
+    ]) {
+      expect(forged).not.toBe(text);
+      mkdirSync(join(dir, 'outside/empty'), { recursive: true });
+      writeFileSync(plan, forged);
+      expect((await emend(['undo'])).err).toContain(`${plan} is damaged: `);
+      rmSync(closed);
+      for (const decided of ['committed', 'reverted']) {
+        writeFileSync(verdict, JSON.stringify({ v: 2, verdict: decided }));
+        const { out, err } = await emend(['recover']);
+        expect(out + err).toContain(`${plan} is damaged: `);
+      }
+      writeFileSync(closed, said);
+    }
+    expect(readdirSync(join(dir, 'outside'))).toEqual(['b.txt', 'empty']);
+    writeFileSync(plan, text);
+    writeFileSync(verdict, JSON.stringify({ v: 2, verdict: 'committed' }));
+    writeFileSync(closed, said.replace('["a.txt"]', '["../outside/b.txt"]'));
+    expect((await emend(['undo'])).err).toContain(`${closed} is damaged: its plan has no file "../outside/b.txt"`);
   });
 
   test('of another workspace it says nothing', async () => {

@@ -314,7 +314,7 @@ describe('a power cut takes back what was not synced; the next start brings back
   const streamAt = (home: string) => join(home, 'calls', 'a', 'b.jsonl');
   const beginStream = async (home: string, sys: Sys, line: string) => {
     const calls = createCallLog({ dir: join(home, 'calls'), sys });
-    await calls.putIfAbsent('a/call', {}, { later: 'name' });
+    await calls.putIfAbsent('a/call', {}, 'name');
     return calls.begin('a/b', text(line));
   };
   test('a stream in its order, also from two logs of one process', async () => {

@@ -202,7 +202,7 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       const [a, b] = await opened();
       const [step, call] = [fresh(), `${fresh()}${fresh()}`];
       expect(await b!.calls.names(step)).toEqual([]);
-      await a!.calls.putIfAbsent(`${step}/${call}/call`, { n: 1 }, { later: 'name' });
+      await a!.calls.putIfAbsent(`${step}/${call}/call`, { n: 1 }, 'name');
       expect(await b!.calls.putIfAbsent(`${step}/${call}/call`, { n: 2 })).toEqual({ value: { n: 1 }, created: false });
       await a!.calls.putIfAbsent(`${step}/${call}/attempt-1`, { n: 1 });
       await a!.calls.begin(`${step}/${call}/attempt-1.events`, bytesOf('x\n'));

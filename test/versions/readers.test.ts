@@ -225,7 +225,11 @@ test('a JSON file of ours that is damaged is named, with what to do', async () =
   for (const text of ['', 'x', '{"v":2,', '7'])
     expect([text, await problemOf((plant(path, text), readJson(realSys, path)))]).toMatchObject([
       text,
-      { code: 'disk', message: `${path} is damaged: it is no JSON.`, next: 'Restore it from a backup.' },
+      {
+        code: 'disk',
+        message: `${path} is damaged: it is no JSON.`,
+        next: expect.stringContaining('Restore it from a backup'),
+      },
     ]);
 });
 
@@ -297,7 +301,7 @@ describe('the dev server', () => {
     expect(await problemOf(liveDevServer(home))).toMatchObject(REFUSED);
     expect(JSON.parse(readFileSync(recordPath(home), 'utf8'))).toMatchObject({ v: 3 });
     plant(recordPath(home), { ...record, laterField: 1 });
-    expect(await liveDevServer(home)).toMatchObject(record);
+    expect(await liveDevServer(home)).toMatchObject({ state: 'serving', process, address: 'a:1', uiUrl: 'u' });
   });
 
   test('a database without its note is not taken for our own', async () => {

@@ -9,7 +9,7 @@ import { isKnown, sentence, unknownVersion, versionOf } from '../../shared/probl
 import type { ArchiveEntry, NewerEntries } from '../../stores/ports.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { isRecord } from '../../shared/text.js';
-import { storedKinds } from '../../system/version.js';
+import { isOfKind, storedKinds } from '../../system/version.js';
 import type { ClosedRun } from '../types.js';
 
 /** What the client notes when a run has started. */
@@ -91,29 +91,13 @@ interface ArchiveParts {
   readonly tests: Pick<VerifyResult, 'outcome' | 'summary'> & Partial<Pick<VerifyResult, 'seconds' | 'output'>>;
 }
 
-let kept: Readonly<Record<string, unknown>> | undefined;
-const kinds = () => (kept ??= storedKinds());
-
-/** `kind`: a type's name, one of several, or fields: `name?` may be absent, `[]` are a list's items, `*` what a map holds. */
-const isOfKind = (kind: unknown, value: unknown): boolean => {
-  if (Array.isArray(kind)) return kind.some((each) => isOfKind(each, value));
-  if (!isRecord(kind)) return [undefined, 'any', value === null ? 'null' : typeof value].includes(kind as string);
-  if (Array.isArray(value)) return '[]' in kind && value.every((each) => isOfKind(kind['[]'], each));
-  if (!isRecord(value) || '[]' in kind) return false;
-  return Object.entries(kind).every(([name, each]) => {
-    if (name === '*') return Object.values(value).every((part) => isOfKind(each, part));
-    const part = value[name.replace('?', '')];
-    return (part === undefined && name.endsWith('?')) || isOfKind(each, part);
-  });
-};
-
 export const isPart = <T extends keyof ArchiveParts>(part: T, value: unknown): value is ArchiveParts[T] =>
-  isOfKind(kinds()[part], value);
+  isOfKind(storedKinds()[part], value);
 
 /** Of an event whose type this Emend does not know, what all events have is looked at. */
 export const isEvent = (data: unknown): data is StepEvent => {
   if (!isRecord(data) || typeof data.seq !== 'number' || typeof data.type !== 'string') return false;
-  const { event } = kinds();
+  const { event } = storedKinds();
   const own = isRecord(event) && Object.hasOwn(event, data.type) ? event[data.type] : undefined;
   return typeof data.at === 'number' && !Number.isNaN(new Date(data.at).getTime()) && isOfKind(own, data);
 };
@@ -151,7 +135,7 @@ const omittedOf = (stepKey: StepKey, newer: number, damaged: number): string | n
 export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): ArchivedRun => {
   const left = all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined;
   const { entries: newer, damaged } = left ?? { entries: 0, damaged: 0 };
-  const found = all.filter(({ kind }) => Object.hasOwn(kinds(), kind)).map(withReadableResult);
+  const found = all.filter(({ kind }) => Object.hasOwn(storedKinds(), kind)).map(withReadableResult);
   const entries = found.filter(isRead);
   const of = <K extends ReadKind>(kind: K) =>
     entries.flatMap((entry) => (entry.kind === kind ? [entry.data as ArchiveParts[K]] : []));

@@ -68,8 +68,8 @@ export class CallFiles {
   }
 
   /** What stands there durably afterwards: ours, or an earlier writer's. */
-  async put<N extends keyof Records>(name: N, record: Records[N], modes: PutModes = {}) {
-    const { value, created } = await this.calls.putIfAbsent(`${this.key}/${name}`, record, modes);
+  async put<N extends keyof Records>(name: N, record: Records[N], later?: PutModes['later']) {
+    const { value, created } = await this.calls.putIfAbsent(`${this.key}/${name}`, record, later);
     return { record: value, created };
   }
 

@@ -171,7 +171,7 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () => {
         const isKept = (name: string): boolean => name.startsWith(prefix) && name.endsWith('.json');
         const last = (await filesOf(stepKey, isKept)).at(-1);
-        return last === undefined ? null : ((await readJson(sys, last).catch(nullOfOther)) ?? null);
+        return last === undefined ? null : await readJson(sys, last).catch(nullOfOther);
       }),
     read: async (stepKey) => {
       const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>

@@ -28,9 +28,9 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
       // What is stored went through JSON; a first caller must not see more than later ones do.
       return onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value, { later }));
     },
-    get: async (key) => {
+    get: (key) => {
       const path = pathOf(key);
-      return (await onDisk(`Reading the record at ${path}`, () => readJson(sys, path))) ?? null;
+      return onDisk(`Reading the record at ${path}`, () => readJson(sys, path));
     },
     names: (key) => {
       const path = join(dir, key);
@@ -44,18 +44,13 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
 const FLUSH_MS = 100; // bound: Events of a model call wait so long at most before they are written to a directory.
 
 export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog => {
-  const records = createRecordStore({ dir, sys });
   const pathOf = (key: string): string => join(dir, `${recordName(key)}l`);
   const onLog = <T>(what: string, key: string, act: (path: string) => Promise<T>): Promise<T> => {
     const path = pathOf(key);
     return onDisk(`${what} the call journal at ${path}`, () => act(path));
   };
   return {
-    ...records,
-    putIfAbsent: (key, value, modes) => {
-      const path = join(dir, recordName(key));
-      return onDisk(`Writing the call journal at ${path}`, () => putJsonIfAbsent(sys, path, value, modes));
-    },
+    ...createRecordStore({ dir, sys }),
     flush_ms: FLUSH_MS,
     begin: (key, bytes) =>
       onLog('Writing', key, async (path) => {

@@ -63,10 +63,8 @@ const createS3Records = (objects: Objects, folder = 'records'): RecordStore => {
 
 const createS3Calls = (objects: Objects): CallLog => {
   const nameOf = (key: string): string => `calls/${key}`;
-  const records = createS3Records(objects, 'calls');
   return {
-    ...records,
-    putIfAbsent: (key, value) => records.putIfAbsent(key, value),
+    ...createS3Records(objects, 'calls'),
     flush_ms: FLUSH_MS,
     begin: async (key, bytes) => {
       const log = new ObjectLog(objects, nameOf(key));

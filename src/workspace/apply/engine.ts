@@ -6,24 +6,15 @@ import { again, outcomeOf, rolledBackBefore } from './repeat.js';
 import { checkFiles, takeBack } from './prepare.js';
 import { dirOf, freshId, isStillDirectory } from './paths.js';
 import { ownProcess, type ProcessIdentity } from '../../system/process.js';
-import {
-  isAt,
-  isOpen,
-  look,
-  openRecord,
-  PERMISSIONS,
-  recordsOf,
-  type ClosedRecord,
-  type TransactionRecord,
-} from './record.js';
+import { isAt, isOpen, look, openRecord, PERMISSIONS, recordsOf, type TransactionRecord } from './record.js';
 import { asAttempt, problemOf, transact, type PlanAttempt, type EngineParts } from './transaction.js';
 import { proposalIdOf, recordName } from '../proposal.js';
-import { releaseEnded, takeOver, type OtherRuns } from './lock-owners.js';
+import { appliedUnder, releaseEnded, takeOver, type OtherRuns } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
 import { createLocks, type CurrentTaking, type Locks } from './lock.js';
 import { recoverAll } from './recover.js';
-import { putBack, rollBack, rollbackName } from './rollback.js';
-import { onDisk, orNull, readJson } from '../../system/durable.js';
+import { putBack, rollBack } from './rollback.js';
+import { onDisk, orNull } from '../../system/durable.js';
 import { withScratch } from '../../system/scratch.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type {
@@ -135,18 +126,13 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
   const held = await take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
   if (held.outcome === 'failed' || held.outcome === 'busy') return held;
   await checkInTime(parts, root, held);
-  const isCurrent = async (): Promise<boolean> => {
-    assertCurrent();
-    return held.isCurrent();
-  };
-
   const done = await asAttempt((attempt) =>
     transact(parts, record, attempt, async (generation): Promise<PlanAttempt> => {
       const checked = await checkFiles(sys, parts.blobs, { root, home }, request);
       if (checked.conflicts.length > 0) return { ok: false, conflicts: checked.conflicts };
       const ids = { stepKey, proposalId, decision, generation, attempt, token: freshId(), process: parts.process };
       const { files, dirs } = checked;
-      const { lock } = held;
+      const { lock, isCurrent } = held;
       const plan = { kind: 'apply', ...ids, workspace: root, lock, files, dirs, dropDirs: [] } as const;
       return { ok: true, plan, checked, isCurrent };
     }).catch((error: unknown) => openOrFailed(parts, record, error, { attempt, root })),
@@ -198,24 +184,14 @@ const openOrFailed = async (
 
 const releaseIfIdle = async (parts: EngineParts, root: string, lock: WorkspaceLock): Promise<void> => {
   parts.assertCurrent();
-  if (!(await holdsFiles(parts, lock))) await parts.locks.release(root, lock.stepKey, lock.token);
+  const applied = await appliedUnder(parts.sys, parts.transactions, root, lock);
+  if (!applied.some(({ closed }) => closed.files.length > 0)) await parts.locks.release(root, lock.stepKey, lock.token);
 };
 
 /** Has any attempt of the step planned something under this lock? */
 const plansUnder = async ({ sys, transactions }: EngineParts, { stepKey, token }: WorkspaceLock): Promise<boolean> => {
   for (const record of await recordsOf(sys, transactions, stepKey))
     if ((await record.load()).plan?.lock.token === token) return true;
-  return false;
-};
-
-/** Did the step apply files under this lock that were not rolled back? */
-const holdsFiles = async ({ sys, transactions }: EngineParts, { stepKey, token }: WorkspaceLock): Promise<boolean> => {
-  const names = (await orNull(sys.readdir(join(transactions, stepKey)))) ?? [];
-  for (const name of names) {
-    if (rollbackName(name) === name || names.includes(rollbackName(name))) continue;
-    const closed = await readJson<ClosedRecord>(sys, join(transactions, stepKey, name, 'closed.json'));
-    if (closed?.lock.token === token && closed.files.length > 0) return true;
-  }
   return false;
 };
 

@@ -83,7 +83,10 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
     const token = Math.max(0, ...numbers);
     if (token === 0 || names.includes(`${token}.end.json`)) return { token, holder: null, numbers };
     // Removed since the listing: then it had ended.
-    return { token, holder: (await readJson<WorkspaceLock>(sys, takenPath(place, token))) ?? null, numbers };
+    const oddIn = (lock: WorkspaceLock): string | null =>
+      lock.token === token ? null : `it is the lock ${lock.token}`;
+    const holder = await readJson<WorkspaceLock>(sys, takenPath(place, token), 'WorkspaceLock', oddIn);
+    return { token, holder, numbers };
   };
 
   const forget = async (place: LockPlace, numbers: readonly number[], newest: number): Promise<void> => {

@@ -12,9 +12,10 @@
  *     reverted.json        the step asked for a rollback: what has no verdict yet must not go forward any more
  *     swept.json         nothing that a late attempt left is lying about
  */
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { BlobRef } from '../../shared/ids.js';
 import { refOf, sha256 } from '../../system/hash.js';
+import { checkPath } from '../../edits/index.js';
 import { orNull, putJsonIfAbsent, readJson, type PutModes } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
 import type { ProcessIdentity } from '../../system/process.js';
@@ -59,6 +60,7 @@ export interface TransactionPlan extends Driver, Pick<ApplyRequest, 'stepKey' | 
 }
 
 export type Verdict = 'committed' | 'reverted';
+type Decided = Readonly<Record<'verdict', Verdict>>;
 
 export interface ClosedRecord {
   readonly outcome: 'applied' | 'conflict';
@@ -101,25 +103,36 @@ export const recordsOf = async (
     openRecord(sys, dir, `${stepKey}/${name}`),
   );
 
+/** Names and paths of a plan become those of files that are made and removed: what leads anywhere else was written by somebody else. */
+const strayIn = ({ stepKey, token, attempt, workspace, ...plan }: TransactionPlan, name: string): string | null => {
+  if (stepKey !== dirname(name)) return `it is of step ${JSON.stringify(stepKey)}`;
+  if (![token, attempt].every((id) => /^[0-9a-f]+$/.test(id))) return 'its token or attempt is no id';
+  if (resolve(workspace) !== workspace) return `its workspace ${JSON.stringify(workspace)} is no absolute path`;
+  for (const path of [...plan.files.map(({ real }) => real), ...plan.dirs, ...plan.dropDirs]) {
+    const checked = checkPath(path);
+    if (!checked.ok) return `${JSON.stringify(path)}: ${checked.why}`;
+  }
+  return null;
+};
+
 /** `name` as recordName makes it; `dir` is the home's transactions directory. */
 export const openRecord = (sys: Sys, dir: string, name: string) => {
   const at = (file: string): string => join(dir, name, `${file}.json`);
 
-  const read = async <T extends object>(file: string): Promise<T | null> => (await readJson<T>(sys, at(file))) ?? null;
+  const read = <T extends object>(file: string, kind: string, oddIn?: (value: T) => string | null) =>
+    readJson<T>(sys, at(file), kind, oddIn);
+  const readPlan = (generation: number) =>
+    read<TransactionPlan>(`plan-${generation}`, 'TransactionPlan', (plan) => strayIn(plan, name));
   const put = <T extends object>(file: string, value: T, how?: PutModes) => putJsonIfAbsent(sys, at(file), value, how);
   const note = async (file: string, value: object = {}): Promise<void> => {
     await put(file, value);
   };
   const isThere = async (file: string): Promise<boolean> => (await orNull(sys.stat(at(file)))) !== null;
   const list = async (): Promise<readonly string[]> => (await orNull(sys.readdir(join(dir, name)))) ?? [];
-  /** The values of those of the files that are called `<kind>-<hex>.json`. */
-  const readAll = async <T extends object>(names: readonly string[], kind: 'driver' | 'saved'): Promise<T[]> => {
-    const values: T[] = [];
-    for (const file of names.filter((n) => new RegExp(`^${kind}-[0-9a-f]+\\.json$`).test(n))) {
-      const value = await read<T>(file.replace(/\.json$/, ''));
-      if (value !== null) values.push(value);
-    }
-    return values;
+  /** The values of those of the files that are called so. */
+  const readAll = async <T extends object>(names: readonly string[], called: RegExp, kind: string): Promise<T[]> => {
+    const files = names.filter((n) => called.test(n)).map((file) => file.replace(/\.json$/, ''));
+    return (await Promise.all(files.map((file) => read<T>(file, kind)))).filter((value) => value !== null);
   };
 
   return {
@@ -128,14 +141,18 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
       const names = await list();
       const numbers = names.flatMap((n) => /^plan-([0-9]+)\.json$/.exec(n)?.[1] ?? []).map(Number);
       const generation = Math.max(0, ...numbers);
-      const drivers = await readAll<Driver>(names, 'driver');
+      const drivers = await readAll<Driver>(names, /^driver-[0-9a-f]+\.json$/, 'Driver');
+      const plan = generation === 0 ? null : await readPlan(generation);
       return {
-        plan: generation === 0 ? null : await read<TransactionPlan>(`plan-${generation}`),
-        verdict: (await read<{ verdict: Verdict }>(`verdict-${generation}`))?.verdict ?? null,
+        plan,
+        verdict: (await read<Decided>(`verdict-${generation}`, 'Decided'))?.verdict ?? null,
         cleaned: names.includes(`cleaned-${generation}.json`),
         drivers,
         ended: names.flatMap((n) => /^ended-([0-9a-f]+)\.json$/.exec(n)?.[1] ?? []),
-        closed: await read<ClosedRecord>('closed'),
+        closed: await read<ClosedRecord>('closed', 'ClosedRecord', ({ files }) => {
+          const stray = plan && files.find((path) => !plan.files.some((file) => file.path === path));
+          return stray == null ? null : `its plan has no file ${JSON.stringify(stray)}`;
+        }),
         swept: names.includes('swept.json'),
       };
     },
@@ -148,7 +165,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
       if (!names.includes('closed.json')) return false;
       return names.includes('swept.json') || !names.some((n) => /^(?:driver-|plan-(?!1\.json$))/.test(n));
     },
-    readPlan: (generation: number) => read<TransactionPlan>(`plan-${generation}`),
+    readPlan,
     /** Its name is durable with the verdict's, before a file of the workspace is touched. */
     putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan, { later: 'name' }),
     /** The verdict that stands: ours, or that of whoever was first. */
@@ -160,7 +177,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
     putDriver: ({ attempt, process }: Driver) => note(`driver-${attempt}`, { attempt, process }),
     putEnded: (attempt: string) => note(`ended-${attempt}`),
     putSaved: (saved: SavedBytes) => note(`saved-${sha256(`${saved.path}\0${saved.ref}`).slice(0, 16)}`, saved),
-    saved: async () => readAll<SavedBytes>(await list(), 'saved'),
+    saved: async () => readAll<SavedBytes>(await list(), /^saved-[0-9a-f]+\.json$/, 'SavedBytes'),
     putCopying: () => note('copying'),
     isCopying: () => isThere('copying'),
     putReverted: () => note('reverted'),

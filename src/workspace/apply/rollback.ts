@@ -90,11 +90,7 @@ const goBack = async (
       const { stepKey, proposalId, decision, workspace, dirs: dropDirs } = plan;
       const ids = { stepKey, proposalId, decision, generation, attempt, token: freshId(), process: parts.process };
       const { files, dirs } = seen;
-      const { lock } = held;
-      const isCurrent = async (): Promise<boolean> => {
-        parts.assertCurrent();
-        return held.isCurrent();
-      };
+      const { lock, isCurrent } = held;
       const restoring = { kind: 'rollback', ...ids, workspace, lock, files, dirs, dropDirs } as const;
       return { ok: true, plan: restoring, checked: seen, isCurrent };
     }),

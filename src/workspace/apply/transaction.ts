@@ -217,7 +217,9 @@ const tryToCommit = async (
       await revert(context, record, plan);
       return null;
     }
-    if ((await record.isReverted()) || !(await made.isCurrent())) {
+    const isLate = (await record.isReverted()) || !(await made.isCurrent());
+    context.assertCurrent();
+    if (isLate) {
       await revert(context, record, plan);
       return problem('busy', `The lock on ${plan.workspace} was released before this late attempt wrote anything.`);
     }

@@ -70,7 +70,6 @@ interface Place {
   /** Others push to its branch, too. */
   readonly isShared: boolean;
   readonly dir: string;
-  readonly note: string;
 }
 
 /** `repository`: the adapter for directories, which a checkout is one of. */
@@ -83,10 +82,10 @@ export const createCheckouts = (
     const { url, base, branch } = repository;
     const dir = join(`${home}-repositories`, sha256(url).slice(0, DIGITS));
     const remote = await remotes.openRemote(join(dir, 'mirror.git'), stepKey, repository);
-    return { remote, dir, branch: branch ?? base, isShared: branch !== undefined, note: join(dir, `${stepKey}.json`) };
+    return { remote, dir, branch: branch ?? base, isShared: branch !== undefined };
   };
   const takeOver = async (place: Place, { commit, signal, at }: CheckoutWanted): Promise<Held> => {
-    const { remote, dir, note } = place;
+    const { remote, dir } = place;
     const seen = await remotes.readRefs(remote, signal);
     checkTurn(await remotes.tokenTime(remote, seen.token, signal), at);
     const token = await remotes.newToken(remote, at);
@@ -97,7 +96,7 @@ export const createCheckouts = (
     const held: Held = { ...seen, token, at, path: pathFor(place) };
     try {
       await remotes.addWorktree(remote, held.path, commit, signal);
-      const { created } = await putJsonIfAbsent(sys, note, held);
+      const { created } = await putJsonIfAbsent(sys, pathFor(place, 'json'), held);
       return created ? held : fail('busy', 'A later attempt took over this run at this moment.');
     } catch (error) {
       await leave(place, held);
@@ -108,10 +107,9 @@ export const createCheckouts = (
     host,
     resolve: async (run, known) => {
       const { remote, isShared } = await placeOf(run);
-      if (!isShared || planOf(run.stepKey) === run.stepKey)
-        return { commit: await remotes.resolveBase(remote, run, known) };
+      const isPhase = isShared && planOf(run.stepKey) !== run.stepKey;
       // Where its plan has come to.
-      const tip = await remotes.refuseTakenOut(remote, await remotes.readRefs(remote, run.signal));
+      const tip = isPhase ? await remotes.refuseTakenOut(remote, await remotes.readRefs(remote, run.signal)) : null;
       return { commit: tip ?? (await remotes.resolveBase(remote, run, known)) };
     },
     look: async (run) => {
@@ -124,15 +122,16 @@ export const createCheckouts = (
     use: async (wanted) => {
       const place = await placeOf(wanted);
       await remotes.fetchCommit(place.remote, wanted.commit, wanted.signal);
-      const noted = wanted.takeOver ? null : await readJson<Held>(sys, place.note);
-      const isThere = noted && (await orNull(sys.lstat(join(noted.path, '.git')), ['ENOENT', 'ENOTDIR'])) !== null;
-      if (isThere === true) checkTurn(noted.at, wanted.at);
+      const found = wanted.takeOver ? null : await readJson<Held>(sys, pathFor(place, 'json'), 'Held');
+      // In a copy of the home, or one that was moved, the note names another's.
+      const isOwn = found !== null && found.path === pathFor(place, found.path.split('.').at(-1));
+      const noted = isOwn && (await orNull(sys.lstat(join(found.path, '.git')), ['ENOENT', 'ENOTDIR'])) ? found : null;
+      if (noted !== null) checkTurn(noted.at, wanted.at);
       // What others pushed meanwhile it sees as long as nobody has taken it over.
-      const seen = isThere === true && place.isShared ? await remotes.readRefs(place.remote, wanted.signal) : noted;
-      const isOurs = isThere === true && seen?.token === noted.token;
-      const held = isOurs ? { ...noted, ...seen } : await takeOver(place, wanted);
+      const seen = noted && place.isShared ? await remotes.readRefs(place.remote, wanted.signal) : noted;
+      const held = noted && seen?.token === noted.token ? { ...noted, ...seen } : await takeOver(place, wanted);
       const commit = wanted.atTip === true ? (held.tip ?? wanted.commit) : wanted.commit;
-      await utimes(place.note, new Date(), new Date());
+      await utimes(pathFor(place, 'json'), new Date(), new Date());
       // What is ignored stays: dependencies that were installed, and caches.
       valueOf(await git(['reset', '--quiet', '--hard', commit], { cwd: held.path }));
       valueOf(await git(['clean', '-ffdq'], { cwd: held.path }));
@@ -279,22 +278,23 @@ const checkTurn = (newest: number, at: number): void => {
   if (newest > at) fail('busy', 'A later attempt has taken over this run: its token is newer.');
 };
 
-const pathFor = ({ dir, remote }: Place): string =>
-  join(dir, `${remote.stepKey}.${randomBytes(NONCE_BYTES).toString('hex')}`);
+/** `json`: of its note. */
+const pathFor = ({ dir, remote }: Place, nonce = randomBytes(NONCE_BYTES).toString('hex')): string =>
+  join(dir, `${remote.stepKey}.${nonce}`);
 
 /** What a run has left here under its token. */
 const drop = ({ dir, remote }: Place): Promise<void> => remotes.removeNamed(dir, `${remote.stepKey}.`);
 
-const leave = async ({ dir, note }: Place, { path }: Held): Promise<void> => {
-  if ((await readJson<Held>(sys, note))?.path === path) await rm(note, { force: true });
-  await remotes.removeNamed(dir, basename(path));
+const leave = async (place: Place, { path }: Held): Promise<void> => {
+  if ((await readJson<Held>(sys, pathFor(place, 'json'), 'Held'))?.path === path)
+    await rm(pathFor(place, 'json'), { force: true });
+  await remotes.removeNamed(place.dir, basename(path));
 };
 
 /** Of runs that ended without a commit, or went on elsewhere. */
 async function dropUnused(dir: string): Promise<void> {
   for (const name of (await readdir(dir)).filter((each) => each.endsWith('.json'))) {
     const { mtimeMs } = await stat(join(dir, name)).catch(() => ({ mtimeMs: Infinity }));
-    if (Date.now() - mtimeMs < UNUSED_DAYS * 86_400_000) continue;
-    await remotes.removeNamed(dir, name.slice(0, -'json'.length));
+    if (Date.now() - mtimeMs >= UNUSED_DAYS * 86_400_000) await remotes.removeNamed(dir, name.slice(0, -'json'.length));
   }
 }

@@ -13,6 +13,8 @@ const WORKTREE_OUTPUT_BYTES = 16_384; // bound: Kept output of its checkout and 
 const HALF_TRIES = 40; // bound: So often git is asked beside a worktree that is half there; then it counts as left by the dead.
 const HALF_MS = 250; // bound: Between two of these.
 
+export const branchOf = (plan: string, name: string): string => `refs/heads/emend/${plan.slice(0, 16)}/${name}`;
+
 export async function planWorktree(path: string, { plan, name, workspace, base }: WorktreeWanted): Promise<Worktree> {
   const repository = await repositoryOf(workspace);
   if (repository === null)
@@ -27,7 +29,7 @@ export async function planWorktree(path: string, { plan, name, workspace, base }
     commonDir: await realSys.realpath(common),
     path,
     workspace: join(path, prefix),
-    branch: `refs/heads/emend/${plan.slice(0, 16)}/${name}`,
+    branch: branchOf(plan, name),
     base,
   };
 }
@@ -46,7 +48,7 @@ export const tipOf = ({ commonDir, branch }: Worktree): Promise<string | null> =
 export async function makeBranch(worktree: Worktree): Promise<void> {
   const { branch, base, commonDir } = worktree;
   if ((await tipOf(worktree)) !== null) return;
-  const args = ['update-ref', '-m', 'emend: a phase starts', branch, base, '0'.repeat(base.length)];
+  const args = ['update-ref', '--no-deref', '-m', 'emend: a phase starts', branch, base, '0'.repeat(base.length)];
   const moved = await git(args, inCommon(commonDir));
   // Another attempt may have made it this moment.
   if (!moved.ok && (await tipOf(worktree)) === null) throw new ProblemError(moved.problem);
@@ -121,15 +123,17 @@ export async function keepUnmerged(worktree: Worktree): Promise<{ dropped: strin
   const tip = (await tipOf(worktree)) ?? (await tipOf({ ...worktree, branch: kept }));
   if (tip === null) return { dropped: null, kept: null };
   const call = { ...inCommon(commonDir), reading: true };
-  const others = [branch, kept].map((ref) => `--exclude=${ref}`);
+  // What lies below refs/emend holds nothing for a person, whoever brought it there.
+  const others = [branch, 'refs/emend/*'].map((ref) => `--exclude=${ref}`);
   // Its own HEAD holds nothing: it goes with the worktree.
   const args = ['rev-list', '--max-count=1', '--single-worktree', tip, '--not', ...others, '--all', 'HEAD', '--'];
   if (valueOf(await gitLine(args, call)) === '') return { dropped: null, kept: null };
-  valueOf(await git(['update-ref', '-m', 'emend: not merged', kept, tip], inCommon(commonDir)));
+  valueOf(await git(['update-ref', '--no-deref', '-m', 'emend: not merged', kept, tip], inCommon(commonDir)));
   return { dropped: tip, kept };
 }
 
 export async function dropBranch(worktree: Worktree): Promise<void> {
   const tip = await tipOf(worktree);
-  if (tip !== null) valueOf(await git(['update-ref', '-d', worktree.branch, tip], inCommon(worktree.commonDir)));
+  if (tip !== null)
+    valueOf(await git(['update-ref', '--no-deref', '-d', worktree.branch, tip], inCommon(worktree.commonDir)));
 }

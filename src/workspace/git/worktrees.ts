@@ -29,7 +29,10 @@ export interface WorktreeOptions {
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 /** Directory and administrative files carry the plan in their names: nobody else's can be taken for them. */
-const directoryName = (plan: string, name: string): string => `emend-${plan.slice(0, 16)}-${name}`;
+const placeIn = (dir: string, plan: string, name: string): string =>
+  join(dir, plan, `emend-${plan.slice(0, 16)}-${name}`);
+/** ◆ Where the first whole worktree of a name was made. */
+type Made = Pick<Worktree, 'path'>;
 
 /** Where the worktrees of a home lie. */
 export const worktreesDir = (home: string): string => `${home}-worktrees`;
@@ -40,12 +43,19 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     join(dirOf(plan), `${checked(name)}${what}.json`);
   const isThere = async (path: string): Promise<boolean> =>
     (await orNull(sys.lstat(path), ['ENOENT', 'ENOTDIR'])) !== null;
-  const read = async (plan: string, name: string): Promise<Worktree | null> =>
-    (await readJson<Worktree>(sys, file(plan, name, ''))) ?? null;
+  const read = (plan: string, name: string): Promise<Worktree | null> =>
+    // What it names is removed at the end.
+    readJson<Worktree>(sys, file(plan, name, ''), 'Worktree', ({ path, branch }) =>
+      path.endsWith(placeIn('', plan, name)) && branch === inGit.branchOf(plan, name)
+        ? null
+        : `it does not name the worktree ${name} of its plan`,
+    );
 
   /** Where it was made; null: no attempt has come to its end. */
   const madeAt = async (worktree: Worktree): Promise<string | null> => {
-    const noted = await readJson<{ readonly path: string }>(sys, file(worktree.plan, worktree.name, '.made'));
+    const noted = await readJson<Made>(sys, file(worktree.plan, worktree.name, '.made'), 'Made', ({ path }) =>
+      /^\.[0-9a-f]+$/.test(path.replace(worktree.path, '')) ? null : 'it names a directory of something else',
+    );
     return noted?.path ?? null;
   };
   /** As recorded, in the directory where it was made. */
@@ -55,7 +65,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
   /** The record of that name, written where there is none. */
   const record = async (wanted: WorktreeWanted): Promise<Worktree> => {
     const { plan, name } = wanted;
-    const place = join(worktreesDir(home), checked(plan), directoryName(plan, name));
+    const place = placeIn(worktreesDir(home), checked(plan), name);
     const planned = await inGit.planWorktree(place, wanted);
     // Looked for before the record is: once that is there, another attempt may make the branch at any moment.
     const isTaken = (await inGit.tipOf(planned)) !== null;

@@ -176,6 +176,43 @@ test('made again under its name: from the base that it had, on what was committe
   expect(made.ok && (await readFile(join(made.value.path, 'b.txt'), 'utf8'))).toBe('b\n');
 });
 
+test('a record that names something else is refused, and nothing of that is removed', async () => {
+  const tree = await make();
+  const own = join(root, 'own');
+  await repo.git('worktree', 'add', '-q', '-b', 'mine', own);
+  const before = await traces();
+  for (const [what, forged] of [
+    ['', { branch: 'refs/heads/mine' }],
+    ['', { path: own }],
+    ['', { path: 5 }],
+    ['.made', { path: own }],
+  ] as const) {
+    const path = join(home, 'worktrees', PLAN, `p1-1${what}.json`);
+    const text = await readFile(path, 'utf8');
+    await writeFile(path, JSON.stringify({ ...JSON.parse(text), ...forged }));
+    await expect(keeper().remove(PLAN, 'p1-1')).rejects.toThrow(`${path} is damaged: `);
+    expect(await traces()).toEqual(before);
+    expect([own, tree.path].map((each) => existsSync(join(each, '.git')))).toEqual([true, true]);
+    await writeFile(path, text);
+  }
+});
+
+test('commits that only refs of Emend hold are kept under a ref of the phase, which a symbolic ref turns to no branch', async () => {
+  const tree = await make();
+  await writeFile(join(tree.path, 'b.txt'), 'b\n');
+  gitIn(tree.path, 'add', '-A');
+  gitIn(tree.path, 'commit', '-q', '-m', 'work');
+  const tip = gitIn(tree.path, 'rev-parse', 'HEAD').trim();
+  const head = await repo.line('rev-parse', 'HEAD');
+  const branch = await repo.line('symbolic-ref', 'HEAD');
+  const kept = 'refs/emend/kept/0123456789abcdef/p1-1';
+  // As `git fetch origin 'refs/emend/*:refs/emend/*'` brings it, and as somebody may have made it.
+  await repo.git('update-ref', 'refs/emend/heads/emend/p1-1', tip);
+  await repo.git('symbolic-ref', kept, branch);
+  expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ dropped: tip, kept });
+  expect([await repo.line('rev-parse', kept), await repo.line('rev-parse', branch)]).toEqual([tip, head]);
+});
+
 test("a person's worktrees, branches and files stay", async () => {
   const own = join(root, 'own');
   await repo.git('worktree', 'add', '-q', '-b', 'emend/mine', own);
