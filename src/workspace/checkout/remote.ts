@@ -230,12 +230,17 @@ export const newToken = async (remote: Remote, at: number): Promise<string> => {
   const input = `${at}\n${remote.stepKey} ${randomBytes(NONCE_BYTES).toString('hex')}\n`;
   return valueOf(await gitLine(['hash-object', '-w', '--stdin'], { ...inMirror(remote), input }));
 };
-/** When the attempt was scheduled whose token this is; 0: there is none. */
+/** When the attempt was scheduled whose token this is; 0: there is none. Throws ProblemError `remote_refused`: somebody else made it. */
 export async function tokenTime(remote: Remote, token: string | null, signal: AbortSignal): Promise<number> {
   if (token === null) return 0;
   await hasFetched(remote, await fetch(remote, tokenRef(remote.stepKey), `refs/emend/seen/${remote.stepKey}`, signal));
-  const said = valueOf(await gitLine(['cat-file', 'blob', token], { ...inMirror(remote), reading: true }));
-  return Number(said.split('\n')[0]);
+  const read = { ...inMirror(remote), reading: true, accept: [0, 128] };
+  const said = valueOf(await git(['cat-file', 'blob', token], read)).text;
+  const time = new RegExp(`^(\\d{1,15})\\n${remote.stepKey} [\\da-f]+\\n$`).exec(said)?.[1];
+  if (time !== undefined) return Number(time);
+  const [ref, url] = [tokenRef(remote.stepKey), remote.url];
+  const next = `Remove it: git push ${shellWord(url)} :${ref}. Then answer retry.`;
+  return fail('remote_refused', `${ref} of ${url} is no token of this run: somebody else made it.`, next);
 }
 
 /**

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -313,6 +313,27 @@ long(
     expect(branches()).toEqual({ 'refs/heads/main': base, [BEFORE]: theirs });
   },
 );
+
+test('a token that somebody else made is refused by name; a copy of a home works in checkouts of its own', async () => {
+  const other = execFileSync('git', ['hash-object', '-w', '--stdin'], {
+    cwd: repo.dir,
+    input: `9\n${STEP}\n`,
+    encoding: 'utf8',
+  });
+  await repo.git('tag', '-a', 'v1', '-m', 'v1');
+  for (const made of [base, other.trim(), 'v1', 'v1^{tree}']) {
+    push('-f', `${made}:${TOKEN}`);
+    await expect(use('a')).rejects.toThrow(`${TOKEN} of ${url} is no token of this run`);
+    expect(await failure(use('a'))).toBe('remote_refused');
+  }
+  push(`:${TOKEN}`);
+  const path = await (await use('a')).workspace.root(url);
+  await writeFile(join(path, 'a.txt'), 'at work\n');
+  await cp(join(root, 'a-repositories'), join(root, 'b-repositories'), { recursive: true });
+  const copied = await (await use('b')).workspace.root(url);
+  expect(copied.startsWith(join(root, 'b-repositories'))).toBe(true);
+  expect(await readFile(join(path, 'a.txt'), 'utf8')).toBe('at work\n');
+});
 
 test('a look: the files of the base, and the remote does not know of it', async () => {
   const before = refs();
