@@ -25,6 +25,7 @@ import type {
 } from '../../src/client/types.js';
 import type { SeenWorker } from '../../src/temporal/live-workers.js';
 import type { Unused } from '../../src/client/gc/index.js';
+import type { ClosedRecord, TransactionPlan } from '../../src/workspace/apply/record.js';
 
 export interface FakeRun {
   described: DescribedRun;
@@ -207,3 +208,14 @@ export const problemOf = async (work: () => Promise<unknown>): Promise<ProblemEr
 
 /** What `findUnused` says where nothing may go. */
 export const NOTHING_UNUSED: Unused = { steps: [], blobs: [], temps: [], caches: [], named: [], hosts: [], notes: [] };
+
+/** A transaction's plan as a home holds it, of no files. */
+export const planRecord = (stepKey: string, changes: Partial<TransactionPlan> = {}): TransactionPlan => ({
+  ...{ stepKey, proposalId: 'p', decision: 1, kind: 'apply', generation: 1, workspace: '/gone', token: 'ab' },
+  ...{ attempt: 'cd', process: { boot: 'b', pid: 1, started: '1' } },
+  lock: { ...{ stepKey, workflowId: 'w', namespace: 'default', token: 1, head: null, headRef: null, takenAt: '' } },
+  ...{ files: [], dirs: [], dropDirs: [], ...changes },
+});
+export const closedRecord = (stepKey: string): ClosedRecord => ({
+  ...{ outcome: 'applied', files: [], conflicts: [], lock: planRecord(stepKey).lock },
+});

@@ -11,9 +11,10 @@ import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { openRedo, replayRedo } from '../../src/system/redo.js';
 import { errnoOf, realSys, type Sys } from '../../src/system/sys.js';
 import { askFor, modelAt, rule, withDir, withRehearsal } from '../model/support.js';
-import { openRecord, recordsOf, type TransactionPlan } from '../../src/workspace/apply/record.js';
+import { openRecord, recordsOf } from '../../src/workspace/apply/record.js';
 import type { BlobRef } from '../../src/shared/ids.js';
 import { makeScene } from '../workspace/apply-scene.js';
+import { planRecord } from '../client/fake.js';
 import { drawn, randomFrom } from '../support/seeded.js';
 import { errnoError, shimSys } from '../support/sys-shim.js';
 
@@ -297,14 +298,13 @@ describe('a power cut takes back what was not synced; the next start brings back
       const { sys: plain, cut } = watched(home);
       const sys = { ...plain, redo: await openRedo(plain, home) };
       const record = `${stepKey}/1`;
-      await openRecord(sys, home, `transactions/${record}`).putPlan({
-        generation: 1,
-        dirs: ['x'.repeat(70_000)],
-      } as unknown as TransactionPlan);
-      await openRecord(sys, home, `transactions/${record}`).putVerdict(1, 'committed');
+      const dirs = Array.from({ length: 100 }, (_, n) => `${'x'.repeat(700)}${n}`);
+      const plan = planRecord(stepKey, { dirs });
+      await openRecord(sys, join(home, 'transactions'), record).putPlan(plan);
+      await openRecord(sys, join(home, 'transactions'), record).putVerdict(1, 'committed');
       cut(ALL_LOST);
       await replayRedo(realSys, home);
-      expect(await openRecord(realSys, home, `transactions/${record}`).load()).toMatchObject({
+      expect(await openRecord(realSys, join(home, 'transactions'), record).load()).toMatchObject({
         plan: { generation: 1 },
         verdict: 'committed',
       });

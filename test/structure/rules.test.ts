@@ -266,7 +266,6 @@ describe('sources', () => {
     'src/system/process-group.ts': "the kernel's own",
     'src/workspace/commands/index.ts': "the kernel's own",
     'src/temporal/dev-server.ts': "the home's own",
-    'src/temporal/dev-record.ts': "the home's own",
     'src/web/server.ts': 'the built page',
   };
   const OPENS =

@@ -240,7 +240,7 @@ export async function tokenTime(remote: Remote, token: string | null, signal: Ab
   if (time !== undefined) return Number(time);
   const [ref, url] = [tokenRef(remote.stepKey), remote.url];
   const next = `Remove it: git push ${shellWord(url)} :${ref}. Then answer retry.`;
-  return fail('remote_refused', `${ref} of ${url} is no token of this run: somebody else made it.`, next);
+  return fail('remote_refused', `${ref} of ${url} is no token of this run: someone else made it.`, next);
 }
 
 /**

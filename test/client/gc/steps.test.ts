@@ -11,7 +11,7 @@ import type { BlobRef } from '../../../src/shared/ids.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
 import { createBlobStore, removeBlob, diskFiles } from '../../../src/stores/directory/blobs.js';
 import { makeScene, requestOf } from '../../workspace/apply-scene.js';
-import { fakeEmend, FakeServer, startedData, problemOf, NOTHING_UNUSED } from '../fake.js';
+import { closedRecord, fakeEmend, FakeServer, planRecord, startedData, problemOf, NOTHING_UNUSED } from '../fake.js';
 import { holds } from '../../support/blobs.js';
 
 const keyOf = (n: number): string => `${n}`.repeat(8).padEnd(32, '0');
@@ -41,8 +41,8 @@ const step = async (
   await write(emend, `calls/${key}/${callKey}/call.json`, { answer });
   await write(emend, `records/steps/${key}/preflight-1.json`, {});
   await write(emend, `records/shown/${callKey}.json`, {});
-  await write(emend, `transactions/${key}/p-1/plan-1.json`, { workspace: '/gone' });
-  await write(emend, `transactions/${key}/p-1/closed.json`, { files: [] });
+  await write(emend, `transactions/${key}/p-1/plan-1.json`, planRecord(key));
+  await write(emend, `transactions/${key}/p-1/closed.json`, closedRecord(key));
   await emend.archive.append(key, [
     { id: '1', at: '', kind: 'activity', data: { name: 'buildProposal', result: { shown } } },
     ...(ended ? [ENDED] : []),
@@ -93,7 +93,7 @@ describe('steps that have ended', () => {
     const open = await step(emend, 2, false);
     const known = await step(emend, 3, true);
     const writing = await step(emend, 4, true);
-    await write(emend, `transactions/${writing.key}/p-2/plan-1.json`, { workspace: '/gone' });
+    await write(emend, `transactions/${writing.key}/p-2/plan-1.json`, planRecord(writing.key));
     // Closed, but the server still has it: somebody may reset it.
     server.close(server.add(known.key, 'emend-3'), { status: 'COMPLETED', result: null, message: null });
 
