@@ -28,6 +28,8 @@ export const transpile = (name: string, entry: string): { readonly path: string;
       visit(resolve(dirname(source), `${specifier ?? ''}.ts`));
   };
   visit(join(root, entry));
+  // As in a build: readers of records go by it.
+  fs.copyFileSync(join(root, 'docs/reference/archive.json'), join(out, 'archive.json'));
   return {
     path: join(out, entry).replace(/\.ts$/, '.js'),
     remove: () => {

@@ -7,6 +7,7 @@ import { createApplyEngine } from '../../src/workspace/apply/engine.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { realSys, type Sys } from '../../src/system/sys.js';
+import { planRecord } from '../client/fake.js';
 
 const RUNS = 150;
 
@@ -58,8 +59,11 @@ test('records that are settled are passed over by their names; what is not settl
   expect(calls.readFile ?? 0).toBeLessThan(RUNS / 10);
 
   // The second application of a run was cut off in the middle, in a workspace that is not there any more.
-  const process = { pid: 2 ** 22, started: 'x', boot: 'x', host: 'x' };
-  await write(`${recordOf(7, 2)}/plan-1.json`, { ...plan, attempt: 'a', process });
+  const process = { pid: 2 ** 22, started: 'x', boot: 'x' };
+  await write(`${recordOf(7, 2)}/plan-1.json`, {
+    ...planRecord(keyOf(7), { workspace: plan.workspace, process }),
+    v: 2,
+  });
   const found = await createApplyEngine({ home, blobs, sys }).recover();
   expect(found).toMatchObject([{ stepKey: keyOf(7), did: 'workspace_missing' }]);
 });

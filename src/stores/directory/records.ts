@@ -28,7 +28,7 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
       // What is stored went through JSON; a first caller must not see more than later ones do.
       return onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value, { later }));
     },
-    get: (key) => {
+    get: async (key) => {
       const path = pathOf(key);
       return onDisk(`Reading the record at ${path}`, () => readJson(sys, path));
     },

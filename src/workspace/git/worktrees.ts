@@ -102,8 +102,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
       // Deleted by somebody: what was committed is on the branch.
       assertCurrent();
       await inGit.clear(sys, worktree, there);
-      for (const what of ['.ready', '.made'] as const)
-        await removePut(sys, file(worktree.plan, worktree.name, what));
+      for (const what of ['.ready', '.made'] as const) await removePut(sys, file(worktree.plan, worktree.name, what));
     }
     assertCurrent();
     await inGit.makeBranch(worktree);
