@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
@@ -49,6 +50,16 @@ const problemOf = async (promise: Promise<unknown>) => {
 
 /** Temporal's own port: another server of this machine may be there. */
 const isFree = (await freePort(7233)) === 7233;
+/** One there; `emend dev` of another test is waited for. */
+const startAtUsualPort = async (): Promise<DevServer> => {
+  const options = { ...(await serverOptions(place.home, 'memory')), port: 7233 };
+  for (;;) {
+    const started = await startDevServer(options).catch((error: unknown) => error);
+    if (!(started instanceof Error)) return started as DevServer;
+    if (!started.message.includes('address already in use')) throw started;
+    await sleep(500);
+  }
+};
 
 beforeEach(async () => {
   place = await newHome();
@@ -251,7 +262,7 @@ describe('what needs a server', () => {
   (isFree ? longOnly('the test before shows it at another port') : testIf(false, 'port 7233 is taken'))(
     'localhost:7233, which nobody named: as above, for client, worker and doctor',
     async () => {
-      const server = await keep(startDevServer({ ...(await serverOptions(place.home, 'memory')), port: 7233 }));
+      const server = await keep(startAtUsualPort());
       const elsewhere = `${place.home}/elsewhere`;
       const env = bareEnvironment(elsewhere);
       const options = { env, home: elsewhere, connect_ms: 10_000 };
