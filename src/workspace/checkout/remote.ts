@@ -10,6 +10,7 @@ import { branchOf, isBase, isCommitId, tokenRef, urlFault, type RepositoryBase }
 import { planOf, type StepKey } from '../../shared/ids.js';
 import { ensureDir, orNull } from '../../system/durable.js';
 import { shellWord } from '../../shared/text.js';
+import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { realSys } from '../../system/sys.js';
 import { fieldsOf, git, gitLine, valueOf } from '../git/git.js';
 import { besideOthers, commitAt } from '../git/worktree-git.js';
@@ -56,8 +57,10 @@ export async function openRemote(
       const hash = `--object-format=${/^[\da-f]{64}\b/.test(id) ? 'sha256' : 'sha1'}`;
       valueOf(await git(['init', '--quiet', '--bare', '--template=', hash, mirror], { cwd }));
     }
-    // Whatever a host's own git does with line ends, all have a run's files as they are committed.
-    await git(['config', 'core.autocrlf', 'false'], inMirror(remote));
+    // Whatever a host's own git does with line ends, all have a run's files as they are committed. Read first: git is a process each time.
+    const settings = await readGivenText(join(mirror, 'config'), UNREADABLE);
+    if (settings?.includes('autocrlf = false') !== true)
+      await git(['config', 'core.autocrlf', 'false'], inMirror(remote));
   };
   const made = (making.get(mirror) ?? Promise.resolve()).then(make);
   const settled = made.catch(() => undefined);
