@@ -36,6 +36,13 @@ const make = async (name = 'p1-1', workspace = repo.dir, sys?: Sys): Promise<Wor
   return made.value;
 };
 const gitIn = (dir: string, ...args: string[]): string => execFileSync('git', args, { cwd: dir, encoding: 'utf8' });
+/** A new file of that name, with its name in it; resolves to the commit's id. */
+const commitIn = async ({ path }: Worktree, name: string): Promise<string> => {
+  await writeFile(join(path, `${name}.txt`), `${name}\n`);
+  gitIn(path, 'add', '-A');
+  gitIn(path, 'commit', '-q', '-m', 'work');
+  return gitIn(path, 'rev-parse', 'HEAD').trim();
+};
 /** All that Emend may leave behind. */
 const traces = async (): Promise<unknown> => ({
   worktrees: gitIn(repo.dir, 'worktree', 'list', '--porcelain').match(/^worktree .*/gm),
@@ -128,19 +135,14 @@ longOnly('makers that die show that nothing is left')(
 
 test('commits that nothing else holds are kept under a ref when the branch goes; those that were merged are not', async () => {
   const tree = await make();
-  await writeFile(join(tree.path, 'b.txt'), 'b\n');
-  gitIn(tree.path, 'add', '-A');
-  gitIn(tree.path, 'commit', '-q', '-m', 'work');
-  const tip = gitIn(tree.path, 'rev-parse', 'HEAD').trim();
+  const tip = await commitIn(tree, 'b');
   const kept = 'refs/emend/kept/0123456789abcdef/p1-1';
   expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ dropped: tip, kept });
   expect(await repo.line('rev-parse', kept)).toBe(tip);
   expect((await traces()) as object).toMatchObject({ worktrees: [`worktree ${repo.dir}`], admin: [], records: [] });
 
   const merged = await make('p2-1');
-  await writeFile(join(merged.path, 'c.txt'), 'c\n');
-  gitIn(merged.path, 'add', '-A');
-  gitIn(merged.path, 'commit', '-q', '-m', 'merged');
+  await commitIn(merged, 'c');
   await repo.git('merge', '-q', '--ff-only', merged.branch);
   expect(await keeper().remove(PLAN, 'p2-1')).toMatchObject({ dropped: null, kept: null });
 });
@@ -149,10 +151,7 @@ longOnly('makers that die show removers that die, too')(
   'a remover that dies after the branch has gone: the next still names the ref',
   async () => {
     const tree = await make();
-    await writeFile(join(tree.path, 'b.txt'), 'b\n');
-    gitIn(tree.path, 'add', '-A');
-    gitIn(tree.path, 'commit', '-q', '-m', 'work');
-    const tip = gitIn(tree.path, 'rev-parse', 'HEAD').trim();
+    const tip = await commitIn(tree, 'b');
     const dies: Sys = { ...realSys, unlink: () => Promise.reject(new Error('killed')) };
     await expect(keeper(dies).remove(PLAN, 'p1-1')).rejects.toThrow('killed');
     expect(existsSync(tree.path)).toBe(false);
@@ -164,9 +163,7 @@ longOnly('makers that die show removers that die, too')(
 
 test('made again under its name: from the base that it had, on what was committed', async () => {
   const tree = await make();
-  await writeFile(join(tree.path, 'b.txt'), 'b\n');
-  gitIn(tree.path, 'add', '-A');
-  gitIn(tree.path, 'commit', '-q', '-m', 'work');
+  await commitIn(tree, 'b');
   await rm(tree.path, { recursive: true });
   // Of its own home, too, nothing is left but the branch.
   await rm(join(home, 'worktrees'), { recursive: true });
@@ -199,10 +196,7 @@ test('a record that names something else is refused, and nothing of that is remo
 
 test('commits that only refs of Emend hold are kept under a ref of the phase, which a symbolic ref turns to no branch', async () => {
   const tree = await make();
-  await writeFile(join(tree.path, 'b.txt'), 'b\n');
-  gitIn(tree.path, 'add', '-A');
-  gitIn(tree.path, 'commit', '-q', '-m', 'work');
-  const tip = gitIn(tree.path, 'rev-parse', 'HEAD').trim();
+  const tip = await commitIn(tree, 'b');
   const head = await repo.line('rev-parse', 'HEAD');
   const branch = await repo.line('symbolic-ref', 'HEAD');
   const kept = 'refs/emend/kept/0123456789abcdef/p1-1';
@@ -327,9 +321,7 @@ describe('a maker that dies', () => {
     async () => {
       const before = await traces();
       const tree = await make();
-      await writeFile(join(tree.path, 'b.txt'), 'b\n');
-      gitIn(tree.path, 'add', '-A');
-      gitIn(tree.path, 'commit', '-q', '-m', 'work');
+      await commitIn(tree, 'b');
       await rm(tree.path, { recursive: true });
       expect(await readFile(join((await make()).path, 'b.txt'), 'utf8')).toBe('b\n');
       const { kept } = (await keeper().remove(PLAN, 'p1-1')) ?? {};
