@@ -32,7 +32,8 @@ export const recordPath = (home: string): string => join(home, 'dev-server.json'
  * The record, whoever it belongs to; null when there is none or it cannot be read as one. Throws ProblemError `version_unknown` for one
  * of a newer Emend: its server may be alive on the same database.
  */
-export const readRecord = (home: string, path = recordPath(home)): Promise<DevServerRecord | null> =>
+export const readRecord = (home: string): Promise<DevServerRecord | null> => recordAt(recordPath(home));
+const recordAt = (path: string): Promise<DevServerRecord | null> =>
   readJson<DevServerRecord>(realSys, path, 'DevServerRecord').catch((error: unknown) => {
     if (error instanceof ProblemError && error.problem.code === 'version_unknown') throw error;
     return null;
@@ -80,7 +81,7 @@ const removeDead = async (home: string): Promise<void> => {
   const path = recordPath(home);
   const aside = `${path}.${randomUUID()}`;
   if ((await orNull(rename(path, aside).then(() => true))) === null) return;
-  const taken = await readRecord(home, aside).catch(() => null);
+  const taken = await recordAt(aside).catch(() => null);
   if (taken && (await isAlive(realSys, taken.process))) await link(aside, path).catch(() => undefined);
   await rm(aside, { force: true });
 };

@@ -1,7 +1,14 @@
 /** `emend plan rollback PLAN N`: takes the commits of a phase back with one new commit. No server is needed, and no commit is rewritten. */
 import { runOfPlan, type PlanFile, planOfPath } from '../../client/runs/start-plan.js';
 import { inWorkspace, pathsOfPlan, readPlan, type ReadPlan, summaryOf } from '../../workspace/documents/index.js';
-import { unmarkPhase, reportOf, type PhaseReport, summaryFiles, withSummary } from '../../documents/plan/index.js';
+import {
+  commitInSummary,
+  unmarkPhase,
+  reportOf,
+  type PhaseReport,
+  summaryFiles,
+  withSummary,
+} from '../../documents/plan/index.js';
 import { fail, nullOn } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
@@ -93,17 +100,16 @@ const commitsOf = async (
   { name, number }: PhaseReport,
 ): Promise<readonly string[]> => {
   const others = new Set(phases.flatMap((each) => (each.name === name && each.number !== number ? each.number : [])));
-  const all = (await planCommits(workspace, planPath)).filter(({ kind, reverted }) => kind === 'phase' && !reverted);
+  const all = (await planCommits(workspace, planPath)).flatMap(({ commit, kind, reverted, subject }) => {
+    const [, of, named] = SUBJECT.exec(subject) ?? [];
+    return kind === 'phase' && !reverted ? [{ commit, of: Number(of), named }] : [];
+  });
   // Renamed since, it has those of the name that it had: the summary says which is its last.
   const { text } = await summaryOf(workspace, planPath, UNREADABLE);
-  const ofMark = new RegExp(`^- Phase ${number} \\(.*\\): .*\\bcommit ([\\da-f]{12})`, 'm');
-  const [, last = 'none'] = ofMark.exec(text ?? '') ?? [];
-  const [, , before = name] = SUBJECT.exec(all.find(({ commit }) => commit.startsWith(last))?.subject ?? '') ?? [];
+  const last = commitInSummary(text ?? '', number) ?? 'none';
+  const before = all.find(({ commit }) => commit.startsWith(last))?.named ?? name;
   const was = phases.some((each) => each.name === before) ? name : before;
-  const found = all.filter(({ subject }) => {
-    const [, of, named] = SUBJECT.exec(subject) ?? [];
-    return (named === name || named === was) && !others.has(Number(of));
-  });
+  const found = all.filter(({ of, named }) => (named === name || named === was) && !others.has(of));
   if (found.length > 0) return found.map(({ commit }) => commit);
   return fail(
     'usage',

@@ -109,6 +109,10 @@ export const summaryFiles = (planPath: string): readonly [string, string] => {
 /** Path of the plan that a summary says it is of. */
 export const planOfSummary = (text: string): string | undefined => /^\*\*Plan\*\*: `([^`\r\n]+)`/m.exec(text)?.[1];
 
+/** First 12 digits of the last commit that the line of a phase names. */
+export const commitInSummary = (text: string, number: number): string | undefined =>
+  new RegExp(`^- Phase ${number} \\(.*\\): .*\\bcommit ([\\da-f]{12})`, 'm').exec(text)?.[1];
+
 export interface SummaryLine extends Pick<PartHeading, 'number' | 'name'> {
   /** Result, in words. */
   readonly text: string;
