@@ -51,7 +51,7 @@ const structured = ({ base, result, places }) =>
   JSON.stringify({
     summary: 'edits',
     operations: places.map((at) => {
-      const line = `${at + 1}:${lineCheck(base[at - 1], base[at], base[at + 1])}`;
+      const line = `${at + 1}${lineCheck(base[at - 1], base[at], base[at + 1])}`;
       return { type: 'replace', file_path: PATH, start_line: line, end_line: line, content: `${result[at]}\n` };
     }),
     complete: true,

@@ -1,6 +1,6 @@
 /**
- * Listings with checked line numbers: `1200:k3f| text`. The check is 3 base36 characters over the line and its two neighbours, so that
- * an operation that quotes it says which text it means, and a wrong number is noticed.
+ * Listings with checked line numbers: `1200kef| text`. The check is 3 letters over the line and its two neighbours, so that an
+ * operation that quotes it says which text it means, and a wrong number is noticed. Letters right behind the number are the fewest tokens.
  *
  * A tab is shown as `→` and the tab itself, so that it can be told from blanks; a file that has this pair of its own is shown as it is.
  */
@@ -16,7 +16,7 @@ export const WINDOW_WORDS = 40; // bound: Words of the task that are looked for.
 /** 1-based lines, both included. */
 export type LineRange = readonly [number, number];
 
-const CHECKS = 36 ** 3;
+const CHECKS = 26 ** 3;
 const ABSENT = 0x9e3779b9;
 
 /** FNV-1a over UTF-16 units. */
@@ -37,10 +37,11 @@ const mix = (previous: number, own: number, next: number): string => {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   hash = (hash ^ (hash >>> 16)) >>> 0;
-  return (hash % CHECKS).toString(36).padStart(3, '0');
+  const check = hash % CHECKS;
+  return String.fromCharCode(...[check / 676, (check / 26) % 26, check % 26].map((digit) => 97 + Math.floor(digit)));
 };
 
-/** ◆ The check of a line: 3 base36 characters; `undefined` for a neighbour that is not there. Never changes: operations quote it. */
+/** ◆ The check of a line: 3 letters; `undefined` for a neighbour that is not there. Never changes: operations quote it. */
 export const lineCheck = (previous: string | undefined, line: string, next: string | undefined): string =>
   mix(hashLine(previous), hashLine(line), hashLine(next));
 
@@ -60,7 +61,7 @@ export const withoutTabMarks = (line: string): string => line.replaceAll(TAB_SHO
 
 /** What a prompt says about listings. */
 export const LISTING_LEGEND =
-  'Each line reads `NUMBER:CHECK| TEXT`. Quote lines as `NUMBER:CHECK`, for example "1200:k3f". The text begins after "| ". ' +
+  'Each line reads `NUMBERCHECK| TEXT`, CHECK being three letters. Quote lines as `NUMBERCHECK`, for example "1200kef". The text begins after "| ". ' +
   'A tab is shown as `→` and a tab; write a plain tab in your answer.';
 
 /** Merges overlapping and touching ranges and cuts them to the file. */
@@ -105,7 +106,7 @@ const gap = (from: number, to: number): string =>
 
 const shownLine = (lines: LineIndex, line: number, mark: boolean): string => {
   const text = lines.line(line - 1) ?? '';
-  return `${line}:${checkAt(lines, line) ?? ''}| ${mark ? text.replaceAll('\t', TAB_SHOWN) : text}`;
+  return `${line}${checkAt(lines, line) ?? ''}| ${mark ? text.replaceAll('\t', TAB_SHOWN) : text}`;
 };
 
 // What to show of a file that does not fit: the lines that are worth most, by the lines and words that the instructions name.

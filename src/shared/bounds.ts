@@ -50,6 +50,6 @@ export const SHOWN_BOUNDS = bounds({
 
 /** The edit engine's bounds on work and on what it tells. */
 export const EDIT_BOUNDS = bounds({
-  // `1200:k3f| ` and a line end, and as much for a plain line: estimates err low for source code.
+  // `1200kef| ` and a line end, and as much for a plain line: estimates err low for source code.
   lineHead_chars: 14,
 });

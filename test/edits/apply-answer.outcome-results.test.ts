@@ -42,7 +42,7 @@ test('structured-edit: every empty, unknown or broken operation is told by its i
 
 test('structured-edit: operations that do not fit the file are told by index, with their reasons', () => {
   const at = (line: string): unknown => ({ type: 'delete', file_path: 'f', start_line: line, end_line: line });
-  const outcome = operations(at('2:zzz'), append, at('9'), { ...append, file_path: 'g' });
+  const outcome = operations(at('2zzz'), append, at('9'), { ...append, file_path: 'g' });
   expect(outcome.outcome).toBe('refused');
   expect(told(outcome)).toEqual([
     '0 failed check_mismatch',

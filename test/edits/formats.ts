@@ -35,7 +35,7 @@ const sayWholeFile: Writer = ({ kind, path, base, edits }, manner) => {
 
 /** Of one line `line` alone, as the prompt asks for it; elsewhere both ends. */
 const sayStructured: Writer = ({ path, base, edits }, manner) => {
-  const quote = (at: number): string => `${at + 1}:${lineCheck(base[at - 1], base[at] ?? '', base[at + 1])}`;
+  const quote = (at: number): string => `${at + 1}${lineCheck(base[at - 1], base[at] ?? '', base[at + 1])}`;
   const operations = edits.map(({ from, to, lines }) => {
     const content = body(lines);
     if (from === to)

@@ -154,7 +154,7 @@ const tellsPlaces = (format: AnswerFormat, s: Sample, { replaced }: Stale): bool
   return run(format, say(format, s), encode(s.lines, s.crlf), undefined, STRICT).outcome === 'edited';
 };
 
-/** Two texts with the same check of 46,656: such a file is left out. */
+/** Two texts with the same check of 17,576: such a file is left out. */
 const checksCollide = (lines: readonly string[]): boolean => {
   const texts = new Map<string, string>();
   for (const [i, line] of lines.entries()) {
@@ -174,10 +174,7 @@ const shifted = (answer: string, by: number): string =>
       (_, a: string, b: string, c: string, d: string) =>
         `@@ -${Math.max(0, Number(a) + by)},${b} +${Math.max(0, Number(c) + by)},${d} @@`,
     )
-    .replace(
-      /"(\d+):([0-9a-z]{3})"/g,
-      (_, line: string, code: string) => `"${Math.max(1, Number(line) + by)}:${code}"`,
-    );
+    .replace(/"(\d+)([a-z]{3})"/g, (_, line: string, code: string) => `"${Math.max(1, Number(line) + by)}${code}"`);
 
 /** Blanks added at the ends of quoted lines: context and removed lines, FIND and SEARCH. */
 const damaged = (format: AnswerFormat, answer: string): string => {

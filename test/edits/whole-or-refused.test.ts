@@ -65,7 +65,7 @@ const parts: Readonly<Record<AnswerFormat, () => readonly string[]>> = {
       {
         operations: EDITS.map(({ path, at, token }) => {
           const lines = linesOf(path);
-          const line = `${at + 1}:${lineCheck(lines[at - 1], lines[at] ?? '', lines[at + 1])}`;
+          const line = `${at + 1}${lineCheck(lines[at - 1], lines[at] ?? '', lines[at + 1])}`;
           return { type: 'replace', file_path: path, start_line: line, end_line: line, content: `${now(token)}\n` };
         }),
         complete: true,

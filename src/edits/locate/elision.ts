@@ -87,8 +87,8 @@ const isElision = (path: string, line: string, lost: number): boolean =>
 const isItem = (path: string, line: string): boolean =>
   MARKDOWN_LIKE.test(path) && /^\s*[#*]+\s/.test(line) && !/\.{3}|…/.test(line);
 
-/** `12:k3f| text`, as a prompt lists a line. */
-const LISTED = /^\s*(\d+):([0-9a-z]{3})\|(?: |$)/;
+/** `12kef| text`, as a prompt lists a line. */
+const LISTED = /^\s*(\d+)([a-z]{3})\|(?: |$)/;
 
 /** A new line with number and check: where all lines have them, or they are those of the file's own listing. */
 const listedLine = ({ lines }: Change, base: LineIndex): string | undefined => {

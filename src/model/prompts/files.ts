@@ -7,8 +7,8 @@ import type { Form } from './forms.js';
 import { EDIT_BOUNDS } from '../../shared/bounds.js';
 import type { ContextFile, KnownFile } from '../../shared/pick.js';
 
-// bound: The same with a check in a small model's tokens, 7 a line at 4 characters each: digits and checks are tokens by themselves.
-export const CHECKED_LINE_HEAD_CHARS = 28;
+// bound: The same with a check in a small model's tokens, 6 a line at 4 characters each: digits are tokens by themselves.
+export const CHECKED_LINE_HEAD_CHARS = 24;
 
 export interface PromptFile {
   readonly path: string;

@@ -138,15 +138,15 @@ Where lines that you must see are not listed, ask for them once instead of guess
 Strict JSON: double quotes, no comments, no trailing commas, nothing before or after the object.
 
 ${EXAMPLE_TASK}
-1:k3f| ${EXAMPLE.soup}
-2:q7x| ${EXAMPLE.bread}
-3:m2c| ${EXAMPLE.tea}
+1kef| ${EXAMPLE.soup}
+2qwx| ${EXAMPLE.bread}
+3mbc| ${EXAMPLE.tea}
 
 Answer:
 {"summary": "Bread for 1.50, and coffee",
  "operations": [
-  {"type": "replace", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"line": "2:q7x", "content": "${EXAMPLE.newBread}\\n"},
-  {"type": "insert", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"line": "3:m2c", "content": "${EXAMPLE.coffee}\\n"}],
+  {"type": "replace", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"line": "2qwx", "content": "${EXAMPLE.newBread}\\n"},
+  {"type": "insert", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"line": "3mbc", "content": "${EXAMPLE.coffee}\\n"}],
  "complete": true, "nonce": "NONCE"}`,
     tail: (nonce) => `Now answer with the one JSON object. Its last keys, exactly as they stand here:
 "complete": true, "nonce": "${nonce}"}`,

@@ -4,7 +4,7 @@ import type { ReadyRule, ReadyScript, Fault } from './script.js';
 
 // Placeholders of a scripted answer, filled from the request:
 // `{{nonce}}`      the last run of 8 to 20 hex digits in the last user message
-// `{{line:1200}}`  `1200:k3f`, as the listing of the user's messages shows line 1200
+// `{{line:1200}}`  `1200kef`, as the listing of the user's messages shows line 1200
 // `{{secret:1}}`   the first placeholder of a secret in the user's messages
 
 const SECRET = /EMEND_SECRET_[0-9a-f]{8}_\d+/g;
@@ -29,10 +29,10 @@ const fillAnswer = (answer: string, request: AskedRequest, nonceFault: 'wrong' |
     }
     if (line !== undefined) {
       const checks = new Set(
-        users.flatMap((user) => [...user.matchAll(new RegExp(`^${line}:([0-9a-z]{3})\\|`, 'gm'))].map((m) => m[1])),
+        users.flatMap((user) => [...user.matchAll(new RegExp(`^${line}([a-z]{3})\\|`, 'gm'))].map((m) => m[1])),
       );
       const [check] = checks;
-      if (checks.size === 1) return `${line}:${String(check)}`;
+      if (checks.size === 1) return `${line}${String(check)}`;
       failures.push(
         checks.size === 0 ? `line ${line} is in no listing of the request` : `line ${line} is listed more than once`,
       );

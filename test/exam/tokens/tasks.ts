@@ -82,7 +82,7 @@ export function ourRules({ id, path, message, change }: TokenTask, refusedFirst:
     const said = SAY[format as AnswerFormat](path, change.base, change.edits, { nonce: NONCE, careful: true });
     // As the prompt asks for it where one file is offered.
     const answer = said.replaceAll(`"file_path":${JSON.stringify(path)},`, '').replace(/^--- .*\n\+\+\+ .*\n/, '');
-    const quoted = [...answer.matchAll(/"(\d+:[0-9a-z]{3})"/g)].map(([, quote = '']) => `\n${quote}| `);
+    const quoted = [...answer.matchAll(/"(\d+[a-z]{3})"/g)].map(([, quote = '']) => `\n${quote}| `);
     const name = `${id} ${format}`;
     const asks = [message, form, `## ${path} (`];
     const given = { name, match: { contains: [...asks, ...(format === 'structured-edit' ? quoted : [])] }, answer };

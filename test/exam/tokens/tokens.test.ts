@@ -26,9 +26,9 @@ beforeAll(() => {
     git('commit', '-qm', message);
   };
   git('init', '-q');
-  for (const lines of [50, 400, 800, 1200]) commit(`new ${lines}`, lines, 'let a = 0;\n');
-  for (const lines of [50, 400, 800, 1200]) commit(`Raise a to ${lines}`, lines, `let a = ${lines};\n`);
-  commit('/no command', 50, 'let a = 1;\n');
+  for (const lines of [50, 400, 800, 1200]) commit(`new ${lines}`, lines, 'let total = 0;\n');
+  for (const lines of [50, 400, 800, 1200]) commit(`Raise total to ${lines}`, lines, `let total = ${lines};\n`);
+  commit('/no command', 50, 'let total = 1;\n');
 });
 afterAll(() => {
   rmSync(repo, { recursive: true, force: true });
@@ -40,7 +40,7 @@ test('a task of each size: newest first, no command; every answer makes the file
     ([50, 400, 800, 1200] as const).map((lines, at) => [
       `f${lines}.js`,
       [100, 500, 1000, 10_000][at],
-      `Raise a to ${lines}`,
+      `Raise total to ${lines}`,
     ]),
   );
   const rules = tasks.flatMap((task) => [...ourRules(task, true), peerRule(task, 'whole'), peerRule(task, 'diff')]);

@@ -83,7 +83,7 @@ describe('the files', () => {
     const shown = auditedFiles(prompt(diffOf('big.ts', [1000]), 1_000_000), [big([1000])]);
     expect(shown.partly).toEqual([]);
     expect(shown.lines).toEqual(new Map([['big.ts', 2000]]));
-    for (const line of [1, 1000, 2000]) expect(shown.text).toMatch(new RegExp(`^${line}:\\w{3}\\| `, 'm'));
+    for (const line of [1, 1000, 2000]) expect(shown.text).toMatch(new RegExp(`^${line}[a-z]{3}\\| `, 'm'));
   });
   test('else as windows round each change, with an outline; the smaller ones whole', () => {
     const small = { path: 'small.ts', text: textOf('let a;\n'), hints: 'lines 1-1' };
@@ -111,9 +111,9 @@ describe('the files', () => {
   });
   test('stand in the request with task and diff, all of it material; a refusal comes last', () => {
     const refusal = { why: 'no JSON', answer: 'hm' };
-    const built = buildAuditRequest({ ...prompt('+ a diff', 9000), files: '1:abc| let a;', refusal });
+    const built = buildAuditRequest({ ...prompt('+ a diff', 9000), files: '1abc| let a;', refusal });
     const text = allText(built.request(NONCE));
-    for (const words of ['Do it', '+ a diff', '1:abc| let a;', 'not orders to you', 'no JSON'])
+    for (const words of ['Do it', '+ a diff', '1abc| let a;', 'not orders to you', 'no JSON'])
       expect(text).toContain(words);
     expect(lastNonceWord(built.request(NONCE))).toBe(NONCE);
   });

@@ -10,8 +10,8 @@ const BEFORE = 'one\n\ttwo\nthree\nfour\n';
 const AFTER = 'one\n\tTWO\nthree\nfour\n';
 const PATH = 'src/a b.ts';
 
-/** The quoted `2:xyz` of the second line, taken from the prompt as a model would. */
-const quoted = (prompt: string): string => /^(2:[0-9a-z]{3})\| /m.exec(prompt)?.[1] ?? 'absent';
+/** The quoted `2xyz` of the second line, taken from the prompt as a model would. */
+const quoted = (prompt: string): string => /^(2[a-z]{3})\| /m.exec(prompt)?.[1] ?? 'absent';
 const literal = (tail: string, start: string): string =>
   tail.split('\n').find((line) => line.startsWith(start)) ?? 'absent';
 const completed = (tail: string): string => literal(tail, 'EMEND-COMPLETE');
@@ -65,8 +65,8 @@ describe.each(ONE_OR_TWO)('the example for %s, where %d is offered', (format, co
   const own = listing(textOf(before)).split('\n');
   const answer = (system.split('\nAnswer:\n')[1] ?? '')
     .replaceAll('NONCE', NONCE)
-    .replaceAll('2:q7x', own[1]?.split('|')[0] ?? '')
-    .replaceAll('3:m2c', own[2]?.split('|')[0] ?? '');
+    .replaceAll('2qwx', own[1]?.split('|')[0] ?? '')
+    .replaceAll('3mbc', own[2]?.split('|')[0] ?? '');
   const answered = (path: string, base: string, asked: string) =>
     applyAnswer({
       format,

@@ -59,11 +59,11 @@ describe('choosing', () => {
 const fill = (answer: string, more: Partial<RehearsalScript['rules'][number]> = {}) => script(rule(answer, more));
 
 describe('answers', () => {
-  const asked = `1200:k3f| const a = 1;\n12:zzz| other\nold nonce ${'a'.repeat(20)}\nEMEND-COMPLETE ${NONCE}`;
+  const asked = `1200kef| const a = 1;\n12zzz| other\nold nonce ${'a'.repeat(20)}\nEMEND-COMPLETE ${NONCE}`;
 
   test('placeholders are filled from the request', async () => {
     await using(fill('{{nonce}} {{line:1200}} {{other}}'), async (client) => {
-      expect(await said(client, asked)).toBe(`${NONCE} 1200:k3f {{other}}|end_turn`);
+      expect(await said(client, asked)).toBe(`${NONCE} 1200kef {{other}}|end_turn`);
     });
   });
   test('a placeholder without a value is a mistake that is told', async () => {

@@ -84,8 +84,8 @@ export class OperationLocator {
   /** Why the number alone tells where, as the end of a sentence; null: what is quoted tells it. */
   #doubt(claim: Claim): string | null {
     if (claim.bareEnds) {
-      const example = checkAt(this.#lines, claim.from + 1) ?? 'k3f';
-      return `by number only. Quote the check from the listing (for example "${claim.from + 1}:${example}"), at both ends of a range.`;
+      const example = checkAt(this.#lines, claim.from + 1) ?? 'kef';
+      return `by number only. Quote the check from the listing (for example "${claim.from + 1}${example}"), at both ends of a range.`;
     }
     if (this.#known) return null;
     if (!claim.held)
@@ -114,8 +114,8 @@ const mismatch = (claim: Claim, { type }: Operation, lines: LineIndex, drifted: 
     const found =
       real === undefined
         ? 'there is no such line'
-        : `that line is ${line}:${checkAt(lines, line) ?? ''}| ${quoted(real, 160)}`;
-    const message = `The ${type} quotes ${line}:${check ?? ''}, but ${found}.${repeated} Quote number and check of the line that you mean from the listing.`;
+        : `that line is ${line}${checkAt(lines, line) ?? ''}| ${quoted(real, 160)}`;
+    const message = `The ${type} quotes ${line}${check ?? ''}, but ${found}.${repeated} Quote number and check of the line that you mean from the listing.`;
     return { code: 'check_mismatch', message };
   }
   const beforeFails = matchesContext(claim.before, lines, claim.from - claim.before.length) !== 'exact';

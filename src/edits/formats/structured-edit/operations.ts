@@ -220,16 +220,16 @@ const content = (item: Fields, kind: Operation['type']): readonly string[] => {
   return answerLines(value);
 };
 
-/** `1200`, `"1200"` or `"1200:k3f"` as the listing shows it. */
+/** `1200`, `"1200"` or `"1200kef"` as the listing shows it. */
 const quotedLine = (item: Fields, key: string): QuotedLine => {
   const value = item[key] ?? null;
   if (value === null) throw new Fault('missing_key', `The operation needs \`${key}\`.`);
   const quoted = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
-  const match = /^(\d{1,9})(?::([0-9a-z]{3}))?\|?$/.exec(quoted);
+  const match = /^(\d{1,9})([a-z]{3})?\|?$/.exec(quoted);
   if (match?.[1] === undefined)
     throw new Fault(
       'wrong_type',
-      `\`${key}\` must be a line as the listing shows it, like "1200:k3f"; it is ${JSON.stringify(value)}.`,
+      `\`${key}\` must be a line as the listing shows it, like "1200kef"; it is ${JSON.stringify(value)}.`,
     );
   const line = Number(match[1]);
   if (line < 1) throw new Fault('out_of_range', `\`${key}\` is 0; lines count from 1.`);

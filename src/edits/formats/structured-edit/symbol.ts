@@ -56,7 +56,7 @@ const find = (
   if (line !== null && line.check !== null && checkAt(lines, line.line) !== line.check)
     return fault(
       'check_mismatch',
-      `\`at\` quotes ${line.line}:${line.check}, but line ${line.line} of ${path} is listed differently. Quote number and check from the listing.`,
+      `\`at\` quotes ${line.line}${line.check}, but line ${line.line} of ${path} is listed differently. Quote number and check from the listing.`,
     );
   const meant = line === null ? named : named.filter(({ lead, to }) => lead < line.line && line.line <= to);
   const [only] = meant;

@@ -44,7 +44,7 @@ test.each<[string, QuotedLine | null, string | RegExp]>([
   ['the first of the other', at(3), '3 to 4'],
   ['its last', at(4), '3 to 4'],
   ['with its check', at(3, lineCheck('}', 'function f() {', '}')), '3 to 4'],
-  ['with another', at(3, 'zzz'), /^check_mismatch: `at` quotes 3:zzz, /],
+  ['with another', at(3, 'zzz'), /^check_mismatch: `at` quotes 3zzz, /],
   [
     'behind both',
     at(5),
