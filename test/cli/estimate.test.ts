@@ -6,6 +6,9 @@ import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { prices } from '../../src/cli/commands/doctor.js';
 import { main } from '../../src/cli/main.js';
+import { buildEditRequest, briefPrompt, closeBriefPrompt } from '../../src/model/prompts/index.js';
+import { estimateRequestTokens } from '../../src/model/tokens.js';
+import { editInput, NONCE, textOf } from '../model/prompts/support.js';
 import { PRICES } from '../../src/documents/job/index.js';
 import { sampled } from '../support/seeded.js';
 import { fakeIo } from './io.js';
@@ -56,6 +59,22 @@ test('a job: calls, tokens and money with the prices of its model, and nothing i
     exit: 0,
   });
   expect(scratch()).toEqual([]);
+});
+
+test('no less than what is sent: numbers and checks of lines, and all files before it where a call agrees on names', async () => {
+  const text = `  work('here', 'and there');\n`.repeat(1_200);
+  const paths = ['a.ts', 'b.ts'];
+  const cwd = repositoryWith({ 'job.md': job('target_files: [a.ts, b.ts]'), 'a.ts': text, 'b.ts': text });
+  const { out } = await emend(cwd, 'run', 'job.md', '--estimate', '--json');
+  const files = paths.map((path) => ({ path, text: textOf(text) }));
+  const input = { format: 'structured-edit', instructions: '# Grow\n\nMake it larger.\n' } as const;
+  const brief = closeBriefPrompt(briefPrompt({ ...editInput(input), files, hints: [] }));
+  const requests = [brief, ...files.map((file) => buildEditRequest(editInput({ ...input, files: [file] })))];
+  const sent = requests.reduce((sum, { request }) => sum + estimateRequestTokens(request(NONCE)), 0);
+  const { estimate } = JSON.parse(out) as { estimate: { calls: number; input_tokens: number } };
+  expect(estimate.calls).toBe(3);
+  expect(estimate.input_tokens / sent).toBeGreaterThan(1);
+  expect(estimate.input_tokens / sent).toBeLessThan(1.5);
 });
 
 test('what the model thinks counts in what it writes', async () => {

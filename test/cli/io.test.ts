@@ -40,7 +40,7 @@ test.each(sampled('quiet commands', CASES, 8))('%s: emend %s %j', async (situati
 test('words of others reach neither stdout nor stderr with control characters, whichever command forgot to escape them', async () => {
   const said = 'colors: \u001b[31mred\u001b[39m, none: \u001b[2J \u001b]0;title\u0007 \u009b1A \r \u202e\tend';
   const program = `import { processIo } from './src/cli/io.ts'; for (const to of ['out', 'err']) processIo()[to](${JSON.stringify(said)});`;
-  const args = ['--import', './scripts/typescript.js', '--input-type=module', '-e', program];
+  const args = ['--no-warnings', '--import', './scripts/typescript.js', '--input-type=module', '-e', program];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
   const hidden = 'none: \\x1b[2J \\x1b]0;title\\x07 \\x9b1A \\x0d \\u{202E}\tend\n';
   expect(stdout).toBe(`colors: \u001b[31mred\u001b[39m, ${hidden}`);

@@ -38,8 +38,9 @@ export async function estimatePhase(
   phase: PhaseToEstimate,
 ): Promise<PhaseEstimate> {
   const { named, model, files, split } = await editsOf(workspace, config, limits, phase);
-  const small = [!named, split && files.length > 1, phase.second].filter(Boolean).length;
-  const told = { split, text_bytes: Buffer.byteLength(phase.text), small, effort: effortOf(phase.score), limits };
+  const wanted = { pick: !named, brief: split && files.length > 1, score: phase.second };
+  const before = (['pick', 'brief', 'score'] as const).filter((call) => wanted[call]);
+  const told = { split, before, text_bytes: Buffer.byteLength(phase.text), effort: effortOf(phase.score), limits };
   const { calls, input_tokens, output_tokens, usd } = estimateEdits(config, model, files, told);
   refuseUnpriced(limits, { usd }, phase.name);
   return { calls, input_tokens, output_tokens, usd };

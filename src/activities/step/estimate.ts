@@ -11,6 +11,7 @@ import {
   type ProjectConfig,
 } from '../../documents/job/index.js';
 import { NO_USAGE, sumEstimates, type StepEstimate } from '../../shared/usage.js';
+import { CHARS_PER_TOKEN, CHECKED_LINE_HEAD_CHARS } from '../../model/prompts/index.js';
 import { fail } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import type { Activity } from '../frame/activity.js';
@@ -22,12 +23,17 @@ const CHANGE_tokens = 1_500;
 /** What an audit says. */
 const AUDIT_tokens = 500;
 const BYTES_PER_TOKEN = 3.5;
-/** A call that picks files, agrees on names, or scores a phase: prompt and answer. */
-export const SMALL_CALL = { input_tokens: 1_500, output_tokens: 500 } as const;
+/** The number and the check of a line in a listing; a line of a file whose lines nobody has counted. */
+const LISTED_tokens = CHECKED_LINE_HEAD_CHARS / CHARS_PER_TOKEN;
+const LINE_bytes = 40;
+/** A call that says little, like one that scores a phase: prompt and answer. */
+export const SMALL_CALL = { input_tokens: PROMPT_tokens, output_tokens: 500 } as const;
+/** The list that files are picked from. */
+const PICK_tokens = 4_000;
 /** Where no file is named: one of this size is edited. */
 export const UNNAMED_bytes = 8_192;
 
-export type EstimatedFile = Pick<Target, 'bytes' | 'isNew' | 'format'>;
+export type EstimatedFile = Pick<Target, 'bytes' | 'lines' | 'isNew' | 'format'>;
 export const tokensOfBytes = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
 
 export const priceOf = (
@@ -43,8 +49,8 @@ interface Expected {
   readonly text_bytes: number;
   readonly effort: Effort | null;
   readonly limits: Limits;
-  /** Calls that pick files, agree on names or score a phase. */
-  readonly small: number;
+  /** Calls before the edits: to pick files, to agree on names, to score a phase. */
+  readonly before: readonly ('pick' | 'brief' | 'score')[];
 }
 
 const chunksOf = ({ length }: { readonly length: number }, split: boolean): number =>
@@ -54,27 +60,34 @@ export function estimateEdits(
   config: Pick<ProjectConfig, 'models'> & Partial<Pick<ProjectConfig, 'audit'>>,
   model: string,
   files: readonly EstimatedFile[],
-  { split, text_bytes, small, effort, limits }: Expected,
+  { split, text_bytes, before, effort, limits }: Expected,
 ): StepEstimate {
   const entry = modelEntry(config, model);
   const fitted = fitLimits(limits, entry);
   const thinking = thinkingOf(entry, effort, roomFor(fitted, fitted.outputBudget_tokens));
   const chunks = chunksOf(files, split);
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const read = tokensOfBytes(files.reduce((sum, file) => sum + file.bytes, 0));
   const whole = files.filter(({ format, isNew }) => format === 'whole-file' && !isNew);
   const rewritten = whole.reduce((sum, file) => sum + file.bytes, 0);
-  const told = chunks * (PROMPT_tokens + tokensOfBytes(text_bytes));
-  const input_tokens = told + tokensOfBytes(bytes) + small * SMALL_CALL.input_tokens;
+  const heads = files
+    .filter(({ format }) => format === 'structured-edit')
+    .reduce((sum, file) => sum + LISTED_tokens * (file.lines || Math.ceil(file.bytes / LINE_bytes)), 0);
+  const told = PROMPT_tokens + tokensOfBytes(text_bytes);
+  // What is over the budget of a call is shown in windows.
+  const most = limits.inputBudget_tokens ?? Infinity;
+  const first = { pick: told + PICK_tokens, brief: told + Math.min(read, most), score: told };
+  const input_tokens =
+    before.reduce((sum, call) => sum + first[call], chunks * told) + Math.min(read + heads, Math.max(chunks, 1) * most);
   const said =
     tokensOfBytes(rewritten) + (files.length - whole.length) * CHANGE_tokens + chunks * (thinking?.tokens ?? 0);
-  const tokens = { input_tokens, output_tokens: said + small * SMALL_CALL.output_tokens };
+  const tokens = { input_tokens, output_tokens: said + before.length * SMALL_CALL.output_tokens };
   const { priced } = entry;
-  const edits = { calls: chunks + small, ...tokens, usd: priceOf(config, model, tokens) };
+  const edits = { calls: chunks + before.length, ...tokens, usd: priceOf(config, model, tokens) };
   const { audit = false } = config;
   if (audit === false) return { ...edits, model, priced };
   // It reads the changed files whole, and the diff.
-  const read = { input_tokens: PROMPT_tokens + tokensOfBytes(bytes) + said, output_tokens: AUDIT_tokens };
-  return { ...sumEstimates([edits, { calls: 1, ...read, usd: priceOf(config, audit.model, read) }]), model, priced };
+  const asked = { input_tokens: PROMPT_tokens + read + said, output_tokens: AUDIT_tokens };
+  return { ...sumEstimates([edits, { calls: 1, ...asked, usd: priceOf(config, audit.model, asked) }]), model, priced };
 }
 
 /** A person who sets a limit in money is told beforehand where it could not count. Throws ProblemError `config_invalid`. */

@@ -107,8 +107,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     const pick = { candidates, files: files.length, lookedFor };
     const names = create === false ? {} : { names: await snapshots.putText(blobs, files.join('\n')) };
     const snapshot: snapshots.Snapshot = { ...base, ...empty, model, limits, pick, ...names };
-    const unknown = [{ bytes: UNNAMED_bytes, isNew: false, format: 'whole-file' }] as const;
-    const estimate = estimateEdits(base.config, model, unknown, { ...told, split: false, small: 1 });
+    const unknown = [{ bytes: UNNAMED_bytes, lines: 0, isNew: false, format: 'whole-file' }] as const;
+    const estimate = estimateEdits(base.config, model, unknown, { ...told, split: false, before: ['pick'] });
     refuseUnpriced(limits, estimate, input.jobPath);
     return { outcome: 'pick', snapshot: await putJson(blobs, snapshot), estimate };
   }
@@ -177,7 +177,6 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
       : null;
   // Files that are written one after the other see each other; only an edit of existing files needs names agreed on beforehand.
   const briefWanted = split.shouldSplit && asking.length > 1 && mode !== 'sequential';
-  const small = briefWanted ? 1 : 0;
   // No policy signs.
   const approval = approvers === null ? policy : 'ask';
   const baseline = job.baseline ?? config.baseline;
@@ -195,9 +194,9 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const estimate = estimateEdits(
     snapshot.config,
     model,
-    called.map(({ bytes, base, format }) => ({ bytes, isNew: base === null, format })),
+    called.map(({ bytes, lines, base, format }) => ({ bytes, lines, isNew: base === null, format })),
     {
-      ...{ ...told, split: split.shouldSplit, small },
+      ...{ ...told, split: split.shouldSplit, before: briefWanted ? ['brief'] : [] },
       text_bytes: besides.reduce((sum, { bytes = 0 }) => sum + bytes, told.text_bytes),
     },
   );

@@ -2,7 +2,7 @@
 export { auditedFiles, auditSchema, type AuditPrompt, buildAuditRequest, changedPlaces } from './audit.js';
 export { type BriefPromptInput, briefPrompt, closeBriefPrompt, newFilesIn, readBrief } from './pick.js';
 export { buildPickRequest, candidateList, pickSchema } from './pick.js';
-export { showSignatures } from './files.js';
+export { CHARS_PER_TOKEN, CHECKED_LINE_HEAD_CHARS, showSignatures } from './files.js';
 export { bounded, type BuiltRequest, fenced, type OpenRequest } from './blocks.js';
 export {
   type EditPrompt,
