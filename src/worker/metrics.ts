@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { ActivityInterceptorsFactory, NativeConnection } from '@temporalio/worker';
-import { archivedRun } from '../client/archive/run.js';
+import { readAmongOthers } from '../client/archive/run.js';
 import { archivedStatus } from '../client/archive/status.js';
 import { openEmend, type OpenOptions } from '../client/open.js';
 import { OUR_WORKFLOWS } from '../client/types.js';
@@ -82,7 +82,7 @@ const runsNow = async ({ connection, namespace, ...options }: Watched): Promise<
     lines.push(sample('runs', { state: 'waiting' }, waiting));
     const listed = await emend.runs.list(waits, WAITING_READ);
     const decisions = await together(listed, async ({ memo }) =>
-      memo === null ? null : archivedStatus(archivedRun(memo.stepKey, await emend.archive.read(memo.stepKey))).decision,
+      memo === null ? null : archivedStatus(await readAmongOthers(emend, memo.stepKey)).decision,
     );
     const open = decisions.flatMap((decision) => decision ?? []);
     for (const reason of new Set(open.map((decision) => decision.reason))) {

@@ -1,8 +1,8 @@
 /** The schemas of `--json`: they are what the types say, they refuse what is not as they say, and real outputs keep to them. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { jsonText } from '../../src/cli/json.js';
@@ -142,6 +142,11 @@ test('entries of an archive that lack a part, or have one of another type, keep 
   );
   await archive.append(other, [{ id: '1', at, kind: 'started', data: startedData({}) }]);
   expect(wrong.length).toBeGreaterThan(3_000);
+  const noFile = join(home, 'archive', 'c'.repeat(32), 'log.jsonl');
+  await mkdir(noFile, { recursive: true });
+  const binary = join(home, 'archive', 'd'.repeat(32), 'log.jsonl');
+  await mkdir(dirname(binary), { recursive: true });
+  await writeFile(binary, '\u0001\n7f\n\n{"v":2,"torn\n{\n\0\0{"v\n');
   const env = { EMEND_HOME: home, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300', HOME: home };
   for (const command of ['list', 'stats', 'show a', 'show a --json', 'report a', 'events a', 'stats a']) {
     const io = fakeIo({ env });
@@ -151,6 +156,12 @@ test('entries of an archive that lack a part, or have one of another type, keep 
       err: expect.not.stringContaining('Unexpected'),
     });
     if (command === 'list') expect(io.printed.out).toContain('bbbbbbbb');
+    if (/list|stats$/.test(command)) {
+      const said = io.printed.out + io.printed.err;
+      expect(said).toContain(`Reading ${noFile} failed: EISDIR`);
+      expect(said).toMatch(/Damaged entries of its archive .* omitted: 2; restore archive\/d{32} in the store/);
+    }
+    if (command === 'stats') expect(io.printed.out).toMatch(/^2 runs\n/);
     if (!/list|stats a/.test(command))
       expect(io.printed.err + io.printed.out).toMatch(
         /Damaged entries of its archive .* omitted: \d{4}; restore archive\/a{32} in the store/,

@@ -1,5 +1,5 @@
 /** `emend stats`: what the runs and plans of this machine's archive came to, or one of them with tokens and money per phase. */
-import { archivedRun, type ArchivedRun } from '../../client/archive/run.js';
+import { readAmongOthers, type ArchivedRun } from '../../client/archive/run.js';
 import {
   reportFacts,
   runStats,
@@ -45,8 +45,7 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
     const { since } = flags;
     if (since !== undefined && (!/^\d{4}-\d{2}-\d{2}$/.test(since) || Number.isNaN(Date.parse(since))))
       return fail('usage', `--since ${since.slice(0, 40)}: expected a day as YYYY-MM-DD.`);
-    const all = run === undefined ? await archivedSince(emend, since ?? '') : null;
-    for (const { omitted } of all ?? []) if (omitted !== null) io.err(omitted);
+    const all = run === undefined ? await archivedSince(io, emend, since ?? '') : null;
     const runs =
       all?.map(({ events }) => events) ??
       (run === undefined ? [] : [await reading(emend, async (told) => runEvents(told, await resolveRun(told, run)))]);
@@ -63,11 +62,12 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
     ]);
   });
 
-async function archivedSince(emend: Emend, since: string): Promise<readonly ArchivedRun[]> {
+async function archivedSince(io: Io, emend: Emend, since: string): Promise<readonly ArchivedRun[]> {
   const runs: ArchivedRun[] = [];
   for (const stepKey of await emend.archive.list()) {
-    const run = archivedRun(stepKey, await emend.archive.read(stepKey));
-    if ((run.firstAt ?? '') >= since) runs.push(run);
+    const run = await readAmongOthers(emend, stepKey);
+    if (run.omitted !== null) io.err(run.omitted);
+    if (run.firstAt !== null && run.firstAt >= since) runs.push(run);
   }
   return runs;
 }

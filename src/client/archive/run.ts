@@ -1,16 +1,16 @@
-/** What the archive holds of a run: enough to answer for it with no worker, or with no server at all. Pure. */
+/** What the archive holds of a run: enough to answer for it with no worker, or with no server at all. */
 import type { StepEvent } from '../../shared/events.js';
 import type { Queues } from '../../shared/names.js';
 import type { ProposalSummary, VerifyResult } from '../../shared/proposal-activities.js';
 import type { EditStepInput, RunWords } from '../../shared/run.js';
 import { isBlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
-import { isKnown, sentence, unknownVersion, versionOf } from '../../shared/problems.js';
+import { isKnown, ProblemError, sentence, unknownVersion, versionOf } from '../../shared/problems.js';
 import type { ArchiveEntry, NewerEntries } from '../../stores/ports.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { isRecord } from '../../shared/text.js';
 import { isOfKind, storedKinds } from '../../system/version.js';
-import type { ClosedRun } from '../types.js';
+import type { ClosedRun, Emend } from '../types.js';
 
 /** What the client notes when a run has started. */
 export interface StartedData
@@ -72,8 +72,8 @@ export interface RecoveryData {
   readonly files: readonly string[];
 }
 
-/** Id of the entry that says how a run ended. */
-export const closedId = (runId: string): string => `closed-${runId}`;
+/** Id of the entry that says how a run ended. `again`: in place of a damaged one, as readers drop what has an id that was there before. */
+export const closedId = (runId: string, again = false): string => `closed-${runId}${again ? ' again' : ''}`;
 
 // An archive may be damaged, edited by hand, or somebody else's. What is read of it has the fields of these types, each of its kind, or is
 // left out and counted; words that this Emend does not know are no damage. docs/reference/archive.json is made of them.
@@ -150,7 +150,7 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
     lastAt: entries.at(-1)?.at ?? null,
     events: [...events.values()].sort((a, b) => a.seq - b.seq),
     closed: of('closed').at(-1) ?? null,
-    closedRuns: found.filter(({ kind }) => kind === 'closed').map(({ id }) => id.slice(closedId('').length)),
+    closedRuns: entries.flatMap(({ kind, id }) => (kind === 'closed' ? id.replace(/^closed-| again$/g, '') : [])),
     requests: of('decision').map(({ request }) => request),
     proposal: versions.at(-1)?.proposal ?? null,
     usage: usageOf(activities),
@@ -158,6 +158,17 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
     ...appliedOf(entries),
   };
 };
+
+/** Throws ProblemError `disk` or `store_unusable` where its archive cannot be read. */
+export const readRun = async ({ archive }: Pick<Emend, 'archive'>, stepKey: StepKey): Promise<ArchivedRun> =>
+  archivedRun(stepKey, await archive.read(stepKey));
+
+/** For whoever looks through many: one that cannot be read hides none of the others. Then nothing is known of it, and `omitted` says why. */
+export const readAmongOthers = (emend: Pick<Emend, 'archive'>, stepKey: StepKey): Promise<ArchivedRun> =>
+  readRun(emend, stepKey).catch((error: unknown) => {
+    if (!(error instanceof ProblemError) || error.problem.code !== 'disk') throw error;
+    return { ...archivedRun(stepKey, []), omitted: error.message };
+  });
 
 const versionsOf = (entries: readonly ReadEntry[], said: readonly string[] = []): readonly ProposalVersion[] => {
   const versions: ProposalVersion[] = [];

@@ -17,7 +17,7 @@ import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import type { ConflictFile, RollbackResult } from '../../shared/proposal-activities.js';
 import type { LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
-import { archivedRun, type RecoveryData } from '../archive/run.js';
+import { readAmongOthers, type RecoveryData } from '../archive/run.js';
 import { foundApplied, noteClosed, withLive, type ResolvedRun } from '../runs/resolve.js';
 import { noServerNote, type DescribedRun, type Emend, type ClosedRun } from '../types.js';
 import { hostOfQueue } from '../../shared/names.js';
@@ -40,7 +40,7 @@ export const stateOfRun = async (emend: Emend, holder: WorkspaceLock, workspace:
     if (moved !== null) return moved;
     if (newest !== null && (held === holder.stepKey || (held !== undefined && held === planOf(holder.stepKey))))
       return newest.open ? { state: 'open' } : await endedAs(emend, holder, await runs.closed(newest));
-    const { closed } = archivedRun(holder.stepKey, await emend.archive.read(holder.stepKey));
+    const { closed } = await readAmongOthers(emend, holder.stepKey);
     if (closed !== null) return await endedAs(emend, holder, closed);
     // At most one run of a workflow id is open, and that is a later one.
     return newest?.memo == null
@@ -78,7 +78,7 @@ const endedAs = async (
 /** Homes may share a store, a repository or both: a lock in its git directory may be another home's. */
 const isElsewhere = async ({ home, archive, queues }: Emend, stepKey: StepKey): Promise<boolean> => {
   if ((await orNull(realSys.stat(`${homePaths(home).transactions}/${stepKey}`))) !== null) return false;
-  const { started } = archivedRun(stepKey, await archive.read(stepKey));
+  const { started } = await readAmongOthers({ archive }, stepKey);
   return started === null || hostOfQueue(started.queues.host) !== hostOfQueue(queues.host);
 };
 
@@ -160,7 +160,8 @@ export const releaseStaleLocks = async (
 
 /** How it ended goes into its archive, as the server will forget it, and what recovery found that the archive had not heard. */
 const noteEnd = async (emend: Emend, holder: WorkspaceLock, end: LockEnd): Promise<void> => {
-  const run = await withLive(emend, holder.stepKey, null);
+  const run = await withLive(emend, holder.stepKey, null).catch(nullOn('disk'));
+  if (run === null) return;
   const { applied } = run.live?.open === false ? await noteClosed(emend, run) : run.archived;
   if (end.outcome === 'kept') await emend.archive.append(holder.stepKey, foundApplied(holder, applied, end.files));
   if (end.outcome === 'ended' && end.because === 'committed' && applied.length > 0)
@@ -230,13 +231,13 @@ export const lockAgain = async (emend: Emend, { stepKey, live, archived }: Resol
 };
 
 const knownWorkspaces = async (
-  { archive }: Emend,
+  emend: Emend,
   archives: number,
   kept?: readonly StepKey[],
 ): Promise<readonly string[]> => {
   const known = new Set<string>();
-  for (const stepKey of (kept ?? (await archive.list())).slice(0, archives)) {
-    const { started } = archivedRun(stepKey, await archive.read(stepKey));
+  for (const stepKey of (kept ?? (await emend.archive.list())).slice(0, archives)) {
+    const { started } = await readAmongOthers(emend, stepKey);
     if (started !== null) known.add(started.workspace);
   }
   return [...known];

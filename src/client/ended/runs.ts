@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
-import { ProblemError } from '../../shared/problems.js';
+import { nullOn, ProblemError } from '../../shared/problems.js';
 import { OUR_WORKFLOWS, type Emend } from '../types.js';
 import type { WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import { noteClosed, withLive } from '../runs/resolve.js';
@@ -112,7 +112,10 @@ const noteEnded = async (emend: Emend): Promise<void> => {
   const cutOff = ['Terminated', 'TimedOut', 'Failed', 'Canceled'].map((status) => `ExecutionStatus = "${status}"`);
   const ours = `${OUR_WORKFLOWS} AND TaskQueue = "${emend.queues.workflow}"`;
   const found = (await emend.runs?.list(`${ours} AND (${cutOff.join(' OR ')})`, ENDED_RUNS)) ?? [];
-  for (const run of found) if (run.memo !== null) await noteClosed(emend, await withLive(emend, run.memo.stepKey, run));
+  for (const run of found) {
+    const kept = run.memo && (await withLive(emend, run.memo.stepKey, run).catch(nullOn('disk')));
+    if (kept !== null) await noteClosed(emend, kept);
+  }
 };
 
 const endOf = async (

@@ -1,8 +1,8 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
 import { hostQueueOf, QUERIES } from '../../shared/names.js';
 import { fitsFilter, type LISTED_STATES, type RunFilter, type RunWords, type StepStatus } from '../../shared/run.js';
-import { isKnown, nullOn, ProblemError } from '../../shared/problems.js';
-import { archivedRun } from '../archive/run.js';
+import { isKnown, nullOn } from '../../shared/problems.js';
+import { readAmongOthers } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
 import { noteClosed, withLive } from './resolve.js';
 import { noServerNote, type DescribedRun, type Emend, type RunGateway } from '../types.js';
@@ -50,7 +50,7 @@ export const listRuns = async (
     // At once: in a bucket each is several requests. No more than are wanted, so that what was read was looked at.
     const next = kept.slice(read, Math.min(read + LISTED_ARCHIVED_RUNS - archived.length, most));
     read += next.length;
-    const runs = await Promise.all(next.map((stepKey) => archivedRunOf(emend, stepKey).catch(unreadable(stepKey))));
+    const runs = await Promise.all(next.map((stepKey) => archivedRunOf(emend, stepKey)));
     archived.push(...runs.filter((run) => fitsFilter(run, filter)));
   }
   return {
@@ -97,12 +97,13 @@ const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus
 
 /** A run that the list of open ones left out: it has ended, or began a moment ago, which such lists learn late. */
 const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
-  const kept = archivedRun(stepKey, await emend.archive.read(stepKey));
-  const run = kept.closed === null && emend.runs !== null ? await withLive(emend, stepKey, null) : null;
+  const kept = await readAmongOthers(emend, stepKey);
+  const run =
+    kept.started !== null && kept.closed === null && emend.runs !== null ? await withLive(emend, stepKey, null) : null;
   if (run?.live?.open === true && run.live.memo !== null)
     return openRun(emend, run.live, (await emend.runs?.polled(run.live.queue)) ?? false);
-  // It ended while nobody looked: the server still knows how.
-  const archived = run?.live?.open === false ? await noteClosed(emend, run) : kept;
+  // It ended while nobody looked: the server still knows how. A full disk hides no other run.
+  const archived = (run?.live?.open === false ? await noteClosed(emend, run).catch(nullOn('disk')) : null) ?? kept;
   const { title, jobPath, workspace, state, doing } = archivedStatus(archived);
   return {
     ...{ stepKey, workflowId: archived.started?.workflowId ?? null, title, jobPath, workspace },
@@ -114,13 +115,3 @@ const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> 
     host: null,
   };
 };
-
-/** One archive that cannot be read must not hide all other runs: its row says why. */
-const unreadable =
-  (stepKey: string) =>
-  (error: unknown): ListedRun => {
-    if (!(error instanceof ProblemError) || error.problem.code !== 'disk') throw error;
-    const doing = error.message;
-    const words = { stepKey, workflowId: null, title: '', jobPath: '', workspace: '', doing };
-    return { ...words, state: 'unknown', decision: null, startedAt: null, open: false, host: null };
-  };

@@ -3,7 +3,7 @@ import { BOUNDS } from '../../shared/limits.js';
 import { fail, nullOn, ProblemError } from '../../shared/problems.js';
 import { SEARCH_ATTRIBUTES, QUERIES } from '../../shared/names.js';
 import { isStepKey, planOf, type StepKey, shownKey } from '../../shared/ids.js';
-import { archivedRun, type ArchivedRun, closedId, type RecoveryData } from '../archive/run.js';
+import { readAmongOthers, readRun, type ArchivedRun, closedId, type RecoveryData } from '../archive/run.js';
 import { looksLikeWorkflowId } from './start.js';
 import { OUR_WORKFLOWS, type DescribedRun, type Emend, type ClosedRun, type RunGateway } from '../types.js';
 import type { EventsQuery } from '../../shared/run.js';
@@ -82,7 +82,7 @@ const byStepKey = async (emend: Emend, stepKey: StepKey): Promise<ResolvedRun | 
 
 /** A run whose stepKey is known. `seen`: what a list just said of it. */
 export const withLive = async (emend: Emend, stepKey: StepKey, seen: DescribedRun | null): Promise<ResolvedRun> => {
-  const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
+  const archived = await readRun(emend, stepKey);
   return { stepKey, archived, live: seen ?? (await describeArchived(emend, archived)) };
 };
 
@@ -114,7 +114,7 @@ const byWorkflowId = async (emend: Emend, workflowId: string): Promise<ResolvedR
   const live = (await emend.runs?.describe({ workflowId, runId: null })) ?? null;
   if (live?.memo) return withLive(emend, live.memo.stepKey, live);
   for (const stepKey of await emend.archive.list()) {
-    const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
+    const archived = await readAmongOthers(emend, stepKey);
     if (archived.started?.workflowId === workflowId) return { stepKey, archived, live: null };
   }
   return unknown(emend, `No run has the workflow id ${workflowId.slice(0, 80)}`);
@@ -134,7 +134,7 @@ export const unknown = (
 const ambiguous = async (emend: Emend, prefix: string, keys: readonly StepKey[]): Promise<never> => {
   const lines = await Promise.all(
     keys.slice(0, RUN_CANDIDATES).map(async (stepKey) => {
-      const { started, firstAt } = archivedRun(stepKey, await emend.archive.read(stepKey));
+      const { started, firstAt } = await readAmongOthers(emend, stepKey);
       return `  ${distinct(stepKey, keys)}  ${started?.title ?? ''}  ${firstAt ?? ''}`.trimEnd();
     }),
   );
@@ -170,7 +170,7 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
   if (live === null || emend.runs === null || archived.closedRuns.includes(live.runId)) return archived;
   const closed: ClosedRun = await emend.runs.closed(live);
   const entry: ArchiveEntry = {
-    id: closedId(live.runId),
+    id: closedId(live.runId, archived.omitted !== null),
     at: (live.closedAt ?? new Date()).toISOString(),
     kind: 'closed',
     data: closed,
@@ -181,7 +181,7 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
   const applied = closed.result === null ? await appliedUntold(emend, run) : [];
   await emend.archive.append(run.stepKey, [...events, ...applied, entry]);
   await leaveEvidence(emend, run);
-  return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
+  return readRun(emend, run.stepKey);
 };
 
 /** Unsigned where nobody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. Loaded for a run that has just ended. */

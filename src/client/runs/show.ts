@@ -5,7 +5,7 @@ import type { PauseReason } from '../../shared/decisions.js';
 import type { StepKey } from '../../shared/ids.js';
 import { type ResolvedRun, withLive, eventsFrom, noteClosed } from './resolve.js';
 import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway } from '../types.js';
-import { ProblemError, checkVersion, sentence } from '../../shared/problems.js';
+import { ProblemError, checkVersion, nullOn, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
 import { allQueues, QUERIES } from '../../shared/names.js';
 import type { Follows, FullStatus, LedgerRow, StepStatus } from '../../shared/run.js';
@@ -271,7 +271,8 @@ const phasesWaiting = async (
   const found: PhaseWaiting[] = [];
   for (const { number, run, status } of plan?.phases ?? []) {
     if (status !== 'running' || run === null) continue;
-    const { decision } = (await showRun(emend, await withLive(emend, run, null), { full: false })).status;
+    const own = await withLive(emend, run, null).catch(nullOn('disk'));
+    const decision = own && (await showRun(emend, own, { full: false })).status.decision;
     if (decision !== null) found.push({ phase: number, run, reason: decision.reason });
   }
   return found;

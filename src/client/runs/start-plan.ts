@@ -6,7 +6,7 @@ import { fail, ProblemError } from '../../shared/problems.js';
 import { hostOfQueue, PLAN_SIGNALS, queuesOfAny, type Queues } from '../../shared/names.js';
 import { branchOf, type RepositoryBase } from '../../shared/repository.js';
 import { planOf } from '../../shared/ids.js';
-import { archivedRun } from '../archive/run.js';
+import { readAmongOthers } from '../archive/run.js';
 import { hereId, workflowIdOf, freeId, runInput, startRun, type StartedStep, type WantedOfRun } from './start.js';
 import { unknown, withLive, type ResolvedRun } from './resolve.js';
 import { type DescribedRun, type Emend, needRuns } from '../types.js';
@@ -51,7 +51,7 @@ export const runOfPlan = async (emend: Emend, plan: PlanFile): Promise<ResolvedR
   if (newest !== undefined) return withLive(emend, newest.memo.stepKey, newest);
   for (const stepKey of await emend.archive.list()) {
     if (planOf(stepKey) !== stepKey) continue;
-    const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
+    const archived = await readAmongOthers(emend, stepKey);
     const { started } = archived;
     if (started !== null && ids.includes(started.workflowId) && hostOfQueue(started.queues.host) === host)
       return { stepKey, archived, live: null };
@@ -71,10 +71,15 @@ export const lastCheckpointed = async (
   const host = hostOfQueue(queuesOf(emend, plan).host);
   const plans = (await archive.list()).filter((stepKey) => planOf(stepKey) === stepKey);
   for (const stepKey of plans.slice(0, CHECKPOINT_ARCHIVES)) {
-    const last = (await archive.lastFile(stepKey, 'checkpoint-')) as PlanCheckpoint | null;
-    if (last?.plan_path !== planPath) continue;
-    const { started } = archivedRun(stepKey, await archive.read(stepKey));
-    if (started?.workspace === workspace && hostOfQueue(started.queues.host) === host) return last;
+    const isHere = async (): Promise<boolean> => {
+      const { started } = await readAmongOthers({ archive }, stepKey);
+      const ours = started?.workspace === workspace && started.jobPath === planPath;
+      return ours && hostOfQueue(started.queues.host) === host;
+    };
+    const reading = archive.lastFile(stepKey, 'checkpoint-') as Promise<PlanCheckpoint | null>;
+    // A damaged one of another plan holds up nothing.
+    const last = await reading.catch(async () => ((await isHere()) ? reading : null));
+    if (last?.plan_path === planPath && (await isHere())) return last;
   }
   return null;
 };

@@ -52,16 +52,20 @@ const appendLines = async (sys: Sys, path: string, values: readonly object[], la
   );
 };
 
-/** The whole lines that are JSON, in order; torn ones are left out. */
-export const linesIn = (bytes: Uint8Array): readonly unknown[] => {
-  const text = new TextDecoder().decode(bytes);
-  // A torn line that a later append closed was never acknowledged to anybody.
-  return text
+/** How a torn line begins: as all do, after what a power cut left of zeros. */
+const TORN = /^\0*(?:\{?$|\{")/;
+
+/** What the whole lines hold, in order; torn ones are left out. Null: what is no JSON, nor the beginning of a line of ours. */
+export const linesIn = (bytes: Uint8Array): readonly unknown[] =>
+  new TextDecoder()
+    .decode(bytes)
     .split('\n')
     .slice(0, -1)
-    .map(jsonOf)
-    .filter((value) => value !== null);
-};
+    .flatMap((text) => {
+      const value = jsonOf(text);
+      // A torn line that a later append closed was never acknowledged to anybody.
+      return value === null && TORN.test(text) ? [] : [value];
+    });
 
 // One order for the logs that several hosts kept of one run.
 
@@ -175,7 +179,7 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       }),
     read: async (stepKey) => {
       const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
-        Promise.all((await logsOf(stepKey)).map((log) => orNull(sys.readFile(log)))),
+        Promise.all((await logsOf(stepKey)).map((log) => onDisk(`Reading ${log}`, () => orNull(sys.readFile(log))))),
       );
       return entriesOf(logs.map((bytes) => linesIn(bytes ?? new Uint8Array())));
     },

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { releaseLock, lockAgain, releaseStaleLocks } from '../../../src/client/ended/locks.js';
@@ -7,6 +7,7 @@ import { resolveRun } from '../../../src/client/runs/resolve.js';
 import { showRun } from '../../../src/client/runs/show.js';
 import type { Emend } from '../../../src/client/types.js';
 import { problem, ProblemError } from '../../../src/shared/problems.js';
+import { storePaths } from '../../../src/stores/location.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
 import { queueNames } from '../../../src/shared/names.js';
 import { proposalIdOf, type Proposal } from '../../../src/workspace/proposal.js';
@@ -66,6 +67,8 @@ describe('a workspace held by a run', () => {
     const { emend, workspace, terminate } = await applied();
     expect(await releaseStaleLocks(emend)).toEqual({ held: [], released: [], note: null });
     terminate();
+    // An archive that cannot be read hides none of the others.
+    await mkdir(join(storePaths(emend.store).archive, 'ef'.repeat(16), 'log.jsonl'), { recursive: true });
     const held = [{ stepKey: KEY, workspace, ended: 'terminated', files: ['a.txt', 'b.txt'] }];
     expect(await releaseStaleLocks(emend)).toMatchObject({ held, released: [], note: null });
     expect(await releaseStaleLocks({ ...emend, runs: null })).toMatchObject({ held: [], note: expect.any(String) });

@@ -8,6 +8,7 @@ import { main } from '../../../src/cli/main.js';
 import { listRuns, type RunList } from '../../../src/client/runs/list.js';
 import type { Emend } from '../../../src/client/types.js';
 import { createArchive } from '../../../src/stores/directory/archive.js';
+import { problem, ProblemError } from '../../../src/shared/problems.js';
 import { hostId, resolveHome } from '../../../src/stores/home.js';
 import { storePaths } from '../../../src/stores/location.js';
 import { fakeIo } from '../../cli/io.js';
@@ -101,6 +102,20 @@ test('a log that is no file, or cannot be read, is waited for by nobody and hide
     expect.stringContaining('EISDIR'),
   ]);
 }, 10_000);
+
+test('an end that cannot be kept, as the disk is full, hides no other run', async () => {
+  const server = new FakeServer();
+  const emend = await fakeEmend(server);
+  await archived(emend.archive, 1, { title: 'One', workspace: '/w' });
+  await archived(emend.archive, 2, { title: 'Two', workspace: '/w' });
+  server.close(server.add(keyOf(2), 'emend-1'), { status: 'TERMINATED', result: null, message: null });
+  const append = () => Promise.reject(new ProblemError(problem('disk', 'ENOSPC')));
+  const { runs } = await listRuns({ ...emend, archive: { ...emend.archive, append } });
+  expect(runs.map(({ title, state }) => [title, state]).sort()).toEqual([
+    ['One', 'unknown'],
+    ['Two', 'unknown'],
+  ]);
+});
 
 test('a run that ended while the list was made is not open, though the server listed it as such', async () => {
   const server = new FakeServer();

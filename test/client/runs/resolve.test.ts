@@ -1,5 +1,9 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
+import { lastCheckpointed } from '../../../src/client/runs/start-plan.js';
+import { storePaths } from '../../../src/stores/location.js';
 import type { Emend } from '../../../src/client/types.js';
 import { fakeEmend, FakeServer, startedData, problemOf } from '../fake.js';
 
@@ -74,5 +78,27 @@ describe('which run is meant', () => {
     // The older run keeps its own digits although another has its workflow id now.
     await note(emend, OTHER, 'emend-1', 'run-1');
     expect(await resolveRun(emend, OTHER)).toMatchObject({ stepKey: OTHER, live: { runId: 'run-1', open: false } });
+  });
+});
+
+test('an archive that cannot be read, and a damaged checkpoint of another plan, hide no other run', async () => {
+  const emend = await fakeEmend(null);
+  const plan = { workspace: '/w', planPath: 'plans/1', title: 'T', workflowId: 'emend/plan/1' };
+  const at = new Date(0).toISOString();
+  const begun = (key: string, jobPath: string, workflowId: string): Promise<void> => {
+    const data = startedData({ jobPath, workflowId, workspace: '/w', queues: emend.queues });
+    return emend.archive.append(key, [{ id: 'started', at, kind: 'started', data }]);
+  };
+  await begun(KEY, plan.planPath, plan.workflowId);
+  await emend.archive.putFile(KEY, 'checkpoint-000001', { plan_path: plan.planPath });
+  await begun(OTHER, 'plans/2', 'emend/plan/2');
+  const { archive } = storePaths(emend.store);
+  await writeFile(join(archive, OTHER, 'checkpoint-000001.json'), '');
+  await mkdir(join(archive, 'ef'.repeat(16), 'log.jsonl'), { recursive: true });
+  expect(await resolveRun(emend, plan.workflowId)).toMatchObject({ stepKey: KEY });
+  expect(await lastCheckpointed(emend, plan)).toMatchObject({ plan_path: plan.planPath });
+  expect(await problemOf(() => lastCheckpointed(emend, { ...plan, planPath: 'plans/2' }))).toMatchObject({
+    code: 'disk',
+    message: expect.stringContaining('checkpoint-000001.json is damaged'),
   });
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { archivedRun } from '../../../src/client/archive/run.js';
 import { resolveRun, eventsFrom } from '../../../src/client/runs/resolve.js';
-import { runEvents } from '../../../src/client/runs/show.js';
+import { runEvents, showRun } from '../../../src/client/runs/show.js';
 import { watchList } from '../../../src/client/runs/watch-list.js';
 import { waitForRun, watchRun } from '../../../src/client/runs/watch.js';
 import type { StepResult } from '../../../src/shared/run.js';
@@ -94,6 +94,19 @@ describe('watching a run', () => {
     expect(seen).toEqual(['run: reading the files, 0', 'archive: applied, 1']);
     expect(await runEvents(emend, await resolveRun(emend, KEY))).toEqual([FINISHED]);
     expect(server.queries).toEqual(['status']);
+  });
+
+  test('an end that the archive has in a damaged form is asked for again, once', async () => {
+    const { server, run, emend } = await watched();
+    await archive(emend, run, [FINISHED]);
+    const damaged = { id: `closed-${run.described.runId}`, at: new Date(1).toISOString(), kind: 'closed' as const };
+    await emend.archive.append(KEY, [{ ...damaged, data: { status: 7 } }]);
+    const closed = { status: 'COMPLETED', result: RESULT, message: null };
+    server.close(run, closed);
+    for (const _time of [1, 2]) await showRun(emend, await resolveRun(emend, KEY));
+    const read = await emend.archive.read(KEY);
+    expect(archivedRun(KEY, read)).toMatchObject({ closed, closedRuns: [run.described.runId] });
+    expect(read.filter(({ kind }) => kind === 'closed').length).toBe(2);
   });
 
   test('an end that was told of in a task which the server refused, and then came otherwise: the run is asked', async () => {
