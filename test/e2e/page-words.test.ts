@@ -81,7 +81,7 @@ const RESULT = {
 };
 
 /** One waiting run a reason, and one that has ended. */
-const waitingRuns = async (): Promise<{ emend: Emend; proposal: ProposalSummary }> => {
+const waitingRuns = async () => {
   const server = new FakeServer();
   const emend = await fakeEmend(server);
   const proposal = proposalOf(await emend.blobs.put(new TextEncoder().encode(DIFF)));
@@ -105,18 +105,19 @@ const waitingRuns = async (): Promise<{ emend: Emend; proposal: ProposalSummary 
         resolve();
       });
     });
-  return { emend, proposal };
+  return { emend, proposal, server };
 };
 /** Lines as they are read: no layout, no capital at a heading's start. */
 const flat = (text: string): string => plain(text).replace(/\s+/g, ' ').trim().toLowerCase();
 
 inBrowser()('a decision on the review page', () => {
   let emend: Emend;
+  let server: FakeServer;
   let proposal: ProposalSummary;
   let browser: Browser;
   let served: ServedPage;
   beforeAll(async () => {
-    ({ emend, proposal } = await waitingRuns());
+    ({ emend, proposal, server } = await waitingRuns());
     served = await servePage(emend);
     browser = await launch();
   }, 60_000);
@@ -141,6 +142,26 @@ inBrowser()('a decision on the review page', () => {
     const said = resultLines(RESULT, 'eeee', '/w').map(flat);
     const notes = said.filter((text) => /^(?:not restored|note|unchanged|its problem)/.test(text));
     expect([notes.length, notes.filter((text) => !shown.includes(text))]).toEqual([4, []]);
+    await page.context().close();
+  });
+
+  test('a refusal is told with what to do next; the draft of a question that is answered goes', async () => {
+    const { page } = await openPage(await browser.newContext(), served);
+    await open(page, 'attempts_exhausted');
+    const { answer } = server;
+    server.answer = { kind: 'refused', message: 'Somebody was faster.' };
+    await page.getByRole('button', { name: 'Abort the run' }).click();
+    await page.getByRole('button', { name: 'Abort', exact: true }).click();
+    await page.getByText(/^Somebody was faster. See `emend show/).waitFor({ timeout: 10_000 });
+    server.answer = answer;
+    await page.getByRole('radio', { name: /^retry/ }).check();
+    await page.getByRole('textbox', { name: 'A hint for the model' }).fill('a hint');
+    const drafts = () =>
+      page.evaluate<string[]>('Object.keys(sessionStorage).filter((key) => /^emend-note/.test(key))');
+    expect((await drafts()).length).toBe(1);
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    await page.getByText('done', { exact: true }).waitFor({ timeout: 10_000 });
+    expect(await drafts()).toEqual([]);
     await page.context().close();
   });
 

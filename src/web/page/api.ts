@@ -5,14 +5,13 @@ import type { Request } from './model/verdicts.js';
 
 const KEY = 'emend-key';
 
-/** An expected failure as the server told it. */
-export class Refused extends Error {
+/** An expected failure as the server told it: `String()` of it is what happened, and what to do next. */
+class Refused extends Error {
+  override readonly name = '';
   readonly status: number;
-  readonly next: string | null;
-  constructor(status: number, problem: Pick<Problem, 'message' | 'next'>) {
-    super(problem.message);
+  constructor(status: number, { message, next }: Pick<Problem, 'message' | 'next'>) {
+    super(next === undefined ? message : `${message} ${next}`);
     this.status = status;
-    this.next = problem.next ?? null;
   }
 }
 

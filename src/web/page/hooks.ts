@@ -1,6 +1,6 @@
 /** What several views share: where we are, what is live, which keys do what. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { openStream, Refused, type Link } from './api.js';
+import { openStream, type Link } from './api.js';
 
 export type Place = { readonly page: 'runs' } | { readonly page: 'run' | 'review'; readonly stepKey: string };
 
@@ -73,7 +73,7 @@ export const useAnswer = <T>(at: string | null, ask: (at: string) => Promise<T>)
     const tell = (value: T | null, problem: string | null) => gone || setGot({ at, value, problem });
     void ask(at).then(
       (value) => tell(value, null),
-      (error: unknown) => tell(null, error instanceof Refused ? error.message : String(error)),
+      (error: unknown) => tell(null, String(error)),
     );
     return () => {
       gone = true;

@@ -1,7 +1,7 @@
 /** The review page: lets in whoever comes with a token, then shows the list, a run, or its changes. */
 import { options, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { isLetIn, login, Refused } from './api.js';
+import { isLetIn, login } from './api.js';
 import { visible } from '../../shared/text.js';
 import { usePlace } from './hooks.js';
 import './style.css';
@@ -28,7 +28,7 @@ const enter = async (): Promise<Entry> => {
     if (token !== undefined && !(await isLetIn())) await login({ token });
     return (await isLetIn()) ? { state: 'in' } : { state: 'out', why: null };
   } catch (error) {
-    return { state: 'out', why: error instanceof Refused ? error.message : String(error) };
+    return { state: 'out', why: String(error) };
   }
 };
 

@@ -4,7 +4,7 @@ import type { RunView } from '../../../client/runs/show.js';
 import { ANSWER_MEANS, isOfTheRest, WHOLE_ANSWERS, type Answer } from '../../../shared/decisions.js';
 import { CHANGE_WORDS } from '../../../shared/event-text.js';
 import { LIMITS } from '../../../shared/limits.js';
-import { decide, Refused } from '../api.js';
+import { decide } from '../api.js';
 import { keep, toggled } from '../hooks.js';
 import { openPaths } from '../model/verdicts.js';
 import { Alert, DecisionSaid, ProposalSaid, type DecisionSaidProps } from './parts.js';
@@ -55,9 +55,10 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
         ...(text('note') === '' ? {} : { note: text('note') }),
         ...(Object.keys(set).length === 0 ? {} : { set }),
       });
+      sessionStorage.removeItem(draft);
       setSaid({ good: true, text: result.message });
     } catch (error) {
-      setSaid({ good: false, text: error instanceof Refused ? `${error.message} ${error.next ?? ''}` : String(error) });
+      setSaid({ good: false, text: String(error) });
     } finally {
       setBusy(false);
     }
@@ -177,7 +178,7 @@ export const AbortButton = ({ view }: { readonly view: RunView }) => {
     try {
       setSaid((await decide(view.stepKey, { decision: decision.id, answer: 'abort' })).message);
     } catch (error) {
-      setSaid(error instanceof Refused ? error.message : String(error));
+      setSaid(String(error));
     }
   };
   return (

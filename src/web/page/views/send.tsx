@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Verdict, VERDICTS, missingIn, openPaths, requestsOf } from '../model/verdicts.js';
 import { Alert, count, List } from './parts.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
-import { decide, Refused } from '../api.js';
+import { decide } from '../api.js';
 import type { Parts, Review } from './use-review.js';
 
 interface SendBarProps {
@@ -72,7 +72,7 @@ export const SendDialog = ({ stepKey, decision, review, parts, onClose }: SendDi
       review.setTyped({ note: '' });
       onClose();
     } catch (error) {
-      setSaid(error instanceof Refused ? `${error.message} ${error.next ?? ''}` : String(error));
+      setSaid(String(error));
       setBusy(false);
     }
   };

@@ -110,7 +110,7 @@ export const LogIn = ({ why, onIn }: { readonly why: string | null; readonly onI
       await login(fields as { secret: string; name: string });
       onIn();
     } catch (error) {
-      setSaid(error instanceof Error ? error.message : String(error));
+      setSaid(String(error));
     }
   };
   return (
