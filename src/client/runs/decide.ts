@@ -146,7 +146,9 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
       // The update is not withdrawn, so the run may get the same request twice: its requestId makes it count once.
       // Closed by now, perhaps by this very answer: then the update is told again what came of it.
       if (!(await runs.signal(ref, SIGNALS.decide, request))) return send(emend, run, request);
-      const message = 'No worker has responded yet. The server keeps the answer until one starts: `emend worker`.';
+      const message = (await runs.polled(ref.queue, true).catch(() => true))
+        ? `The run has not confirmed the answer yet. The server keeps it; see the result with \`emend show ${shown}\`.`
+        : 'No worker has responded yet. The server keeps the answer until one starts: `emend worker`.';
       return { outcome: 'sent', decision, via: 'signal', message };
     }
   }

@@ -50,17 +50,23 @@ describe('an answer', () => {
     expect(kept).toMatchObject([{ id: request?.requestId, data: { request, result } }]);
   });
 
-  test('not accepted in time goes as a signal: the same request, so that it counts once', async () => {
-    const { server, send } = await waiting();
-    server.answer = { kind: 'not_accepted' };
-    const result = await send({ answer: 'approve', decision: DECISION.id });
-    expect(result).toMatchObject({
-      outcome: 'sent',
-      via: 'signal',
-      message: expect.stringContaining('No worker has responded yet'),
-    });
-    expect(server.signals).toEqual([{ name: 'decide', payload: server.updates[0] }]);
-  });
+  test.each([
+    [true, 'The run has not confirmed the answer yet. The server keeps it; see the result with `emend show'],
+    [false, 'No worker has responded yet'],
+  ])(
+    'not accepted in time (worker: %s) goes as a signal: the same request, which counts once',
+    async (workers, words) => {
+      const { server, send } = await waiting();
+      Object.assign(server, { workers, answer: { kind: 'not_accepted' } });
+      const result = await send({ answer: 'approve', decision: DECISION.id });
+      expect(result).toMatchObject({
+        outcome: 'sent',
+        via: 'signal',
+        message: expect.stringContaining(words),
+      });
+      expect(server.signals).toEqual([{ name: 'decide', payload: server.updates[0] }]);
+    },
+  );
 
   test.each([
     ['with no decision', { answer: 'approve' }, 'usage', /needs the id of the decision you saw/],
