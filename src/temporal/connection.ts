@@ -1,5 +1,5 @@
 /** A client's connection to the Temporal server. Workers have worker/run-workers.ts: their native library is slow to load. */
-import { InterceptingCall, status, type Interceptor } from '@grpc/grpc-js';
+import { InterceptingCall, status, type Interceptor, type StatusObject } from '@grpc/grpc-js';
 import {
   Client,
   Connection,
@@ -98,6 +98,8 @@ const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
         `it denies access (${why}).`,
         'Check TEMPORAL_API_KEY, the TLS certificate and TEMPORAL_NAMESPACE of your profile.',
       );
+    case status.RESOURCE_EXHAUSTED:
+      return said(`it refuses calls for now (${why}).`, 'Wait a little, and check the limits of your namespace.');
     case status.UNIMPLEMENTED:
       return said(
         'the service there is not Temporal.',
@@ -168,7 +170,15 @@ const endsWithConnection: Interceptor = (options, next) => {
     return new InterceptingCall(CLOSED);
   }
 };
-const interceptors = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endsWithConnection];
+const LIMITED_TRIES = 3; // bound: A call that a rate limit of the server refuses is made this often: that ends before the time for the call does, with its reason.
+const LIMITED_MS = 700; // bound: About so long, times 1.7, 1.7 times that, and so on, lies between them.
+const limited = ({ code }: StatusObject): boolean => code === status.RESOURCE_EXHAUSTED;
+const usual = defaultGrpcRetryOptions({ initialIntervalMs: (last) => (limited(last) ? LIMITED_MS : 100) });
+const retries: typeof usual = {
+  ...usual,
+  retryableDecider: (tries, last) => !(limited(last) && tries >= LIMITED_TRIES) && usual.retryableDecider(tries, last),
+};
+const interceptors = [makeGrpcRetryInterceptor(retries), endsWithConnection];
 
 /** Throws ProblemError `no_server` (not reachable, or it refuses us) or `config_invalid`. */
 export const connectClient = async (options: ConnectOptions): Promise<ClientConnection> => {
