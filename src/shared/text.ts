@@ -135,11 +135,16 @@ export function nearestWord(written: string, known: readonly string[]): string |
   return best !== null && best.distance <= Math.max(1, Math.floor(letters(best.word).length / 3)) ? best.word : null;
 }
 
-/** What to type instead of a word that is not known: the nearest one, else one of all. */
+/** What to type instead of a word that is not known: the nearest one, else one of those that share a part with it (`targets` and `target_files`), else of all. */
 export const inPlaceOf = (written: string, known: readonly string[]): string => {
-  const nearest = nearestWord(written, known);
-  return nearest === null ? `expected one of ${known.join(', ')}` : `did you mean \`${nearest}\`?`;
+  const own = partsOf(written);
+  const alike = known.filter((word) => partsOf(word).some((part) => own.includes(part)));
+  const nearest = nearestWord(written, known) ?? (alike.length === 1 ? alike[0] : undefined);
+  if (nearest !== undefined) return `did you mean \`${nearest}\`?`;
+  return `expected one of ${(alike.length > 0 ? alike : known).join(', ')}`;
 };
+const partsOf = (word: string): readonly string[] =>
+  (word.slice(0, WORD_chars).match(/[A-Z]?[a-z]{3,}/g) ?? []).map((part) => part.toLowerCase().replace(/s$/, ''));
 
 /** `targetFiles`, `target-files` and `target_files` are the same word to a person. */
 const letters = (word: string): string => word.slice(0, WORD_chars).toLowerCase().replace(/[-_ ]/g, '');

@@ -266,5 +266,7 @@ const ready = async (address: string, child: ChildProcess, said: () => Promise<s
   }
 };
 
+/** Of a Go program that crashed: why, which stands above its stack. */
+const CRASH = /^(?:panic|fatal error): .*/m;
 const lastLines = (log: string): string =>
-  log === '' ? 'it printed nothing.' : log.split('\n').slice(-3).join(' ').slice(-500);
+  log === '' ? 'it printed nothing.' : (CRASH.exec(log)?.[0] ?? log.split('\n').slice(-3).join(' ')).slice(-500);

@@ -142,6 +142,14 @@ test('a command that prints something else: where it is wrong; one that fails: w
       message: expect.stringContaining(message),
       next: 'See docs/headless.md.',
     });
+  const odd = join(dir, 'odd');
+  mkdirSync(join(odd, 'emend'), { recursive: true });
+  writeFileSync(join(odd, 'emend', 'config.yaml'), 'notifiy: x\n');
+  const own = fakeIo({ cwd: repo, env: { HOME: dir, XDG_CONFIG_HOME: odd } });
+  expect(await problemOf(readReview(own, repo, COMMIT))).toMatchObject({
+    message: expect.stringContaining('config.yaml:1: notifiy: unknown key; did you mean `notify`?'),
+    next: expect.stringContaining('docs/headless.md'),
+  });
   const io = fakeIo({ cwd: repo, env: { PATH: '/nowhere', HOME: dir, XDG_CONFIG_HOME: join(dir, 'none') } });
   expect(await problemOf(readReview(io, repo, COMMIT))).toMatchObject({
     code: 'git_failed',

@@ -168,6 +168,14 @@ test('what is no change is refused with what was expected, and so is whatever wo
   expect(git('status', '--porcelain')).toBe('');
 });
 
+test('a message that is too long ends the server with a reason and an exit code', () => {
+  const { stderr, status } = spawnSync(process.execPath, [join(process.cwd(), 'dist/client.js'), 'mcp'], {
+    ...{ cwd: s.repo, env: s.env, encoding: 'utf8', timeout: 30_000 },
+    input: `{"jsonrpc":"2.0","id":1,"method":"${'a'.repeat(11 * 1024 * 1024)}"}\n`,
+  });
+  expect({ stderr, status }).toMatchObject({ status: 6, stderr: expect.stringContaining('more than 10 MiB') });
+});
+
 test('stdin that ends while a call is at work: its answer comes, one that was cancelled is not waited for', () => {
   const message = (method: string, params: object, id?: number): string =>
     `${JSON.stringify({ jsonrpc: '2.0', method, params, ...(id === undefined ? {} : { id }) })}\n`;

@@ -167,6 +167,10 @@ describe('the dev server', () => {
     const refused = await problemOf(startDevServer({ ...options, cli: { ...options.cli, path: loud } }));
     expect(refused.message).toContain('the disk is on fire');
     expect(refused.next).toContain(options.logFile);
+    const stack = 'goroutine 1 [running]:\\nmain.main()\\n\\t/main.go:12 +0x1d\\nexit status 2';
+    await writeFile(loud, `#!/bin/sh\nprintf 'panic: no such index\\n\\n${stack}\\n'\nexit 2\n`);
+    const crashed = await problemOf(startDevServer({ ...options, cli: { ...options.cli, path: loud } }));
+    expect(crashed.message).toMatch(/: panic: no such index$/);
     await expect(access(recordPath(place.home))).rejects.toThrow();
   });
 

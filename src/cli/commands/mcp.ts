@@ -13,7 +13,7 @@ import { startStep } from '../../client/runs/start.js';
 import { watchRun } from '../../client/runs/watch.js';
 import type { Emend } from '../../client/types.js';
 import { FORMATS } from '../../shared/formats.js';
-import { fail, ProblemError, PROBLEMS, valueOf } from '../../shared/problems.js';
+import { fail, problem, ProblemError, PROBLEMS, valueOf } from '../../shared/problems.js';
 import { cut, quoted } from '../../shared/text.js';
 import { putJson } from '../../stores/ports.js';
 import { sha256 } from '../../system/hash.js';
@@ -29,6 +29,7 @@ import { reportOf } from './patch.js';
 
 const WAIT_S = 38; // bound: `wait` watches a run this long; with connecting and the last look it returns within 45 s.
 const ANSWER_CHARS = 4 * 1024 * 1024; // bound: Of an answer. A message of more than 10 MiB ends the server.
+const TOO_LONG = problem('limit_reached', 'A message of more than 10 MiB ended the server.', 'Start it again.');
 const TEXT_CHARS = 20_000; // bound: Of what a change is for, and of the diff that an agent is shown; a person sees all of it.
 const WORD_CHARS = 200; // bound: Of a title, a path, an agent's name.
 
@@ -142,7 +143,7 @@ export const mcp = async (io: Io, flags: { readonly workspace?: string }): Promi
     const send = transport.send.bind(transport);
     const unanswered = new Set<unknown>();
     // Whoever has nothing more to ask may still wait for answers. What is cancelled gets none.
-    const done = new Promise<void>((resolve) => {
+    const done = new Promise<void>((resolve, reject) => {
       const look = (): unknown => process.stdin.readableEnded && unanswered.size === 0 && resolve();
       transport.onmessage = (read) => {
         if ('method' in read && 'id' in read) unanswered.add(read.id);
@@ -153,7 +154,8 @@ export const mcp = async (io: Io, flags: { readonly workspace?: string }): Promi
         if ('id' in message) unanswered.delete(message.id);
         look();
       };
-      server.server.onclose = resolve;
+      // It closes by itself where it read a message that is too long.
+      server.server.onclose = () => reject(new ProblemError(TOO_LONG));
       process.stdin.once('end', look);
     });
     server.server.onerror = ({ message }) => io.err(message);

@@ -88,7 +88,8 @@ export const personalSettings = async ({ env }: Pick<Io, 'env'>) => {
   // Where no home is known it would be a file of the workspace.
   if (!isAbsolute(path)) return {};
   const read = readMap((await readSettings(path)) ?? '', PERSONAL, { file: path, code: 'config_invalid' });
-  failAll(read.ok ? read.found.problems : read.problems);
+  const next = 'Fix the named line of that file; docs/headless.md lists its keys.';
+  failAll((read.ok ? read.found.problems : read.problems).map((each) => ({ next, ...each })));
   return read.ok ? read.said : {};
 };
 

@@ -157,7 +157,7 @@ describe('emend.yaml', () => {
     [
       'routes:\n  - {model: m, budget: 3}',
       '2: routes.0.budget',
-      ['unknown key', 'one of category, complexity, model, outputBudget_tokens'],
+      ['unknown key', 'did you mean `outputBudget_tokens`?'],
     ],
     ['routes: {model: m}', '1: routes', ['a list of routes', 'a map']],
     ['models:\n  m:\n    input: 3', '3: models.m.input', ['unknown key']],

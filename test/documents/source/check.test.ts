@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { described } from '../../../src/documents/source/check.js';
-import { nearestWord } from '../../../src/shared/text.js';
+import { inPlaceOf, nearestWord } from '../../../src/shared/text.js';
 
 test.each([
   ['a', '"a"'],
@@ -18,6 +18,15 @@ test.each([
 });
 
 const KEYS = ['mode', 'model', 'target_files', 'output_file', 'output_files', 'commit'];
+test.each([
+  ['targets', 'did you mean `target_files`?'],
+  ['files', 'expected one of target_files, output_file, output_files'],
+  ['maxFiles', 'expected one of target_files, output_file, output_files'],
+  ['branch', 'expected one of mode, model, target_files, output_file, output_files, commit'],
+])('in place of the unknown key %j: what shares a part with it, else all', (written, said) => {
+  expect(inPlaceOf(written, KEYS)).toBe(said);
+});
+
 test.each([
   ['mod', 'mode'],
   ['modell', 'model'],
