@@ -143,3 +143,34 @@ test('a formatter that takes the blanks at the ends of lines changes no phase', 
   await write('p.md', text.replace(/[ \t]+$/gm, ''));
   expect(await read({ reading: 2, known: first.phases, hash: first.hash })).toMatchObject({ outcome: 'same' });
 });
+
+test.each<[string, (text: string) => string, object]>([
+  [
+    'reads as it did: done',
+    (text) => text,
+    { why: [], phases: [{ committed: { tests: 'pass' } }, { committed: null }] },
+  ],
+  [
+    'was renamed since: asked about, and not done again unasked',
+    (text) => text.replace('Phase 1: A', 'Phase 1: Another'),
+    {
+      why: [
+        expect.stringMatching(
+          /^Phase 1 \(Another\) is committed as [0-9a-f]{12}, but its name or text may have changed since$/,
+        ),
+      ],
+      phases: [{ id: 'p1', committed: { tests: 'pass' } }, { committed: null }],
+    },
+  ],
+])('a phase that an earlier run committed and never marked, and that %s', async (_, change, left) => {
+  const text = `${PLAN}\n### Phase 2: B\n\n- [ ] Create \`b.js\`\n`;
+  await committed({ 'p.md': text });
+  const earlier = 'cd'.repeat(16);
+  expect(await read({ stepKey: earlier })).toMatchObject({ outcome: 'ready' });
+  await write('a.js', 'made\n');
+  git('add', '-A');
+  git('commit', '-qm', `Phase 1: A\n\nPlan p, phase 1 of 2.\n\nEmend-Step: ${earlier}-p1-1`);
+  await write('p.md', change(text));
+  const found = await read();
+  expect(found).toMatchObject({ outcome: 'ready', resumePoint: left });
+});

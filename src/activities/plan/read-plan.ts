@@ -55,7 +55,8 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const config = valueOf(await readConfig(root));
   const approvers = await approversOf(ports, workspace, config);
   const checkpoint = await checkpointOfRun(ports, input.resume?.checkpoint);
-  const ids = idsOf(plan.tree.phases, checkpoint?.phases ?? input.known);
+  const idsBy = (known: ReadPlanInput['known']) => idsOf(plan.tree.phases, known);
+  const ids = idsBy(checkpoint?.phases ?? input.known);
   const texts = textsOf(plan, report.phases, ids);
   const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
   const before = plans.waitsFor(
@@ -94,8 +95,8 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const listed = await Promise.all(read.map((phase) => withTasks(phase, texts)));
   const about = { config, limits, isTested };
   const phases = input.reading > 1 ? listed : await estimated(plan, root, about, { read: listed, texts });
-  const left =
-    input.resume === undefined ? null : await findResumePoint(ports, input, checkpoint, { phases, hash, limits });
+  const asRead = { phases, hash, limits, idsBy };
+  const left = input.resume === undefined ? null : await findResumePoint(ports, input, checkpoint, asRead);
   return {
     outcome: 'ready',
     title: report.title ?? plan.place.stem,

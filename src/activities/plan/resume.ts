@@ -8,7 +8,7 @@ import { readGiven } from '../../system/given-file.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import type { WriteRecord } from './write-plan.js';
 import type { ReadPlanInput, ReadPlanResult } from '../../shared/plan-activities.js';
-import type { PlanCheckpoint, ResumePoint, PhaseReading, PlanSpent, ReadyPlan } from '../../shared/plan.js';
+import type { PlanCheckpoint, ResumePoint, PhaseId, PhaseReading, PlanSpent, ReadyPlan } from '../../shared/plan.js';
 import { isBounded, addUsage, NO_USAGE } from '../../shared/usage.js';
 import { planOf, type BlobRef } from '../../shared/ids.js';
 import { usageOfEnded } from '../../model/journal/calls.js';
@@ -23,11 +23,16 @@ export const checkpointOfRun = async (
 ): Promise<PlanCheckpoint | null> =>
   run == null ? null : ((await archive.lastFile(run, 'checkpoint-')) as PlanCheckpoint | null);
 
+interface ReadPhases extends Pick<ReadyPlan, 'phases'> {
+  /** The ids that they have for a run that knew these. */
+  readonly idsBy: (known: ReadPlanInput['known']) => readonly PhaseId[];
+}
+
 export const findResumePoint = async (
   ports: ActivityPorts,
   { workspace, planPath }: Pick<ReadPlanInput, 'workspace' | 'planPath'>,
   checkpoint: PlanCheckpoint | null,
-  { phases, hash, limits }: Pick<ReadyPlan, 'phases' | 'hash' | 'limits'>,
+  { phases, hash, limits, idsBy }: Pick<ReadyPlan, 'hash' | 'limits'> & ReadPhases,
 ): Promise<ResumePoint | null> => {
   const commits = await ports.repository.planCommits(workspace, planPath);
   const last = checkpoint?.last_commit ?? null;
@@ -37,7 +42,7 @@ export const findResumePoint = async (
     ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: ports.clock.now() },
     spent: checkpoint === null ? null : await spentBy(ports, checkpoint),
     holdsLast: last === null || (await ports.repository.holds(workspace, last)),
-    committed: await committedOf(ports, commits, phases),
+    committed: await committedOf(ports, commits, { phases, idsBy }),
   });
 };
 
@@ -83,7 +88,7 @@ async function spentBy({ archive, journal }: ActivityPorts, { step_key, spent }:
 async function committedOf(
   ports: ActivityPorts,
   commits: readonly PlanCommit[],
-  phases: readonly PhaseReading[],
+  { phases, idsBy }: ReadPhases,
 ): Promise<readonly Committed[]> {
   const committed = new Map<string, Committed>();
   const readings = new Map<string, ReadyPlan | null>();
@@ -91,13 +96,14 @@ async function committedOf(
     // A change that a person kept though its tests fail is not done; one that was taken back is not there.
     if (each.kind !== 'phase' || each.reverted || each.subject.startsWith('[INCOMPLETE]')) continue;
     if (!readings.has(each.plan)) readings.set(each.plan, await lastReading(ports, each.plan));
-    const before = readings.get(each.plan)?.phases.find(({ id }) => id === each.phase);
-    const name = before?.name ?? each.subject.replace(/^Phase \d+: /, '');
+    const [, number = 0, name = ''] = /^Phase (\d+): (.*)/s.exec(each.subject) ?? [];
+    const known = readings.get(each.plan)?.phases ?? [{ id: each.phase, number: Number(number), name, text: '' }];
+    const before = known.find(({ id }) => id === each.phase);
     const isLeft = ({ id, marker }: PhaseReading): boolean => marker === null && !committed.has(id);
     const same = phases.filter(({ text }) => text === before?.text);
-    const alike = same.length > 0 ? same : phases.filter((one) => one.name === name);
-    // Of several that are alike it is the one of its number.
-    const phase = alike.find(({ number }) => number === before?.number) ?? alike.find(isLeft);
+    // Of several that are alike it is the one of its number; else the one that the run itself would take for it.
+    const alike = same.find((one) => one.number === before?.number) ?? same.find(isLeft);
+    const phase = alike ?? phases[idsBy(known).indexOf(each.phase)];
     if (phase === undefined || !isLeft(phase)) continue;
     const mark = commits.find(
       ({ kind, plan, phase: of }) => kind === 'mark' && plan === each.plan && of === each.phase,
@@ -107,7 +113,7 @@ async function committedOf(
     if (!isSame && mark !== undefined) continue;
     const which = `Phase ${phase.number} (${phase.name})`;
     const gone = `${which} was marked as done by ${mark?.commit.slice(0, 12) ?? ''}, and is no longer marked`;
-    const other = `${which} is committed as ${each.commit.slice(0, 12)}, but its text may have changed since`;
+    const other = `${which} is committed as ${each.commit.slice(0, 12)}, but its name or text may have changed since`;
     committed.set(phase.id, {
       ...{ id: phase.id, commit: each.commit, doubt: mark !== undefined ? gone : isSame ? null : other },
       tests: each.body.includes('No tests were run') ? 'no_tests' : 'pass',

@@ -34,21 +34,15 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   const read = { ...found, ...reportOf(found.tree, found.thresholds, found.show) };
   const phase = phaseOf(read, number, path);
   const commits = await commitsOf(plan, read, phase);
-  const { engine, blobs, holder } = local;
-  const { sign } = read;
   const { workspace, planPath } = plan;
   // Marks of other phases stay: the plan's documents are only changed by what takes this one's mark out.
   const isKept = (file: string): boolean =>
     file === `${planPath}.md` || file.startsWith(`${planPath}/`) || summaryFiles(planPath).includes(file);
   const reverts = commits.map((each) => `This reverts commit ${each}.`).join('\n');
   const message = `Revert Phase ${number}: ${phase.name}\n\nPlan ${planPath}.\n\n${reverts}`;
-  const wanted = { workspace, commits, isKept, message, holder, sign };
-  const done = await takeBack(
-    { engine, blobs },
-    wanted,
-    () => documentsOf(plan, read, phase),
-    () => undefined,
-  );
+  const wanted = { workspace, commits, isKept, message, holder: local.holder, sign: read.sign };
+  const documents = () => documentsOf(plan, read, phase);
+  const done = await takeBack(local, wanted, documents, () => undefined);
   if (done.outcome !== 'taken_back') return refuse(plan, phase, path, done);
   const { commit, files } = done;
   const told = { v: 1, phase: phase.number, commit, reverted: commits, files } as const;
