@@ -193,14 +193,12 @@ function validateFiles(state: DecisionContext, open: DecisionPoint, request: Dec
 /** What the caller of an accepted update is told; call it on the state after the decision was folded. */
 export function outcomeOf(before: DecisionContext, after: DecisionContext, request: DecisionRequest): DecideOutcome {
   const id = request.decision === '' ? (before.decision?.id ?? 'abort') : request.decision;
-  if (after.decision?.id === id) {
-    const { decision } = after;
+  const { decision } = after;
+  // An abort is taken up once the work under way has ended.
+  if (decision?.id === id && request.answer !== 'abort') {
     const left = decision.files.filter((file) => answerOf(decision, file.path) === undefined).length;
-    return {
-      outcome: 'recorded',
-      decision: id,
-      message: `${request.answer} recorded; ${left} files still need an answer`,
-    };
+    const message = `${request.answer} recorded; ${left} files still need an answer`;
+    return { outcome: 'recorded', decision: id, message };
   }
   return { outcome: 'resolved', decision: id, message: `${request.answer}: ${ANSWER_MEANS[request.answer]}` };
 }

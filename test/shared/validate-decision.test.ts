@@ -293,6 +293,15 @@ describe('counts once', () => {
     expect(outcomeOf(open, driver.state, rest)).toMatchObject({ outcome: 'resolved', decision: before.decision?.id });
   });
 
+  test('an abort that work under way puts off is told as what it does, not as an answer for some files', () => {
+    const driver = atApproval();
+    const { state } = driver;
+    expect(outcomeOf(state, state, driver.request('abort'))).toEqual({
+      ...{ outcome: 'resolved', decision: state.decision?.id },
+      message: 'abort: end the run and roll back uncommitted changes',
+    });
+  });
+
   test('who, when, from where and why are kept', () => {
     const driver = atApproval();
     driver.say(['approve', { files: ['a.ts'], note: 'fine' }]);
