@@ -29,7 +29,7 @@ const PASSED = {
   /** Git's configuration in variables: its values may hold a token. */
   gitSettings: /^GIT_CONFIG_(PARAMETERS|COUNT|KEY_\d+|VALUE_\d+)$/,
   /** What reaches a remote or signs. */
-  remote: /^(SSH_AUTH_SOCK|GIT_SSH\w*|GNUPGHOME|GPG_TTY|DBUS_\w+|\w+_PROXY|\w+_proxy|SSL_CERT_\w+)$/,
+  remote: /^(SSH_AUTH_SOCK|GIT_(SSH|HTTP_LOW_SPEED)\w*|GNUPGHOME|GPG_TTY|DBUS_\w+|\w+_PROXY|\w+_proxy|SSL_CERT_\w+)$/,
   gh: /^(GH_\w+|GITHUB_TOKEN|XDG_CONFIG_HOME)$/,
   pip: /^(PIP_\w+|XDG_CONFIG_HOME|XDG_CACHE_HOME|REQUESTS_CA_BUNDLE)$/,
   /** Git, asked for the pager and editor of whoever sits at the terminal. */

@@ -26,6 +26,8 @@ const REMOTE = [
   ...['SSH_AUTH_SOCK', 'GIT_SSH_COMMAND', 'GIT_SSH', 'GNUPGHOME', 'GPG_TTY', 'DBUS_SESSION_BUS_ADDRESS'],
   ...['HTTPS_PROXY', 'no_proxy', 'SSL_CERT_FILE'],
 ];
+/** A person's own, or Emend's. */
+const STALLED = ['GIT_HTTP_LOW_SPEED_LIMIT', 'GIT_HTTP_LOW_SPEED_TIME'];
 /** What Emend itself says to each git: that nobody is there. */
 const SAID = [
   'GIT_TERMINAL_PROMPT',
@@ -136,21 +138,21 @@ const ROWS: readonly (readonly [what: string, run: () => Promise<unknown>, file:
     'git that signs',
     () => git(['commit-tree', '-S', 'x'], { cwd: at('repo'), env: { GIT_AUTHOR_NAME: 'a' } }),
     'git-commit-tree',
-    names(ANY, GIT, SETTINGS, REMOTE, SAID, ['GIT_AUTHOR_NAME']),
+    names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID, ['GIT_AUTHOR_NAME']),
   ],
   [
     'git that may fetch',
     () => gitGroup(['worktree', 'list'], { ...group, cwd: at('repo') }),
     'git-worktree',
-    names(ANY, GIT, SETTINGS, REMOTE, SAID),
+    names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID),
   ],
   [
     'git that asks a remote',
     () => git(['ls-remote', 'origin'], { cwd: at('repo') }),
     'git-ls-remote',
-    names(ANY, GIT, SETTINGS, REMOTE, SAID),
+    names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID),
   ],
-  ['git that pushes', published, 'git-push', names(ANY, GIT, SETTINGS, REMOTE, SAID)],
+  ['git that pushes', published, 'git-push', names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID)],
   ['gh', published, 'gh-pr', names(ANY, GIT, REMOTE, GH, ['GH_PROMPT_DISABLED'])],
   [
     'git, asked for an editor',

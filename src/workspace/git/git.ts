@@ -13,6 +13,8 @@ import type { Result } from '../ports.js';
 const GIT_OUTPUT_BYTES = 1024 ** 3; // bound: Largest output taken from one git call: a blob of the largest file, and room to spare.
 // bound: One git call: a listing, merge or commit in the largest repositories takes seconds. Longer is a prompt, a monitor, a dead mount.
 export const GIT_MS = 120_000;
+const STALLED_S = 300; // bound: A remote over HTTP that sends less than a byte a second for so long is given up.
+const STALLED = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: String(STALLED_S) };
 const NO_GIT = 'git is not on PATH (spawn git ENOENT).';
 const GIT_MESSAGE_CHARS = 2_000; // bound: What git says on failing.
 const REF_BYTES = 4_096; // bound: A file of git's that names a commit or a branch.
@@ -76,7 +78,9 @@ const REMOTE =
   /^(commit-tree|push|fetch|ls-remote|cat-file|merge-tree|write-tree|worktree|read-tree|ls-tree|diff-tree)$/;
 
 const gitVariables = (args: readonly string[]): Record<string, string> =>
-  childEnvironment(process.env, ['git', 'gitSettings', ...(REMOTE.test(commandOf(args)) ? (['remote'] as const) : [])]);
+  REMOTE.test(commandOf(args))
+    ? { ...STALLED, ...childEnvironment(process.env, ['git', 'gitSettings', 'remote']) }
+    : childEnvironment(process.env, ['git', 'gitSettings']);
 
 /** No prompts, English messages. */
 const gitEnvironment = (

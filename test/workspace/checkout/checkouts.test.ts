@@ -383,6 +383,41 @@ test('a repository whose objects are named by SHA-256', async () => {
   expect(await checkoutsOf('b').resolve({ ...run(), repository: { url, base } })).toEqual({ commit: base });
 });
 
+test('a server that sends half of what is fetched and then nothing is given up, and may be asked again', async () => {
+  const dir = join(root, 'origin.git');
+  const packOf = (...args: readonly string[]): Buffer =>
+    execFileSync('git', ['upload-pack', '--stateless-rpc', ...args, dir], { input: wanted });
+  let wanted = Buffer.alloc(0);
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      wanted = Buffer.concat(parts);
+      if (request.method === 'GET')
+        return response.end(
+          Buffer.concat([Buffer.from('001e# service=git-upload-pack\n0000'), packOf('--advertise-refs')]),
+        );
+      response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-result' });
+      const pack = packOf();
+      return response.write(pack.subarray(0, pack.length / 2));
+    });
+    if (request.method === 'GET') response.setHeader('content-type', 'application/x-git-upload-pack-advertisement');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/origin.git`;
+  // Seconds; 300 without it.
+  process.env['GIT_HTTP_LOW_SPEED_TIME'] = '1';
+  try {
+    expect(await failure(checkoutsOf('a').resolve(run()))).toBe('git_failed');
+  } finally {
+    delete process.env['GIT_HTTP_LOW_SPEED_TIME'];
+    server.closeAllConnections();
+    server.close();
+  }
+  url = `file://${dir}`;
+  expect(await checkoutsOf('a').resolve(run())).toEqual({ commit: base });
+}, 30_000);
+
 test('what no later try would change is told apart from what may pass, in git’s words, with what to type', async () => {
   const server = createServer(({ url: asked = '' }, response) => {
     const status = Number(asked.split('/')[1]);
