@@ -30,6 +30,8 @@ export interface Rules {
   readonly knowsEarlier?: true;
   /** Of a plan: `--phase` goes by the order of the phases, a person's merge is tested, and a dependency on what is done is none. */
   readonly ordersPhases?: true;
+  /** Of a plan: its documents are read again once a person was waited for before a phase: one more activity. */
+  readonly readsAfterWaits?: true;
   /** Activities that run inside a workflow task where all roles share its queue; docs/measures.md has the reasons. */
   readonly local?: readonly string[];
 }
@@ -51,6 +53,7 @@ export const currentRules = (): Rules => ({
   countsCutOff: 'all',
   knowsEarlier: true,
   ordersPhases: true,
+  readsAfterWaits: true,
   local: ['buildProposal', 'saveCheckpoint', 'evaluateTriggers'],
 });
 

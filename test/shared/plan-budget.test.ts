@@ -13,6 +13,7 @@ import { resultOfPlan } from '../../src/workflows/plan/views.js';
 import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
+import { readAsBefore } from './plan-driven.js';
 import { blob } from './world.js';
 
 const none = Object.fromEntries(Object.entries(LIMITS).map(([name, spec]) => [name, spec.default])) as Limits;
@@ -49,7 +50,9 @@ const readFree = (plan: ReadyPlan): PlanState =>
 const answered = (state: PlanState, answer: string, set?: Partial<Record<LimitName, number>>): PlanState => {
   const by = { name: 'x', from: 'cli' };
   const request = { decision: state.decision?.id, answer, requestId: answer, by, set };
-  return dispatch(state, { type: 'decided', request: request as never });
+  const on = dispatch(state, { type: 'decided', request: request as never });
+  // Who was asked may have changed the documents; here they did not.
+  return on.stage.at === 'reading' ? dispatch(on, readAsBefore(on)) : on;
 };
 /** Opens the decision that the next move asks for. */
 const asked = (state: PlanState, now = 0): PlanState => {

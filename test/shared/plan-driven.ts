@@ -39,6 +39,16 @@ const committed = (id: string): StepResult => ({
   ...{ skipped: [], wasSplit: false, usage: NO_USAGE, proposalId: null, problem: null, pausedFor_ms: 0 },
 });
 
+/** The documents are as they were read last, with the marks that were written. */
+export const readAsBefore = ({ reading: { plan }, phases }: PlanState): PlanFact => ({
+  type: 'plan_read',
+  result: {
+    ...plan!,
+    outcome: 'same',
+    phases: phases.map((phase) => (phase.marked ? { ...phase, marker: 'completed' } : phase)),
+  },
+});
+
 export class Driven {
   state: PlanState;
   private now = 0;
@@ -88,6 +98,9 @@ export class Driven {
           break;
         case 'pause':
           this.dispatch({ type: 'paused', pause: move.pause });
+          break;
+        case 'read':
+          this.dispatch(readAsBefore(this.state));
           break;
         default:
           throw new Error(`a move that was not looked for: ${move.kind}`);

@@ -199,3 +199,44 @@ describe('which commit a mark goes into', () => {
     expect(wave.state.marks).toEqual([]);
   });
 });
+
+describe('a document that is changed while a person is waited for before a phase', () => {
+  const paused = (): Driven => {
+    const plan = alone(['p1', 'p2']);
+    plan.dispatch({ type: 'control_received', control: 'pause', by: 'ann' });
+    plan.until('await_resume');
+    return plan;
+  };
+  const asksFirst = (): Driven => {
+    const plan = new Driven(['p1', 'p2'], { ...reading(['p1', 'p2']), approval: 'ask' });
+    plan.state = { ...plan.state, estimateAsked: 'about 2 model calls' };
+    return plan;
+  };
+  const resume = (plan: Driven): void => plan.dispatch({ type: 'control_received', control: 'resume', by: 'ann' });
+
+  test.each([
+    ['a pause', paused, resume],
+    ['a first question', asksFirst, (plan: Driven) => plan.answer('continue')],
+  ])('%s: it is read before the phase begins, and what changed is asked about', (_, make, goOn) => {
+    const plan = make();
+    goOn(plan);
+    expect(plan.until('read', 'begin', 'job')).toEqual({ kind: 'read' });
+    const { phases, ...rest } = reading(['p1', 'p2']);
+    const changed = phases.map((phase) => (phase.id === 'p1' ? { ...phase, text: 'other' } : phase));
+    plan.dispatch({ type: 'plan_read', result: { ...rest, hash: 'other', phases: changed } });
+    expect(plan.asked()).toMatchObject({ reason: 'plan_changed', accepts: ['take_new', 'keep_old', 'abort'] });
+    // Changed once more while it is asked about: read again.
+    plan.answer('take_new');
+    expect(plan.until('read', 'begin', 'job')).toEqual({ kind: 'read' });
+    plan.dispatch({ type: 'plan_read', result: { ...rest, outcome: 'same', hash: 'other', phases: changed } });
+    plan.until('run');
+  });
+
+  test('runs that began before go on as they did', () => {
+    const plan = paused();
+    const { readsAfterWaits: _, ...rules } = plan.state.input.rules;
+    plan.state = { ...plan.state, input: { ...plan.state.input, rules } };
+    resume(plan);
+    plan.until('job');
+  });
+});

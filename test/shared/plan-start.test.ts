@@ -175,7 +175,7 @@ describe('an expansion that shows later', () => {
     expect(triggers(walk)).toBe(0);
     const fork = walk.fork();
     fork.answer('continue');
-    expect(fork.next().kind).toBe('begin');
+    expect(fork.next().kind).toBe('read');
     expect(phaseOf(fork.state, 'p1')).toMatchObject({ asksItself: false, replans: 0 });
     walk.answer('expand');
     expect([triggers(walk), walk.next()]).toMatchObject([1, { kind: 'revise', revising: { step: 'apply' } }]);

@@ -1,7 +1,7 @@
 /** What a person's decision does to a plan. Which decisions count is in shared/validate-decision.ts. Pure. */
 import type { PhaseId } from '../../shared/plan.js';
 import { recordOf, seenWith, resolvedBy, waitsForHost } from '../frame/decision-state.js';
-import type { Answer, DecisionPoint, DecisionRecord, DecisionRequest } from '../../shared/decisions.js';
+import type { Answer, DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
 import { boundsOf, isLimitName } from '../../shared/rules.js';
 import { hostOfQueue } from '../../shared/names.js';
@@ -14,7 +14,7 @@ import { resolveMerge } from './worktrees.js';
 import { onReported, withoutCurrent } from './reports.js';
 import { resolveRevision } from './revising.js';
 import { resolveStart, withTests } from './start.js';
-import { closePlan, groupOf, isDone, phaseOf, readAgain, withPhase, type PlanState } from './state.js';
+import { closePlan, groupOf, isDone, phaseOf, readAfterWait, readAgain, withPhase, type PlanState } from './state.js';
 
 /** Limits that the answer sets hold from then on, for the children too; `retry` at a reached limit without a number raises it by as much again. */
 function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRequest): PlanState {
@@ -33,27 +33,19 @@ function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRe
   return { ...state, limits: { ...state.limits, ...said }, input };
 }
 
-const closedWith = (state: PlanState, open: DecisionPoint, record: DecisionRecord, now: number): PlanState => ({
-  ...state,
-  ...resolvedBy(state, open, [record], now),
-});
-
 /** What a request that counts (see `validateDecision`) does to the state. */
 export function applyPlanDecision(state: PlanState, request: DecisionRequest, now: number): PlanState {
   const open = state.decision;
-  const record = recordOf(request, now);
   const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
+  const closed = open === null ? seen : { ...seen, ...resolvedBy(seen, open, [recordOf(request, now)], now) };
   const by = `${request.by.name} (${request.by.from})`;
-  if (request.answer === 'abort')
-    return abortPlan(
-      open === null ? seen : closedWith(seen, open, record, now),
-      { by, withoutHost: waitsForHost(state) },
-      now,
-    );
+  if (request.answer === 'abort') return abortPlan(closed, by, now, waitsForHost(state));
   if (open === null) return tryNow(seen, request, now);
-  const told = emit(withSettings(closedWith(seen, open, record, now), open, request), now, decidedBy(request, open.id));
+  const told = emit(withSettings(closed, open, request), now, decidedBy(request, open.id));
   const resolvedEvent = { type: 'decision_resolved', decision: open.id, reason: open.reason } as const;
-  return resolve(emit(told, now, resolvedEvent), open, request, now);
+  const resolved = resolve(emit(told, now, resolvedEvent), open, request, now);
+  // What failed is made again as it was.
+  return state.again ? resolved : readAfterWait(resolved);
 }
 
 function resolve(before: PlanState, open: DecisionPoint, request: DecisionRequest, now: number): PlanState {
@@ -131,11 +123,7 @@ function resolvePhase(state: PlanState, id: PhaseId, request: DecisionRequest, n
 }
 
 /** Ends the plan; its children have ended before. What is committed stays, and is marked by the next run of the plan. */
-export const abortPlan = (
-  state: PlanState,
-  { by, withoutHost }: { readonly by: string; readonly withoutHost: boolean },
-  now: number,
-): PlanState => {
+export const abortPlan = (state: PlanState, by: string, now: number, withoutHost = waitsForHost(state)): PlanState => {
   const told = emit({ ...state, abortedBy: by }, now, { type: 'abort_requested', by });
   // A phase that ended without the host knows it before its plan does.
   const phases = state.phases.flatMap(({ result }) => result?.openOnHost ?? []);
@@ -154,7 +142,9 @@ export function onControl(state: PlanState, control: 'pause' | 'resume' | 'stop'
       return emit(within(state, 'controls', { pausedBy: by }), now, { type: 'plan_paused', by });
     case 'resume':
       if (pausedBy === null && stopAfterPhase === null) return state;
-      return emit({ ...state, controls: { pausedBy: null, stopAfterPhase: null } }, now, { type: 'plan_resumed', by });
+      return readAfterWait(
+        emit({ ...state, controls: { pausedBy: null, stopAfterPhase: null } }, now, { type: 'plan_resumed', by }),
+      );
     case 'stop':
       return emit(within(state, 'controls', { stopAfterPhase: by }), now, { type: 'plan_stop_wanted', by });
   }

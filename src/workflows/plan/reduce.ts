@@ -3,7 +3,7 @@ import type { PhaseId, PlanOutcome, Report } from '../../shared/plan.js';
 import { sentence } from '../../shared/problems.js';
 import type { Answer, Pause } from '../../shared/decisions.js';
 import type { ActivityName, ResultOf } from '../../shared/activities.js';
-import { asking, waitsForHost } from '../frame/decision-state.js';
+import { asking } from '../frame/decision-state.js';
 import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
 import { emit, recordIgnored, noProgress, openDecision, tellFailed } from '../frame/log.js';
@@ -211,7 +211,7 @@ const FOLDS: Folds<PlanState, PlanFacts> = {
   control_received: (state, { control, by }, now) => onControl(state, control, by, now),
   activity_failed: onActivityFailed,
   no_progress: (state, { effects }) => onNoProgress(state, effects),
-  abort: (state, { by }, now) => abortPlan(state, { by, withoutHost: waitsForHost(state) }, now),
+  abort: (state, { by }, now) => abortPlan(state, by, now),
   closed: (state, { outcome }, now) => closePlan(state, outcome, now),
 };
 

@@ -21,7 +21,7 @@ import type { EvaluateTriggersResult } from '../../shared/replan-activities.js';
 import type { PlanInput, StepResult } from '../../shared/run.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
-import { cut } from '../../shared/rules.js';
+import { cut, rulesOf } from '../../shared/rules.js';
 import type { Problem } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
 import type { StepUsage } from '../../shared/usage.js';
@@ -62,6 +62,13 @@ export const readAgain = (state: PlanState, wanted: Partial<Reading> = {}): Plan
   ...within(within(state, 'reading', { number: state.reading.number + 1 }), 'group', { ids: [] }),
   stage: { at: 'reading', inherit: null, renew: false, ...wanted },
 });
+
+/** Who was waited for before a phase may have changed the documents meanwhile. */
+export const readAfterWait = (state: PlanState): PlanState => {
+  const { stage, ask, decision, revision } = state;
+  const isNext = stage.at === 'choosing' && ask === null && decision === null && revision.current === null;
+  return isNext && rulesOf(state).readsAfterWaits === true ? readAgain(state) : state;
+};
 
 export const phaseOf = (state: PlanState, id: PhaseId): PhaseEntry => {
   const found = state.phases.find((phase) => phase.id === id);

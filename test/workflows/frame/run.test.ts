@@ -188,10 +188,9 @@ test('of a plan that a person paused, resumed before the first task of a later r
   const handle = await start('plan', queue, input, { typedSearchAttributes });
   await handle.signal('resume', {});
   await handle.signal('drift', 'more work');
-  await working(queue, { preflight: never }, async () => {
-    await seen(async () =>
-      (await eventsOf(handle)).some((event) => event.startChildWorkflowExecutionInitiatedEventAttributes),
-    );
+  // What was changed while it was paused is read first.
+  await working(queue, { readPlan: never }, async () => {
+    await seen(async () => (await eventsOf(handle)).some((event) => event.activityTaskScheduledEventAttributes));
     const marked = (await handle.describe()).typedSearchAttributes.get(state);
     const { ignored } = await statusOf(handle);
     expect({ marked, ignored }).toEqual({ marked: undefined, ignored: ['drift more work: its body names no text'] });
