@@ -74,8 +74,7 @@ const AS_READ = [
 const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null'];
 
 /** These sign, speak to a remote, or fetch what a partial clone or git-lfs left there. */
-const REMOTE =
-  /^(commit-tree|push|fetch|ls-remote|cat-file|merge-tree|write-tree|worktree|read-tree|ls-tree|diff-tree)$/;
+const REMOTE = /^((commit|merge|write|read|ls|diff)-tree|push|fetch|ls-remote|cat-file|worktree)$/;
 
 const gitVariables = (args: readonly string[]): Record<string, string> =>
   REMOTE.test(commandOf(args))
