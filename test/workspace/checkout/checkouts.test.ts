@@ -406,11 +406,11 @@ test('a server that sends half of what is fetched and then nothing is given up, 
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/origin.git`;
   // Seconds; 300 without it.
-  process.env['GIT_HTTP_LOW_SPEED_TIME'] = '1';
+  process.env.GIT_HTTP_LOW_SPEED_TIME = '1';
   try {
     expect(await failure(checkoutsOf('a').resolve(run()))).toBe('git_failed');
   } finally {
-    delete process.env['GIT_HTTP_LOW_SPEED_TIME'];
+    delete process.env.GIT_HTTP_LOW_SPEED_TIME;
     server.closeAllConnections();
     server.close();
   }
