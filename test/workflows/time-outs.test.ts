@@ -139,6 +139,7 @@ const OTHERS: Record<string, readonly string[]> = {
     'replacedEnd_ms',
   ],
   'once a process, and known from then on': ['pip_ms', 'tried_ms', 'noneKnown_ms', 'ps_ms'],
+  'a part of what a git process may take, compared by `worktreeAdd_s`': ['stalled_s'],
   'ages of files': ['foreignScratch_ms', 'checkpointFresh_ms', 'day_ms', 'clockSet_ms', 'lock_ms'],
   'compared with their own wholes': ['countWait_ms', 'countTotal_ms', 'syntaxParse_ms'],
   'a part of what an activity may take, and done without': ['grep_ms', 'log_ms', 'signatures_ms'],

@@ -22,11 +22,10 @@ function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRe
     Object.entries(request.set ?? {}).filter(([name, value]) => isLimitName(state, name) && typeof value === 'number'),
   ) as Partial<Limits>;
   const reached = open.subject;
-  const first = state.reading.plan?.limits ?? null;
   if (open.reason === 'budget' && reached !== null && isLimitName(state, reached)) {
     // What cannot be counted is not limited any more, whatever the answer sets.
     if (reached === 'budget_usd' && spentOf(state, 0).usage.usd === null) said[reached] = null;
-    else said[reached] ??= (state.limits?.[reached] ?? 0) + (first?.[reached] ?? 0);
+    else said[reached] ??= (state.limits?.[reached] ?? 0) + (state.reading.plan?.limits[reached] ?? 0);
   }
   if (Object.keys(said).length === 0 || state.limits === null) return state;
   const input = { ...state.input, overrides: { ...state.input.overrides, ...said } };
@@ -61,9 +60,8 @@ function resolve(before: PlanState, open: DecisionPoint, request: DecisionReques
     return resolveTests({ ...state, asked: null }, asked, request, now);
   // Reading, or a host that is back: the same move again.
   if (asked === null) return state;
-  const revised = resolveRevision({ ...state, asked: null }, request, now);
-  if (revised !== null && revised !== 'skip') return revised;
-  return resolvePhase({ ...state, asked: null }, asked, request, now);
+  const next = { ...state, asked: null };
+  return resolveRevision(next, request, now) ?? resolvePhase(next, asked, request, now);
 }
 
 /** On the merged tree (`id` null) or before phases begin: as it is, with the plan revised after that, or mended by hand and tested again. */

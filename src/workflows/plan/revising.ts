@@ -256,8 +256,8 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
   }
 }
 
-/** `force`, `revise`, `expand`, `continue` or `skip`, where a person was asked about a replan; null: this was not asked. */
-export function resolveRevision(state: PlanState, said: DecisionRequest, now: number): PlanState | 'skip' | null {
+/** `force`, `revise`, `expand`, `continue` or `skip`, where a person was asked about a replan; null: this was not asked, or the phase is left out. */
+export function resolveRevision(state: PlanState, said: DecisionRequest, now: number): PlanState | null {
   const { current: revising } = state.revision;
   if (revising?.step !== 'asked') return null;
   switch (said.answer) {
@@ -276,7 +276,7 @@ export function resolveRevision(state: PlanState, said: DecisionRequest, now: nu
       return revising.triggered === undefined ? triggered(state, next, now) : revisingAs(state, next);
     }
     case 'skip':
-      return 'skip';
+      return null;
     default:
       return goOn(
         state,

@@ -89,26 +89,22 @@ const gitEnvironment = (
 
 /** Runs git; paths among `args` are taken literally. A failure is a `git_failed` that names the command, with git's message. */
 export async function git(args: readonly string[], call: GitCall): Promise<Result<GitOutput>> {
-  const run = await captureProcess(
-    'git',
-    [
-      ...(call.noLiteral ? [] : ['--literal-pathspecs']),
-      ...ALWAYS,
-      ...(call.hooks ? [] : NO_HOOKS),
-      ...AS_READ,
-      ...args,
-    ],
-    {
-      cwd: call.cwd,
-      env:
-        call.environment === undefined
-          ? gitEnvironment(gitVariables(args), { ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env })
-          : childEnvironment(call.environment, ['git', 'gitSettings', 'terminal']),
-      timeout_ms: timeFor(call.timeout_ms ?? GIT_MS),
-      max_bytes: call.max_bytes ?? GIT_OUTPUT_BYTES,
-      ...(call.input === undefined ? {} : { input: call.input }),
-    },
-  );
+  const own = [
+    ...(call.noLiteral ? [] : ['--literal-pathspecs']),
+    ...ALWAYS,
+    ...(call.hooks ? [] : NO_HOOKS),
+    ...AS_READ,
+  ];
+  const run = await captureProcess('git', [...own, ...args], {
+    cwd: call.cwd,
+    env:
+      call.environment === undefined
+        ? gitEnvironment(gitVariables(args), { ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env })
+        : childEnvironment(call.environment, ['git', 'gitSettings', 'terminal']),
+    timeout_ms: timeFor(call.timeout_ms ?? GIT_MS),
+    max_bytes: call.max_bytes ?? GIT_OUTPUT_BYTES,
+    ...(call.input === undefined ? {} : { input: call.input }),
+  });
   if (run.code === null || !(call.accept ?? [0]).includes(run.code)) {
     const said = run.stderr.toString('utf8').trim().slice(-GIT_MESSAGE_CHARS);
     if (run.failure?.includes('spawn git ENOENT') === true && existsSync(call.cwd))
