@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProblemError, versioned } from '../shared/problems.js';
+import { fail, ProblemError, versioned } from '../shared/problems.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../system/process.js';
 import { orNull, readJson, writeTemp } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
@@ -84,6 +84,13 @@ const removeDead = async (home: string): Promise<void> => {
   const taken = await recordAt(aside).catch(() => null);
   if (taken && (await isAlive(realSys, taken.process))) await link(aside, path).catch(() => undefined);
   await rm(aside, { force: true });
+};
+
+/** Throws ProblemError `no_server` while a live process starts one. */
+export const refuseStarting = async (home: string): Promise<void> => {
+  const record = await readRecord(home);
+  if (record?.state === 'starting' && (await isAlive(realSys, record.process)))
+    fail('no_server', ...alreadyRunning(home, record));
 };
 
 /** Why no second one is started: message and what to type. */

@@ -125,14 +125,7 @@ export const uiHost = (wanted = false, platform: string = process.platform): str
  */
 export const startDevServer = async (options: DevServerOptions): Promise<DevServer> => {
   const self = await ownProcess(realSys);
-  const claim: DevServerRecord = {
-    state: 'starting',
-    process: self,
-    owner: self,
-    address: '',
-    hiddenUi: null,
-    uiUrl: null,
-  };
+  const claim = { state: 'starting', process: self, owner: self, address: '', hiddenUi: null, uiUrl: null } as const;
   const left = await endLeftBehind(options);
   const holder = await claimRecord(options.home, claim);
   if (holder) return fail('usage', ...alreadyRunning(options.home, holder));

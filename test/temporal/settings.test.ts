@@ -1,7 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { TIMINGS } from '../../src/shared/limits.js';
 import { ProblemError } from '../../src/shared/problems.js';
-import { resolveTimings } from '../../src/temporal/settings.js';
+import { ownProcess } from '../../src/system/process.js';
+import { realSys } from '../../src/system/sys.js';
+import { replaceRecord } from '../../src/temporal/dev-record.js';
+import { resolveTimings, serverSettings } from '../../src/temporal/settings.js';
+
+test('while a dev server of this home starts nobody takes what answers at the usual port for another one', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'emend-settings-'));
+  const env = { TEMPORAL_CONFIG_FILE: 'none' };
+  try {
+    expect(await serverSettings(env, home)).toMatchObject({ address: 'localhost:7233', from: 'default' });
+    const process = await ownProcess(realSys);
+    const record = { process, owner: process, address: '127.0.0.1:7233', hiddenUi: null, uiUrl: null };
+    await replaceRecord(home, { ...record, state: 'starting' });
+    await expect(serverSettings(env, home)).rejects.toMatchObject({
+      problem: { code: 'no_server', message: expect.stringContaining('is starting a dev server for this home') },
+    });
+    const configured = { ...env, TEMPORAL_ADDRESS: 'localhost:7233' };
+    expect(await serverSettings(configured, home)).toMatchObject({ from: 'configuration' });
+    await replaceRecord(home, { ...record, state: 'serving' });
+    expect(await serverSettings(env, home)).toMatchObject({ from: 'dev server' });
+  } finally {
+    rmSync(home, { recursive: true });
+  }
+});
 
 describe('resolveTimings', () => {
   test('an empty environment gives every default', () => {
