@@ -66,8 +66,8 @@ export type Answer = (typeof ANSWERS_BY_REASON)[PauseReason][number] | 'abort';
 /** What each answer does, in a person's words; shown by every face. */
 export const ANSWER_MEANS: Record<Answer, string> = {
   approve: 'apply the proposed change',
-  skip: 'leave these files unchanged',
-  revise: 'ask the model again, with your note and the rejected edit in the prompt',
+  skip: 'leave these files unchanged, or skip the phase',
+  revise: 'ask the model again, with your note in the prompt',
   select: 'accept the hunks you choose and drop the rest; the result is shown again',
   retry: 'try again; --set LIMIT=VALUE raises a limit, --note adds a hint',
   manual: 'accept the files as you edited them; verify and commit',
