@@ -2,14 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { fail, problem, ProblemError, unknownVersion, VERSION, type Problem } from '../shared/problems.js';
+import { fail, nullOn, problem, ProblemError, unknownVersion, VERSION, type Problem } from '../shared/problems.js';
 import { orNull, putFileIfAbsent, ensureDir, writeTemp } from '../system/durable.js';
 import { errnoOf, realSys, type Sys } from '../system/sys.js';
 import { shellWord } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
 import { sha256 } from '../system/hash.js';
 import { ownProcess } from '../system/process.js';
-import { nullOfOther } from './directory/archive.js';
 import type { RecordStore } from './ports.js';
 
 // A directory of ours that holds code, prompts and answers: it must be this user's own.
@@ -199,7 +198,7 @@ export const startOn = async (sys: Sys, home: string, build: string, given?: Mac
 /** Records are written once: each is read once by a process. */
 const read = new WeakMap<RecordStore, Map<string, object>>();
 
-/** The last start of each host that ever was one of this store's, by the host's id. */
+/** The last start of each host that ever was one of this store's, by the host's id; of one whose record is damaged the number alone. */
 export const knownHosts = async (records: RecordStore): Promise<ReadonlyMap<string, KnownHost>> => {
   const starts = new Map<string, number>();
   for (const name of await records.names('hosts')) {
@@ -210,7 +209,7 @@ export const knownHosts = async (records: RecordStore): Promise<ReadonlyMap<stri
   read.set(records, cache);
   const known = [...starts].map(async ([id, last]) => {
     const key = keyOf(id, last);
-    const start = cache.get(key) ?? (await records.get(key).catch(nullOfOther)) ?? {};
+    const start = cache.get(key) ?? (await records.get(key).catch(nullOn('version_unknown', 'disk'))) ?? {};
     cache.set(key, start);
     return [id, { ...(start as HostStart), starts: last }] as const;
   });

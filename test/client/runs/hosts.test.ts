@@ -1,10 +1,13 @@
 /** The hosts of a store as the client sees them; the server is a map, the store is real. */
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { groupProblems, hostOf, listHosts, silentNote } from '../../../src/client/runs/hosts.js';
 import { listRuns } from '../../../src/client/runs/list.js';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
 import { showRun } from '../../../src/client/runs/show.js';
 import { recordStart, knownHosts, type HostStart } from '../../../src/stores/home.js';
+import { storePaths } from '../../../src/stores/location.js';
 import type { SeenWorker } from '../../../src/temporal/live-workers.js';
 import type { DecisionPoint } from '../../../src/shared/decisions.js';
 import { queueNames } from '../../../src/shared/names.js';
@@ -46,6 +49,17 @@ test('each start is recorded unless it is like the one before; the last counts, 
   expect(await recordStart(emend.records, OWN, start('here', '', 'b0000002'), first)).toBe(true);
   expect((await knownHosts(emend.records)).get(OWN)).toMatchObject({ boot: 'b0000002', starts: 2 });
   expect(await recordStart(emend.records, OWN, start('here', '', 'b0000003'), first)).toBe(false);
+});
+
+test('a damaged record of a start keeps no worker from its own, and hides no other host', async () => {
+  const { emend } = await scene([[OTHER, start('build-2')]]);
+  const damaged = join(storePaths(emend.store).records, 'hosts', `${OTHER}.000001.json`);
+  await chmod(damaged, 0o600);
+  await writeFile(damaged, '');
+  const known = await knownHosts(emend.records);
+  expect([known.get(OWN), known.get(OTHER)]).toMatchObject([{ name: 'here' }, { starts: 1 }]);
+  expect(await recordStart(emend.records, OTHER, start('build-2'), known.get(OTHER))).toBe(true);
+  expect((await knownHosts(emend.records)).get(OTHER)).toMatchObject({ name: 'build-2', starts: 2 });
 });
 
 test('roles and builds of the live, the last sign of the silent, and the runs of each', async () => {
