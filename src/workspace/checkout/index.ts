@@ -87,7 +87,7 @@ export const createCheckouts = (
   const takeOver = async (place: Place, { commit, signal, at }: CheckoutWanted): Promise<Held> => {
     const { remote, dir } = place;
     const seen = await remotes.readRefs(remote, signal);
-    checkTurn(await remotes.tokenTime(remote, seen.token, signal), at);
+    await remotes.checkTurn(remote, seen.token, at, signal);
     const token = await remotes.newToken(remote, at);
     await remotes.push(remote, seen, { token });
     await drop(place);
@@ -126,10 +126,10 @@ export const createCheckouts = (
       // In a copy of the home, or one that was moved, the note names another's.
       const isOwn = found !== null && found.path === pathFor(place, found.path.split('.').at(-1));
       const noted = isOwn && (await orNull(sys.lstat(join(found.path, '.git')), ['ENOENT', 'ENOTDIR'])) ? found : null;
-      if (noted !== null) checkTurn(noted.at, wanted.at);
       // What others pushed meanwhile it sees as long as nobody has taken it over.
       const seen = noted && place.isShared ? await remotes.readRefs(place.remote, wanted.signal) : noted;
-      const held = noted && seen?.token === noted.token ? { ...noted, ...seen } : await takeOver(place, wanted);
+      const isTurn = noted !== null && noted.at <= wanted.at && seen?.token === noted.token;
+      const held = isTurn ? { ...noted, ...seen } : await takeOver(place, wanted);
       const commit = wanted.atTip === true ? (held.tip ?? wanted.commit) : wanted.commit;
       await utimes(pathFor(place, 'json'), new Date(), new Date());
       // What is ignored stays: dependencies that were installed, and caches.
@@ -273,10 +273,6 @@ interface Begun extends Pick<CheckoutWanted, 'commit' | 'signal'> {
 const pushedBefore = async ({ path, tip }: Held, { since }: Begun, stepKey: StepKey): Promise<string | null> =>
   tip === null ? null : commitOfStep(path, since, tip, stepKey);
 const atBase = (files: ApplyRequest['proposal']['files']) => files.map(({ path, base }) => ({ path, result: base }));
-
-const checkTurn = (newest: number, at: number): void => {
-  if (newest > at) fail('busy', 'A later attempt has taken over this run: its token is newer.');
-};
 
 /** `json`: of its note. */
 const pathFor = ({ dir, remote }: Place, nonce = randomBytes(NONCE_BYTES).toString('hex')): string =>

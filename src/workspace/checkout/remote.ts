@@ -18,6 +18,7 @@ import { holdsCommit } from '../landing/merge.js';
 
 const REFS_BYTES = 65_536; // bound: What a remote says of the references that are asked for.
 const NONCE_BYTES = 8; // bound: Random part of a token.
+const AHEAD_MS = 86_400_000; // bound: A token whose time comes later than this was made by a wrong clock, or by someone else.
 const LOCK_MS = 30_000; // bound: A git lock in the mirror that is older is left by a git that was killed: each is held for a moment.
 const NAMED = 5; // bound: Of the paths that keep a repository out so many are named.
 
@@ -222,7 +223,7 @@ export async function refuseTakenOut(remote: Remote, { tip, last }: RunRefs): Pr
   const { branch, url, last: ref } = remote;
   const from = shellWord(url);
   const back = `Bring it back: git fetch ${from} ${ref} && git push ${from} FETCH_HEAD:refs/heads/${branch}`;
-  const why = `The branch ${branch} of ${url} no longer holds ${last.slice(0, 12)}, which was pushed to it.`;
+  const why = `The branch ${branch} of ${url} no longer holds ${last.slice(0, 12)}, pushed to it last as ${ref} says.`;
   return fail('remote_refused', why, `${back}. If that is meant: git push ${from} :${ref}. Then answer retry.`);
 }
 const isIn = (remote: Remote, commit: string, tip: string): Promise<boolean> =>
@@ -233,17 +234,19 @@ export const newToken = async (remote: Remote, at: number): Promise<string> => {
   const input = `${at}\n${remote.stepKey} ${randomBytes(NONCE_BYTES).toString('hex')}\n`;
   return valueOf(await gitLine(['hash-object', '-w', '--stdin'], { ...inMirror(remote), input }));
 };
-/** When the attempt was scheduled whose token this is; 0: there is none. Throws ProblemError `remote_refused`: somebody else made it. */
-export async function tokenTime(remote: Remote, token: string | null, signal: AbortSignal): Promise<number> {
-  if (token === null) return 0;
+/** Throws ProblemError `busy`: the token is of an attempt scheduled after `at`; `remote_refused`: somebody else made it, or a wrong clock, whose time is not waited for. */
+export async function checkTurn(remote: Remote, token: string | null, at: number, signal: AbortSignal): Promise<void> {
+  if (token === null) return;
   await hasFetched(remote, await fetch(remote, tokenRef(remote.stepKey), `refs/emend/seen/${remote.stepKey}`, signal));
   const read = { ...inMirror(remote), reading: true, accept: [0, 128] };
   const said = valueOf(await git(['cat-file', 'blob', token], read)).text;
-  const time = new RegExp(`^(\\d{1,15})\\n${remote.stepKey} [\\da-f]+\\n$`).exec(said)?.[1];
-  if (time !== undefined) return Number(time);
+  const time = Number(new RegExp(`^(\\d{1,15})\\n${remote.stepKey} [\\da-f]+\\n$`).exec(said)?.[1]);
+  if (time <= at) return;
+  if (time <= Date.now() + AHEAD_MS) fail('busy', 'A later attempt has taken over this run: its token is newer.');
+  const why = time > at ? `is of ${new Date(time).toISOString()}: a clock was wrong, or` : 'is no token of this run:';
   const [ref, url] = [tokenRef(remote.stepKey), remote.url];
   const next = `Remove it: git push ${shellWord(url)} :${ref}. Then answer retry.`;
-  return fail('remote_refused', `${ref} of ${url} is no token of this run: someone else made it.`, next);
+  fail('remote_refused', `${ref} of ${url} ${why} someone else made it.`, next);
 }
 
 /**

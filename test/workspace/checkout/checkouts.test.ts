@@ -314,6 +314,18 @@ long(
   },
 );
 
+test('a token of a time that has not come is refused by name, and nobody waits for it', async () => {
+  const later = Date.now() + 30 * 86_400_000;
+  // Made under a clock that was put right since, by this home and by another.
+  await use('a', false, STEP, later);
+  for (const home of ['a', 'b']) {
+    await expect(use(home)).rejects.toThrow(`${TOKEN} of ${url} is of ${new Date(later).toISOString()}`);
+    expect(await failure(use(home))).toBe('remote_refused');
+  }
+  push(`:${TOKEN}`);
+  expect(await commitIn(await use('a'))).toMatchObject({ outcome: 'committed' });
+});
+
 test('a token that somebody else made is refused by name; a copy of a home works in checkouts of its own', async () => {
   const other = execFileSync('git', ['hash-object', '-w', '--stdin'], {
     cwd: repo.dir,
