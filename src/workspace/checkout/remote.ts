@@ -242,7 +242,8 @@ export async function checkTurn(remote: Remote, token: string | null, at: number
   const said = valueOf(await git(['cat-file', 'blob', token], read)).text;
   const time = Number(new RegExp(`^(\\d{1,15})\\n${remote.stepKey} [\\da-f]+\\n$`).exec(said)?.[1]);
   if (time <= at) return;
-  if (time <= Date.now() + AHEAD_MS) fail('busy', 'A later attempt has taken over this run: its token is newer.');
+  const ahead_ms = time - Date.now();
+  if (ahead_ms <= AHEAD_MS) fail('busy', 'A later attempt has taken over this run: its token is newer.');
   const why = time > at ? `is of ${new Date(time).toISOString()}: a clock was wrong, or` : 'is no token of this run:';
   const [ref, url] = [tokenRef(remote.stepKey), remote.url];
   const next = `Remove it: git push ${shellWord(url)} :${ref}. Then answer retry.`;
