@@ -137,11 +137,10 @@ export function nearestWord(written: string, known: readonly string[]): string |
 
 /** What to type instead of a word that is not known: the nearest one, else one of those that share a part with it (`targets` and `target_files`), else of all. */
 export const inPlaceOf = (written: string, known: readonly string[]): string => {
-  const own = partsOf(written);
-  const alike = known.filter((word) => partsOf(word).some((part) => own.includes(part)));
+  const alike = known.filter((word) => partsOf(word).some((part) => partsOf(written).includes(part)));
   const nearest = nearestWord(written, known) ?? (alike.length === 1 ? alike[0] : undefined);
-  if (nearest !== undefined) return `did you mean \`${nearest}\`?`;
-  return `expected one of ${(alike.length > 0 ? alike : known).join(', ')}`;
+  const all = alike.length > 0 ? alike : known;
+  return nearest === undefined ? `expected one of ${all.join(', ')}` : `did you mean \`${nearest}\`?`;
 };
 const partsOf = (word: string): readonly string[] =>
   (word.slice(0, WORD_chars).match(/[A-Z]?[a-z]{3,}/g) ?? []).map((part) => part.toLowerCase().replace(/s$/, ''));

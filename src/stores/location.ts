@@ -126,10 +126,8 @@ const storeIdPath = (dir: string): string => `${dir}/${STORE_ID}`;
 
 const storeId = async (place: Place): Promise<string> => {
   const { dir, idPath } = place;
-  const id = await onDisk(`Keeping the store's id at ${idPath}`, async () => {
-    const earlier = await readId(place);
-    return earlier ?? asId(await place.putId(freshId()), dir);
-  });
+  const kept = async () => (await readId(place)) ?? asId(await place.putId(freshId()), dir);
+  const id = await onDisk(`Keeping the store's id at ${idPath}`, kept);
   return id ?? unusable(dir, `${idPath} contains no store id`, `Restore ${idPath} from a backup.`);
 };
 

@@ -1,5 +1,5 @@
 /** A client's connection to the Temporal server. Workers have worker/run-workers.ts: their native library is slow to load. */
-import { InterceptingCall, status, type Interceptor, type StatusObject } from '@grpc/grpc-js';
+import { InterceptingCall, status, type Interceptor } from '@grpc/grpc-js';
 import {
   Client,
   Connection,
@@ -170,15 +170,11 @@ const endsWithConnection: Interceptor = (options, next) => {
     return new InterceptingCall(CLOSED);
   }
 };
-const LIMITED_TRIES = 3; // bound: A call that a rate limit of the server refuses is made this often: that ends before the time for the call does, with its reason.
-const LIMITED_MS = 700; // bound: About so long, times 1.7, 1.7 times that, and so on, lies between them.
-const limited = ({ code }: StatusObject): boolean => code === status.RESOURCE_EXHAUSTED;
-const usual = defaultGrpcRetryOptions({ initialIntervalMs: (last) => (limited(last) ? LIMITED_MS : 100) });
-const retries: typeof usual = {
-  ...usual,
-  retryableDecider: (tries, last) => !(limited(last) && tries >= LIMITED_TRIES) && usual.retryableDecider(tries, last),
-};
-const interceptors = [makeGrpcRetryInterceptor(retries), endsWithConnection];
+const LIMITED_TRIES = 2; // bound: A call that a rate limit of the server refuses is made this often, 2 s apart: that ends before the time for the call does, with its reason.
+const usual = defaultGrpcRetryOptions();
+const retryableDecider: typeof usual.retryableDecider = (tries, last) =>
+  (last.code !== status.RESOURCE_EXHAUSTED || tries < LIMITED_TRIES) && usual.retryableDecider(tries, last);
+const interceptors = [makeGrpcRetryInterceptor({ ...usual, retryableDecider }), endsWithConnection];
 
 /** Throws ProblemError `no_server` (not reachable, or it refuses us) or `config_invalid`. */
 export const connectClient = async (options: ConnectOptions): Promise<ClientConnection> => {

@@ -186,7 +186,7 @@ const startUnderClaim = async (
     if (/address already in use/i.test(log) && attempt < DEV_STARTS) continue;
     return fail(
       'no_server',
-      `The dev server (${options.cli.path}) did not start at ${address}: ${lastLines(log)}`,
+      `The dev server (${options.cli.path}) did not start at ${address}: ${lastLines(CRASH.exec(log)?.[0] ?? log)}`,
       `See ${options.logFile}.`,
     );
   }
@@ -259,7 +259,6 @@ const ready = async (address: string, child: ChildProcess, said: () => Promise<s
   }
 };
 
-/** Of a Go program that crashed: why, which stands above its stack. */
-const CRASH = /^(?:panic|fatal error): .*/m;
+const CRASH = /^(?:panic|fatal error): .*/m; // Why a Go program crashed, which stands above its stack.
 const lastLines = (log: string): string =>
-  log === '' ? 'it printed nothing.' : (CRASH.exec(log)?.[0] ?? log.split('\n').slice(-3).join(' ')).slice(-500);
+  log === '' ? 'it printed nothing.' : log.split('\n').slice(-3).join(' ').slice(-500);

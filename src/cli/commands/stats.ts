@@ -15,6 +15,7 @@ import type { Emend } from '../../client/types.js';
 import { runEvents } from '../../client/runs/show.js';
 import { statsOf, type PlanStats, type Ratio } from '../../documents/plan/index.js';
 import { fail } from '../../shared/problems.js';
+import { together } from '../../system/turns.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { table, count, plain } from '../render/text.js';
@@ -63,13 +64,9 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
   });
 
 async function archivedSince(io: Io, emend: Emend, since: string): Promise<readonly ArchivedRun[]> {
-  const runs: ArchivedRun[] = [];
-  for (const stepKey of await emend.archive.list()) {
-    const run = await readAmongOthers(emend, stepKey);
-    if (run.omitted !== null) io.err(run.omitted);
-    if (run.firstAt !== null && run.firstAt >= since) runs.push(run);
-  }
-  return runs;
+  const runs = await together(await emend.archive.list(), (stepKey) => readAmongOthers(emend, stepKey));
+  for (const { omitted } of runs) if (omitted !== null) io.err(omitted);
+  return runs.filter(({ firstAt }) => firstAt !== null && firstAt >= since);
 }
 
 const share = ({ count, of }: Ratio): string =>

@@ -121,15 +121,11 @@ const isRead = (entry: ArchiveEntry): entry is ReadEntry =>
   entry.kind === 'event' ? isEvent(entry.data) : isPart(entry.kind as ReadKind, entry.data);
 
 const omittedOf = (stepKey: StepKey, newer: number, damaged: number): string | null => {
-  const why = 'a field is missing or has the wrong type';
   const said = [
-    [newer, `${newer} entries of its archive were written by a newer Emend and are omitted; upgrade Emend.`],
-    [
-      damaged,
-      `Damaged entries of its archive (${why}) are omitted: ${damaged}; restore archive/${stepKey} in the store.`,
-    ],
-  ] as const;
-  return said.flatMap(([n, text]) => (n === 0 ? [] : [text])).join(' ') || null;
+    `${newer} entries of its archive were written by a newer Emend and are omitted; upgrade Emend.`,
+    `Damaged entries of its archive (a field is missing or has the wrong type) are omitted: ${damaged}; restore archive/${stepKey} in the store.`,
+  ];
+  return said.filter((_, index) => [newer, damaged][index] !== 0).join(' ') || null;
 };
 
 export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): ArchivedRun => {
@@ -159,16 +155,15 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
   };
 };
 
-/** Throws ProblemError `disk` or `store_unusable` where its archive cannot be read. */
-export const readRun = async ({ archive }: Pick<Emend, 'archive'>, stepKey: StepKey): Promise<ArchivedRun> =>
-  archivedRun(stepKey, await archive.read(stepKey));
-
 /** For whoever looks through many: one that cannot be read hides none of the others. Then nothing is known of it, and `omitted` says why. */
-export const readAmongOthers = (emend: Pick<Emend, 'archive'>, stepKey: StepKey): Promise<ArchivedRun> =>
-  readRun(emend, stepKey).catch((error: unknown) => {
+export const readAmongOthers = async ({ archive }: Pick<Emend, 'archive'>, stepKey: StepKey): Promise<ArchivedRun> => {
+  try {
+    return archivedRun(stepKey, await archive.read(stepKey));
+  } catch (error) {
     if (!(error instanceof ProblemError) || error.problem.code !== 'disk') throw error;
     return { ...archivedRun(stepKey, []), omitted: error.message };
-  });
+  }
+};
 
 const versionsOf = (entries: readonly ReadEntry[], said: readonly string[] = []): readonly ProposalVersion[] => {
   const versions: ProposalVersion[] = [];

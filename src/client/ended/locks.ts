@@ -15,6 +15,7 @@ import {
 import { homePaths } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
+import { together } from '../../system/turns.js';
 import type { ConflictFile, RollbackResult } from '../../shared/proposal-activities.js';
 import type { LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import { readAmongOthers, type RecoveryData } from '../archive/run.js';
@@ -126,7 +127,9 @@ export const releaseStaleLocks = async (
   const note = emend.runs === null ? noServerNote(emend) : null;
   if (note !== null) return { held, released, note };
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
-  for (const workspace of await knownWorkspaces(emend, archives, kept)) {
+  const newest = (kept ?? (await emend.archive.list())).slice(0, archives);
+  const runs = await together(newest, (stepKey) => readAmongOthers(emend, stepKey));
+  for (const workspace of new Set(runs.flatMap(({ started }) => started?.workspace ?? []))) {
     const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
     // A workspace whose git does not answer holds up none of the others.
     const holder = there === null ? null : await engine.readLock(workspace).catch(nullOn());
@@ -228,19 +231,6 @@ export const lockAgain = async (emend: Emend, { stepKey, live, archived }: Resol
   const files = await filesUnder(emend, workspace, taken.lock);
   const ended = closed.status.toLowerCase();
   return { stepKey, workspace, holder: taken.lock, ended, elsewhere: false, files };
-};
-
-const knownWorkspaces = async (
-  emend: Emend,
-  archives: number,
-  kept?: readonly StepKey[],
-): Promise<readonly string[]> => {
-  const known = new Set<string>();
-  for (const stepKey of (kept ?? (await emend.archive.list())).slice(0, archives)) {
-    const { started } = await readAmongOthers(emend, stepKey);
-    if (started !== null) known.add(started.workspace);
-  }
-  return [...known];
 };
 
 const recordsUnder = ({ home }: Emend, workspace: string, holder: WorkspaceLock) =>

@@ -14,7 +14,7 @@ import { loggedFiles } from '../../system/redo.js';
 import { realSys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
 import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace/git/index.js';
-import { readRun } from '../archive/run.js';
+import { archivedRun } from '../archive/run.js';
 import { allHosts } from '../runs/hosts.js';
 import * as oldSteps from './steps.js';
 import { needRuns, type Emend } from '../types.js';
@@ -150,7 +150,7 @@ const refuseOtherNamespaces = async (emend: Emend, assumeClosed: readonly string
   const known = new Set([emend.namespace, ...assumeClosed]);
   const open = new Map<string, number>();
   await together(await emend.archive.list(), async (stepKey) => {
-    const { started, closed } = await readRun(emend, stepKey);
+    const { started, closed } = archivedRun(stepKey, await emend.archive.read(stepKey));
     if (started === null || closed !== null || known.has(started.namespace)) return;
     open.set(started.namespace, (open.get(started.namespace) ?? 0) + 1);
   });

@@ -15,7 +15,7 @@ import { orNull } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 import { realSys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
-import { archivedRun, readRun } from '../archive/run.js';
+import { archivedRun } from '../archive/run.js';
 import { needRuns, OUR_WORKFLOWS, type DescribedRun, type Emend } from '../types.js';
 
 export const GC_RUNS = 1_000_000; // bound: More runs than this are not looked through: what the rest names could not be told from garbage.
@@ -90,7 +90,7 @@ const statesOf = async (transactions: string, stepKey: StepKey) => {
 };
 
 const workspacesOf = async (emend: Emend, states: Awaited<ReturnType<typeof statesOf>>, stepKey: StepKey) => {
-  const { started } = await readRun(emend, stepKey);
+  const { started } = archivedRun(stepKey, await emend.archive.read(stepKey));
   const all = [started?.workspace, ...states.map(({ plan }) => plan?.workspace)];
   return [...new Set(all.filter((each) => typeof each === 'string'))];
 };

@@ -4,7 +4,7 @@ import { fitsFilter, type LISTED_STATES, type RunFilter, type RunWords, type Ste
 import { isKnown, nullOn } from '../../shared/problems.js';
 import { readAmongOthers } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
-import { noteClosed, withLive } from './resolve.js';
+import { describeArchived, noteClosed } from './resolve.js';
 import { noServerNote, type DescribedRun, type Emend, type RunGateway } from '../types.js';
 import { openOnServer, runHost, silentNote, type RunHost } from './hosts.js';
 
@@ -98,12 +98,10 @@ const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus
 /** A run that the list of open ones left out: it has ended, or began a moment ago, which such lists learn late. */
 const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
   const kept = await readAmongOthers(emend, stepKey);
-  const run =
-    kept.started !== null && kept.closed === null && emend.runs !== null ? await withLive(emend, stepKey, null) : null;
-  if (run?.live?.open === true && run.live.memo !== null)
-    return openRun(emend, run.live, (await emend.runs?.polled(run.live.queue)) ?? false);
+  const live = kept.closed === null ? await describeArchived(emend, kept) : null;
+  if (live?.open === true) return openRun(emend, live, (await emend.runs?.polled(live.queue)) ?? false);
   // It ended while nobody looked: the server still knows how. A full disk hides no other run.
-  const archived = (run?.live?.open === false ? await noteClosed(emend, run).catch(nullOn('disk')) : null) ?? kept;
+  const archived = (await noteClosed(emend, { stepKey, archived: kept, live }).catch(nullOn('disk'))) ?? kept;
   const { title, jobPath, workspace, state, doing } = archivedStatus(archived);
   return {
     ...{ stepKey, workflowId: archived.started?.workflowId ?? null, title, jobPath, workspace },

@@ -3,7 +3,7 @@ import { BOUNDS } from '../../shared/limits.js';
 import { fail, nullOn, ProblemError } from '../../shared/problems.js';
 import { SEARCH_ATTRIBUTES, QUERIES } from '../../shared/names.js';
 import { isStepKey, planOf, type StepKey, shownKey } from '../../shared/ids.js';
-import { readAmongOthers, readRun, type ArchivedRun, closedId, type RecoveryData } from '../archive/run.js';
+import { archivedRun, readAmongOthers, type ArchivedRun, closedId, type RecoveryData } from '../archive/run.js';
 import { looksLikeWorkflowId } from './start.js';
 import { OUR_WORKFLOWS, type DescribedRun, type Emend, type ClosedRun, type RunGateway } from '../types.js';
 import type { EventsQuery } from '../../shared/run.js';
@@ -82,12 +82,12 @@ const byStepKey = async (emend: Emend, stepKey: StepKey): Promise<ResolvedRun | 
 
 /** A run whose stepKey is known. `seen`: what a list just said of it. */
 export const withLive = async (emend: Emend, stepKey: StepKey, seen: DescribedRun | null): Promise<ResolvedRun> => {
-  const archived = await readRun(emend, stepKey);
+  const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
   return { stepKey, archived, live: seen ?? (await describeArchived(emend, archived)) };
 };
 
 /** The newest run of the workflow id while it is still this step's (a reset keeps the memo), else the last one known to have ended, or that was started. */
-const describeArchived = async (
+export const describeArchived = async (
   { runs, namespace }: Emend,
   { stepKey, started, closedRuns }: ArchivedRun,
 ): Promise<DescribedRun | null> => {
@@ -181,7 +181,7 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
   const applied = closed.result === null ? await appliedUntold(emend, run) : [];
   await emend.archive.append(run.stepKey, [...events, ...applied, entry]);
   await leaveEvidence(emend, run);
-  return readRun(emend, run.stepKey);
+  return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
 };
 
 /** Unsigned where nobody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. Loaded for a run that has just ended. */

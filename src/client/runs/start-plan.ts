@@ -71,15 +71,13 @@ export const lastCheckpointed = async (
   const host = hostOfQueue(queuesOf(emend, plan).host);
   const plans = (await archive.list()).filter((stepKey) => planOf(stepKey) === stepKey);
   for (const stepKey of plans.slice(0, CHECKPOINT_ARCHIVES)) {
-    const isHere = async (): Promise<boolean> => {
-      const { started } = await readAmongOthers({ archive }, stepKey);
-      const ours = started?.workspace === workspace && started.jobPath === planPath;
-      return ours && hostOfQueue(started.queues.host) === host;
-    };
     const reading = archive.lastFile(stepKey, 'checkpoint-') as Promise<PlanCheckpoint | null>;
     // A damaged one of another plan holds up nothing.
-    const last = await reading.catch(async () => ((await isHere()) ? reading : null));
-    if (last?.plan_path === planPath && (await isHere())) return last;
+    const last = await reading.catch(() => ({ plan_path: planPath }));
+    if (last?.plan_path !== planPath) continue;
+    const { started } = await readAmongOthers({ archive }, stepKey);
+    const isOurs = started?.workspace === workspace && started.jobPath === planPath;
+    if (isOurs && hostOfQueue(started.queues.host) === host) return reading;
   }
   return null;
 };
