@@ -3,7 +3,7 @@ import { decide, type DecideOptions } from '../client/runs/decide.js';
 import type { ResolvedRun } from '../client/runs/resolve.js';
 import { diffText, showRun } from '../client/runs/show.js';
 import { untilStatus } from '../client/runs/watch.js';
-import { type Answer, type DecisionPoint, ANSWER_MEANS } from '../shared/decisions.js';
+import { type Answer, type DecisionPoint, meaningOf } from '../shared/decisions.js';
 import { ProblemError } from '../shared/problems.js';
 import type { StepStatus } from '../shared/run.js';
 import type { Io } from './io.js';
@@ -64,7 +64,7 @@ export const menuLines = (decision: DecisionPoint, width = Infinity): readonly s
   menu(decision).flatMap((text) => folded(text, width, 6));
 
 const menu = (decision: DecisionPoint): readonly string[] => [
-  ...decision.accepts.map((answer) => `  [${LETTER[answer]}] ${answer}: ${ANSWER_MEANS[answer]}`),
+  ...decision.accepts.map((answer) => `  [${LETTER[answer]}] ${answer}: ${meaningOf(decision, answer)}`),
   ...(decision.proposalId === null ? [] : ['  [d] diff: show the change']),
   '  [q] quit: leave the decision open',
   ...(decision.files.length > 1 ? ['  Type a letter and paths to answer for these files only: s src/a.ts'] : []),

@@ -63,11 +63,11 @@ export type PauseReason = keyof typeof ANSWERS_BY_REASON;
 /** Every answer; each decision accepts some of them. */
 export type Answer = (typeof ANSWERS_BY_REASON)[PauseReason][number] | 'abort';
 
-/** What each answer does, in a person's words; shown by every face. */
+/** What each answer does, in a person's words; faces show `meaningOf`. */
 export const ANSWER_MEANS: Record<Answer, string> = {
   approve: 'apply the proposed change',
-  skip: 'leave these files unchanged, or skip the phase',
-  revise: 'ask the model again, with your note in the prompt',
+  skip: 'leave these files unchanged',
+  revise: 'ask the model again, with your note and the rejected edit in the prompt',
   select: 'accept the hunks you choose and drop the rest; the result is shown again',
   retry: 'try again; --set LIMIT=VALUE raises a limit, --note adds a hint',
   manual: 'accept the files as you edited them; verify and commit',
@@ -98,6 +98,14 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   known: 'continue: ignore tests that already failed before the change',
   abort: 'end the run and roll back uncommitted changes',
 };
+/** What is asked about a phase of a plan alone. */
+const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> = {
+  replan_limit: { skip: 'skip the phase', revise: 'replan once more, with your note as the goal' },
+  merge_conflict: { skip: 'skip the phase' },
+  cancelled: { skip: 'skip the phase' },
+};
+export const meaningOf = (decision: Pick<DecisionPoint, 'reason'> | null, answer: Answer): string =>
+  (decision && OF_PHASES[decision.reason]?.[answer]) ?? ANSWER_MEANS[answer];
 
 const BY_FILE: ReadonlySet<string> = new Set(
   'approve skip revise select retry manual rebase regenerate take_theirs take'.split(' '),

@@ -1,6 +1,6 @@
 /** Which decisions of people count: asked by the update's validator and by the signals. What each does is in decide.ts. Pure. */
 import {
-  ANSWER_MEANS,
+  meaningOf,
   isOfTheRest,
   namedFiles,
   type Answer,
@@ -200,5 +200,6 @@ export function outcomeOf(before: DecisionContext, after: DecisionContext, reque
     const message = `${request.answer} recorded; ${left} files still need an answer`;
     return { outcome: 'recorded', decision: id, message };
   }
-  return { outcome: 'resolved', decision: id, message: `${request.answer}: ${ANSWER_MEANS[request.answer]}` };
+  const message = `${request.answer}: ${meaningOf(before.decision, request.answer)}`;
+  return { outcome: 'resolved', decision: id, message };
 }

@@ -89,11 +89,13 @@ describe('a decision', () => {
       '',
       '  emend diff abcd1234',
       '  emend approve abcd1234 --decision 1-abcd1234-99999999            apply the proposed change',
-      '  emend skip abcd1234 --decision 1-abcd1234-99999999               leave these files unchanged, or skip the phase',
-      '  emend revise abcd1234 --decision 1-abcd1234-99999999 --note "…"  ask the model again, with your note in the prompt',
+      '  emend skip abcd1234 --decision 1-abcd1234-99999999               leave these files unchanged',
+      '  emend revise abcd1234 --decision 1-abcd1234-99999999 --note "…"  ask the model again, with your note and the rejected edit in the prompt',
       '  emend abort abcd1234 --decision 1-abcd1234-99999999              end the run and roll back uncommitted changes',
       '  --file PATH (repeatable) answers for these files only',
     ]);
+    const ofPhase = decisionLines('abcd1234', decision({ reason: 'replan_limit', files: [], proposalId: null }));
+    expect(ofPhase).toContain('  emend skip abcd1234 --decision 1-abcd1234-99999999               skip the phase');
   });
 
   test('of a question with parts each one, and the command that says the first answer of each', () => {

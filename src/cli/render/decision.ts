@@ -1,11 +1,5 @@
 /** A decision point as a person reads it: what is asked, about which files, and the exact commands to type. Pure. */
-import {
-  ANSWER_MEANS,
-  WHOLE_ANSWERS,
-  type Answer,
-  type DecisionPoint,
-  type PauseReason,
-} from '../../shared/decisions.js';
+import { meaningOf, WHOLE_ANSWERS, type Answer, type DecisionPoint, type PauseReason } from '../../shared/decisions.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { CHANGE_WORDS, decisionWords } from '../../shared/event-text.js';
 import { folded, line, plain, table } from './text.js';
@@ -73,7 +67,7 @@ export const decisionLines = (run: string, decision: DecisionPoint, view: Decisi
   const parts = (decision.parts ?? []).map(({ name, accepts }) => ` --set ${name}=${accepts[0] ?? ''}`).join('');
   const rows = decision.accepts.map((answer) => [
     `  ${commandFor(run, decision, answer, answer === 'start' ? parts : undefined)}`,
-    ANSWER_MEANS[answer],
+    meaningOf(decision, answer),
   ]);
   const inColumns = table(rows);
   const perFile = decision.accepts.some((answer) => !WHOLE_ANSWERS.includes(answer)) && decision.files.length > 1;

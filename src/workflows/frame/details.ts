@@ -1,5 +1,5 @@
 /** What queries and the Temporal UI show of any run; there it is Markdown in which others' words are no markup, bounded in bytes. Pure. */
-import { ANSWER_MEANS, type DecisionPoint } from '../../shared/decisions.js';
+import { meaningOf, type DecisionPoint } from '../../shared/decisions.js';
 import { partText } from '../../shared/event-text.js';
 import type { EventLog, StepEvent } from '../../shared/events.js';
 import { BOUNDS } from '../../shared/limits.js';
@@ -75,12 +75,12 @@ export function decisionDetails(decision: DecisionPoint, stepKey: string): strin
       ? "Without an approver's signature only `abort` counts of these signals; answer from a terminal:"
       : 'Send one of these signals, with this body:',
     '', // a list wants a blank line before it, or the Temporal UI shows it as one paragraph
-    ...signals.map((answer) => `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${ANSWER_MEANS[answer]})`),
+    ...signals.map((answer) => `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${meaningOf(decision, answer)})`),
     '',
     'Or from a terminal:',
     '',
     ...decision.accepts.map(
-      (answer) => `- \`emend decide ${run} ${answer} --decision ${decision.id}\`: ${ANSWER_MEANS[answer]}`,
+      (answer) => `- \`emend decide ${run} ${answer} --decision ${decision.id}\`: ${meaningOf(decision, answer)}`,
     ),
     '',
     ...decision.files.slice(0, BOUNDS.detailsFiles).map((file) => `- ${plain(file.path)} ${plain(file.message, 160)}`),

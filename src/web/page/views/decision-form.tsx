@@ -1,7 +1,7 @@
 /** A decision point with exactly the answers that it accepts, and what each of them needs. */
 import { useRef, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
-import { ANSWER_MEANS, isOfTheRest, WHOLE_ANSWERS, type Answer } from '../../../shared/decisions.js';
+import { ANSWER_MEANS, isOfTheRest, meaningOf, WHOLE_ANSWERS, type Answer } from '../../../shared/decisions.js';
 import { CHANGE_WORDS } from '../../../shared/event-text.js';
 import { LIMITS } from '../../../shared/limits.js';
 import { decide } from '../api.js';
@@ -94,7 +94,7 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
                 onChange={() => setAnswer(each)}
               />
               <span>
-                <strong>{each.replaceAll('_', ' ')}</strong> {MEANS[each] ?? ANSWER_MEANS[each]}
+                <strong>{each.replaceAll('_', ' ')}</strong> {MEANS[each] ?? meaningOf(decision, each)}
               </span>
             </label>
           ))}
