@@ -208,7 +208,8 @@ export class PlanWalk {
     // What the workflow, its queries and its activities read of a state.
     if (decision !== before.decision || this.state.stage !== before.stage) {
       detailsOfPlan(this.state);
-      statusOfPlan(this.state);
+      const { doing } = statusOfPlan(this.state);
+      if (/^$|\s$/.test(doing)) throw new Error(`nothing is said to be done: ${JSON.stringify(doing)}`);
       checkpointOf(this.state, this.now);
     }
     if (decision !== null && decision.accepts.length < 2) throw new Error(`${decision.reason} offers abort alone`);

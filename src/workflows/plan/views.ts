@@ -70,8 +70,9 @@ function doingOf(state: PlanState): string {
     return `Phase ${number} (${name}): ${current.trigger} (${current.step})`;
   }
   if (state.busy.waiting) return 'waiting for another run to unlock the workspace';
-  const group = groupOf(state);
-  const shown = group.map((phase) => of(state, phase)).join(', ');
+  const [shown, unmarked] = [groupOf(state), unmarkedOf(state)].map((all) =>
+    all.map((phase) => of(state, phase)).join(', '),
+  );
   switch (stage.at) {
     case 'reading':
       return reading.plan === null ? 'reading the plan' : 'checking the markers';
@@ -88,9 +89,7 @@ function doingOf(state: PlanState): string {
     case 'merging':
       return `merging ${shown}`;
     case 'marking':
-      return `marking ${unmarkedOf(state)
-        .map((phase) => of(state, phase))
-        .join(', ')}`;
+      return unmarked ? `marking ${unmarked}` : 'removing worktrees, and saving the checkpoint';
   }
 }
 
