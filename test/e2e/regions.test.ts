@@ -119,7 +119,7 @@ test('a model that is shown a part of a file asks for lines, and gets them', asy
   const wants = (ranges: number[][]): string =>
     JSON.stringify({ needs_lines: { ranges }, complete: true, nonce: '{{nonce}}' });
   const s = (open = await scene({ 'big.ts': BIG, 'asks.ts': BIG }, [
-    { name: 'shown', match: { contains: ['- big.ts', `${lineOf(321)}:`] }, answer: edit(321) },
+    { name: 'shown', match: { contains: ['- big.ts', `\n${lineOf(321)}`] }, answer: edit(321) },
     { name: 'asks', match: { contains: '- big.ts', times: 1 }, answer: wants([[lineOf(321) - 2, lineOf(321) + 2]]) },
     { name: 'asks for ever', match: { contains: '- asks.ts' }, answer: wants([[2_000, 2_001]]) },
   ]));
