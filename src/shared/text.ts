@@ -137,7 +137,8 @@ export function nearestWord(written: string, known: readonly string[]): string |
 
 /** What to type instead of a word that is not known: the nearest one, else one of those that share a part with it (`targets` and `target_files`), else of all. */
 export const inPlaceOf = (written: string, known: readonly string[]): string => {
-  const alike = known.filter((word) => partsOf(word).some((part) => partsOf(written).includes(part)));
+  const own = partsOf(written);
+  const alike = known.filter((word) => partsOf(word).some((part) => own.includes(part)));
   const nearest = nearestWord(written, known) ?? (alike.length === 1 ? alike[0] : undefined);
   const all = alike.length > 0 ? alike : known;
   return nearest === undefined ? `expected one of ${all.join(', ')}` : `did you mean \`${nearest}\`?`;

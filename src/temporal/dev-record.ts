@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fail, ProblemError, versioned } from '../shared/problems.js';
+import { ProblemError, versioned } from '../shared/problems.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../system/process.js';
 import { orNull, readJson, writeTemp } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
@@ -39,10 +39,16 @@ const recordAt = (path: string): Promise<DevServerRecord | null> =>
     return null;
   });
 
+/** The record, if its process is alive: of a server that starts or serves. */
+export const liveRecord = async (home: string): Promise<DevServerRecord | null> => {
+  const record = await readRecord(home);
+  return record !== null && (await isAlive(realSys, record.process)) ? record : null;
+};
+
 /** The dev server that serves this home now, if its process is alive. */
 export const liveDevServer = async (home: string): Promise<DevServerRecord | null> => {
-  const record = await readRecord(home);
-  return record?.state === 'serving' && (await isAlive(realSys, record.process)) ? record : null;
+  const record = await liveRecord(home);
+  return record?.state === 'serving' ? record : null;
 };
 
 /**
@@ -56,8 +62,8 @@ export const claimRecord = async (home: string, record: DevServerRecord): Promis
     for (;;) {
       const isTaken = (await orNull(link(ours, path), ['EEXIST'])) === null;
       if (!isTaken) return null;
-      const holder = await readRecord(home);
-      if (holder !== null && (await isAlive(realSys, holder.process))) return holder;
+      const holder = await liveRecord(home);
+      if (holder !== null) return holder;
       await removeDead(home);
     }
   } finally {
@@ -84,13 +90,6 @@ const removeDead = async (home: string): Promise<void> => {
   const taken = await recordAt(aside).catch(() => null);
   if (taken && (await isAlive(realSys, taken.process))) await link(aside, path).catch(() => undefined);
   await rm(aside, { force: true });
-};
-
-/** Throws ProblemError `no_server` while a live process starts one. */
-export const refuseStarting = async (home: string): Promise<void> => {
-  const record = await readRecord(home);
-  if (record?.state === 'starting' && (await isAlive(realSys, record.process)))
-    fail('no_server', ...alreadyRunning(home, record));
 };
 
 /** Why no second one is started: message and what to type. */

@@ -6,7 +6,7 @@
 import { loadClientConfigProfile, toClientOptions, type ClientConnectConfig } from '@temporalio/envconfig';
 import { fail } from '../shared/problems.js';
 import type { Environment } from '../system/environment.js';
-import { liveDevServer, refuseStarting } from './dev-record.js';
+import { alreadyRunning, liveRecord } from './dev-record.js';
 import { TIMINGS, type LimitSpec, type TimingName, type Timings } from '../shared/limits.js';
 
 export interface ServerSettings {
@@ -27,10 +27,11 @@ const CLOUD_UI = 'https://cloud.temporal.io';
 /** Throws ProblemError `config_invalid` where a profile, the configuration file or a certificate cannot be read; `no_server` where the home's is starting. */
 export const serverSettings = async (env: Environment, home: string): Promise<ServerSettings> => {
   const config = loadConfiguration(env);
-  const dev = await liveDevServer(home);
+  const live = await liveRecord(home);
+  const dev = live?.state === 'serving' ? live : null;
   const configured = config.connectionOptions.address;
   // What answers at the usual port may be this very server, whose runs are this host's.
-  if (configured === undefined && dev === null) await refuseStarting(home);
+  if (configured === undefined && live?.state === 'starting') return fail('no_server', ...alreadyRunning(home, live));
   const address = configured ?? dev?.address ?? DEFAULT_ADDRESS;
   const isOwn = dev !== null && address.replace(/^localhost:/, '127.0.0.1:') === dev.address;
   const from = isOwn ? 'dev server' : configured === undefined ? 'default' : 'configuration';

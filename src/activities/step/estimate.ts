@@ -11,7 +11,7 @@ import {
   type ProjectConfig,
 } from '../../documents/job/index.js';
 import { NO_USAGE, sumEstimates, type StepEstimate } from '../../shared/usage.js';
-import { CHARS_PER_TOKEN, CHECKED_LINE_HEAD_CHARS } from '../../model/prompts/index.js';
+import { CHARS_PER_TOKEN, CHECKED_LINE_HEAD_CHARS, PICK_LIST_TOKENS } from '../../model/prompts/index.js';
 import { fail } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import type { Activity } from '../frame/activity.js';
@@ -28,8 +28,6 @@ const LISTED_tokens = CHECKED_LINE_HEAD_CHARS / CHARS_PER_TOKEN;
 const LINE_bytes = 40;
 /** A call that says little, like one that scores a phase: prompt and answer. */
 export const SMALL_CALL = { input_tokens: PROMPT_tokens, output_tokens: 500 } as const;
-/** The list that files are picked from. */
-const PICK_tokens = 4_000;
 /** Where no file is named: one of this size is edited. */
 export const UNNAMED_bytes = 8_192;
 
@@ -75,7 +73,7 @@ export function estimateEdits(
   const told = PROMPT_tokens + tokensOfBytes(text_bytes);
   // What is over the budget of a call is shown in windows.
   const most = limits.inputBudget_tokens ?? Infinity;
-  const first = { pick: told + PICK_tokens, brief: told + Math.min(read, most), score: told };
+  const first = { pick: told + PICK_LIST_TOKENS, brief: told + Math.min(read, most), score: told };
   const input_tokens =
     before.reduce((sum, call) => sum + first[call], chunks * told) + Math.min(read + heads, Math.max(chunks, 1) * most);
   const said =

@@ -121,11 +121,9 @@ const isRead = (entry: ArchiveEntry): entry is ReadEntry =>
   entry.kind === 'event' ? isEvent(entry.data) : isPart(entry.kind as ReadKind, entry.data);
 
 const omittedOf = (stepKey: StepKey, newer: number, damaged: number): string | null => {
-  const said = [
-    `${newer} entries of its archive were written by a newer Emend and are omitted; upgrade Emend.`,
-    `Damaged entries of its archive (a field is missing or has the wrong type) are omitted: ${damaged}; restore archive/${stepKey} in the store.`,
-  ];
-  return said.filter((_, index) => [newer, damaged][index] !== 0).join(' ') || null;
+  const upgrade = `${newer} entries of its archive were written by a newer Emend and are omitted; upgrade Emend.`;
+  const restore = `Damaged entries of its archive (a field is missing or has the wrong type) are omitted: ${damaged}; restore archive/${stepKey} in the store.`;
+  return [...(newer === 0 ? [] : [upgrade]), ...(damaged === 0 ? [] : [restore])].join(' ') || null;
 };
 
 export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): ArchivedRun => {

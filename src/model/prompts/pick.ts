@@ -12,7 +12,7 @@ import { buildJsonRequest, type JsonPrompt } from './plan.js';
 import type { PromptInput } from './edit.js';
 import { wholeOrWindows } from './forms.js';
 
-const PICK_LIST_TOKENS = 4000; // bound: Files that a model picks from, with reasons and names.
+export const PICK_LIST_TOKENS = 4000; // bound: Files that a model picks from, with reasons and names.
 const PICKED_REASONS_CHARS = 240; // bound: Reasons of one of them,
 const PICKED_NAMES_CHARS = 160; // bound: and names that it defines.
 const LOOK_FOR_WORDS = 20; // bound: Words that a model asks to look for,
