@@ -5,7 +5,7 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -315,8 +315,10 @@ describeIf(found.works, whyNone)('a command in the sandbox', () => {
       const running = inBox(world, `${made}; touch ready; until [ -e go ]; do sleep 0.05; done; rm ready go`, at(''));
       while (!existsSync(at('ready'))) await new Promise((resolve) => setTimeout(resolve, 20));
       expect(readdirSync(at('.git'))).toEqual([]);
-      await writeFile(at('go'), '');
-      await chmod(at('go'), 0o666);
+      // At once as it shall be: the command takes it away as soon as it is there.
+      await writeFile(at('soon'), '');
+      await chmod(at('soon'), 0o666);
+      await rename(at('soon'), at('go'));
       expect((await running).output).toContain('made');
       expect(readdirSync(at(''))).toEqual([]);
     }
