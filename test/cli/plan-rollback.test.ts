@@ -250,6 +250,15 @@ describe('refused, and nothing is changed', () => {
       },
       ['Phase 2 (Two) is done and depends on Phase 1', 'emend plan rollback plans/010_demo.md 2'],
     ],
+    [
+      'a phase that is done and, without a dependencies line, builds on all before it',
+      '1',
+      () => {
+        put('plans/010_demo.md', PLAN.replaceAll('**Dependencies**: []\n', ''));
+        commit('No dependencies');
+      },
+      ['Phase 2 (Two) is done and depends on Phase 1', 'emend plan rollback plans/010_demo.md 2'],
+    ],
     ['no such phase', '7', () => undefined, ['has no Phase 7', 'its phases are 1, 2']],
     ['no number', 'x', () => undefined, ['expected the number of a phase, received "x"']],
   ];

@@ -74,9 +74,12 @@ const refuseOpen = async (io: Io, plan: PlanFile): Promise<void> =>
 /** A phase that is done and builds on this one is taken back first. */
 const phaseOf = ({ phases }: Reported, number: number, path: string): PhaseReport => {
   const numbers = phases.map((each) => each.number).join(', ');
-  const found = phases.find((each) => each.number === number);
-  const done = phases.filter(({ markers }) => markers.includes('COMPLETED'));
-  const above = done.find(({ dependencies }) => dependencies?.includes(number));
+  const at = phases.findIndex((each) => each.number === number);
+  const found = phases[at];
+  // Without a dependencies line a phase builds on all before it.
+  const above = phases.findLast(
+    ({ markers, dependencies }, i) => markers.includes('COMPLETED') && (dependencies?.includes(number) ?? i > at),
+  );
   if (found !== undefined && above !== undefined)
     fail(
       'conflict',
