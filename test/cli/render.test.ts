@@ -212,6 +212,11 @@ describe('a run on one screen', () => {
     expect(text).toContain('emend approve abcd1234 --decision 1-abcd1234-99999999');
   });
 
+  test('of a plan that has ended the state is said once', () => {
+    const status = { ...view.status, state: 'aborted', doing: 'aborted' } as const;
+    expect(viewLines({ ...view, status }, 'abcd1234', 100).join('\n')).toMatch(/state +aborted$/m);
+  });
+
   test('a pipe has no columns: nothing is cut', () => {
     const long = `src/${'deep/'.repeat(30)}a.ts`;
     const wide = { ...view, ledger: view.ledger.map((row) => ({ ...row, path: long, reason: 'because '.repeat(40) })) };

@@ -65,10 +65,11 @@ const standing = (
 
 export const viewLines = (view: ShownRun, shown: string, width: number): readonly string[] => {
   const { status } = view;
+  const doing = status.doing === status.state ? '' : line(status.doing, width - 16);
   return [
     `${shown}  ${line(status.title || status.jobPath, width - shown.length - 2)}`,
     ...table([
-      ['  state', `${status.state}${status.doing === '' ? '' : `: ${line(status.doing, width - 16)}`}`],
+      ['  state', `${status.state}${doing === '' ? '' : `: ${doing}`}`],
       ['  job', plain(status.jobPath)],
       ['  workspace', plain(`${status.workspace}${view.host?.name == null ? '' : ` on ${view.host.name}`}`)],
       ['  workflow', view.workflowId ?? 'unknown'],
