@@ -101,7 +101,11 @@ export const ANSWER_MEANS: Record<Answer, string> = {
 /** What is asked about a phase of a plan alone. */
 const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> = {
   replan_limit: { skip: 'skip the phase', revise: 'replan once more, with your note as the goal' },
-  merge_conflict: { skip: 'skip the phase' },
+  merge_conflict: {
+    regenerate: 'do the phase again, on top of those that are merged',
+    manual: 'the phase is merged by you: test it and mark it',
+    skip: 'skip the phase',
+  },
   cancelled: { skip: 'skip the phase' },
 };
 export const meaningOf = (decision: Pick<DecisionPoint, 'reason'> | null, answer: Answer): string =>

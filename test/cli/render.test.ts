@@ -96,6 +96,9 @@ describe('a decision', () => {
     ]);
     const ofPhase = decisionLines('abcd1234', decision({ reason: 'replan_limit', files: [], proposalId: null }));
     expect(ofPhase).toContain('  emend skip abcd1234 --decision 1-abcd1234-99999999               skip the phase');
+    const merge = { reason: 'merge_conflict', files: [], proposalId: null, accepts: ['regenerate', 'manual'] } as const;
+    const merging = decisionLines('abcd1234', decision(merge));
+    expect(merging.join('\n')).toMatch(/regenerate .* do the phase again.*\n.*manual .* the phase is merged by you/);
   });
 
   test('of a question with parts each one, and the command that says the first answer of each', () => {
