@@ -80,9 +80,9 @@ describe('a plan, end to end', () => {
       const run = await startDemo(s, { approval: 'auto' });
       await first.exited;
       expect(first.fired()).toBe(true);
-      await s.worker();
-      // Joins the run that is open.
+      // Joins the run, which is open until there is a worker again.
       const joined = emend(s, 0, ['plan', 'run', PLAN, '--json']);
+      await s.worker();
       const result = await s.end(run, 120);
       expect(result).toMatchObject({ outcome: 'completed', usage: { calls: 3 } });
       expect(result.plan?.phases.map(({ status, verification }) => [status, verification])).toEqual([
