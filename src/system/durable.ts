@@ -199,10 +199,14 @@ const linkOrRead = async (sys: Sys, temp: string, path: string, wanted: Wanted) 
 };
 
 const claimOf = (path: string): string => `${path}.CLAIM`;
-/** Removes what was put, so that it can be put anew: first what claims its name where there are no hard links. */
-export const removePut = async (sys: Sys, path: string): Promise<void> => {
+/** What claims the name where there are no hard links. */
+export const removeClaim = async (sys: Sys, path: string): Promise<void> => {
   await unlinkIfThere(sys, join(claimOf(path), 'value'));
   await orNull(sys.rmdir(claimOf(path)), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
+};
+/** Removes what was put, so that it can be put anew. */
+export const removePut = async (sys: Sys, path: string): Promise<void> => {
+  await removeClaim(sys, path);
   await unlinkIfThere(sys, path);
 };
 

@@ -3,12 +3,12 @@
  * client without a configured address connects to, and the claim that keeps a second server off the same database.
  */
 import { randomUUID } from 'node:crypto';
-import { link, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProblemError, versioned } from '../shared/problems.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../system/process.js';
-import { orNull, readJson, writeTemp } from '../system/durable.js';
-import { realSys } from '../system/sys.js';
+import { orNull, putFileIfAbsent, readJson, removeClaim, removePut, writeTemp } from '../system/durable.js';
+import { linksFail, realSys, type Sys } from '../system/sys.js';
 
 export interface DevServerRecord {
   /** `starting`: `process` is the one that starts the server; `serving`: it is the server itself. */
@@ -55,19 +55,17 @@ export const liveDevServer = async (home: string): Promise<DevServerRecord | nul
  * Claims the home for a server about to start. Of several processes that try at once exactly one gets `null`; the others get the live
  * record that stands in their way. A record of a dead process is taken over.
  */
-export const claimRecord = async (home: string, record: DevServerRecord): Promise<DevServerRecord | null> => {
-  const path = recordPath(home);
-  const ours = await writeTemp(realSys, path, serialise(record), {});
-  try {
-    for (;;) {
-      const isTaken = (await orNull(link(ours, path), ['EEXIST'])) === null;
-      if (!isTaken) return null;
-      const holder = await liveRecord(home);
-      if (holder !== null) return holder;
-      await removeDead(home);
-    }
-  } finally {
-    await rm(ours, { force: true });
+export const claimRecord = async (
+  home: string,
+  record: DevServerRecord,
+  sys = realSys,
+): Promise<DevServerRecord | null> => {
+  for (;;) {
+    const { created } = await putFileIfAbsent(sys, recordPath(home), serialise(record));
+    if (created) return null;
+    const holder = await liveRecord(home);
+    if (holder !== null) return holder;
+    await removeDead(home, sys);
   }
 };
 
@@ -77,18 +75,19 @@ export const replaceRecord = async (home: string, record: DevServerRecord): Prom
 };
 
 /** Removes the record if it still names this process. */
-export const removeRecord = async (home: string, owner: ProcessIdentity): Promise<void> => {
+export const removeRecord = async (home: string, owner: ProcessIdentity, sys = realSys): Promise<void> => {
   const record = await readRecord(home).catch(() => null);
-  if (record && sameProcess(record.process, owner)) await rm(recordPath(home), { force: true });
+  if (record && sameProcess(record.process, owner)) await removePut(sys, recordPath(home));
 };
 
 /** Takes the record aside and looks again: between our read and our rename another process may have put a live one there. */
-const removeDead = async (home: string): Promise<void> => {
+const removeDead = async (home: string, sys: Sys): Promise<void> => {
   const path = recordPath(home);
   const aside = `${path}.${randomUUID()}`;
   if ((await orNull(rename(path, aside).then(() => true))) === null) return;
   const taken = await recordAt(aside).catch(() => null);
-  if (taken && (await isAlive(realSys, taken.process))) await link(aside, path).catch(() => undefined);
+  if (taken === null || !(await isAlive(sys, taken.process))) await removeClaim(sys, path);
+  else await sys.link(aside, path).catch((error: unknown) => (linksFail(error) ? rename(aside, path) : undefined));
   await rm(aside, { force: true });
 };
 
