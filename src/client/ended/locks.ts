@@ -2,6 +2,7 @@
  * Workspaces that are held by runs which have ended (terminated, timed out, deleted). What stands for nothing any more is released;
  * what somebody applied and nobody committed is shown, and put right when a person says how.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, nullOn, ProblemError } from '../../shared/problems.js';
 import { type StepKey, planOf } from '../../shared/ids.js';
 import {
@@ -14,7 +15,7 @@ import {
 } from '../../workspace/apply/index.js';
 import { homePaths } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
-import { realSys } from '../../system/sys.js';
+import { errnoOf, realSys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
 import type { ConflictFile, RollbackResult } from '../../shared/proposal-activities.js';
 import type { LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
@@ -83,6 +84,7 @@ const isElsewhere = async ({ home, archive, queues }: Emend, stepKey: StepKey): 
   return started === null || hostOfQueue(started.queues.host) !== hostOfQueue(queues.host);
 };
 
+const STAT_MS = 2_000; // bound: A workspace on a filesystem that does not answer in it (a network's) is left out.
 /** Archives looked through for workspaces, newest first. */
 export const ARCHIVES = { recover: 1000, list: 50, workerStart: 200 } as const;
 
@@ -124,15 +126,20 @@ export const releaseStaleLocks = async (
 ): Promise<LocksOfEnded> => {
   const held: StaleLock[] = [];
   const released: ReleasedLock[] = [];
+  const away: string[] = [];
   const note = emend.runs === null ? noServerNote(emend) : null;
   if (note !== null) return { held, released, note };
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
   const newest = (kept ?? (await emend.archive.list())).slice(0, archives);
   const runs = await together(newest, (stepKey) => readAmongOthers(emend, stepKey));
   for (const workspace of new Set(runs.flatMap(({ started }) => started?.workspace ?? []))) {
-    const there = await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
-    // A workspace whose git does not answer holds up none of the others.
-    const holder = there === null ? null : await engine.readLock(workspace).catch(nullOn());
+    const absent = await Promise.race([
+      realSys.stat(workspace).then(() => null, errnoOf),
+      sleep(STAT_MS, 'no answer', { ref: false }),
+    ]);
+    if (absent !== null && !['ENOENT', 'ENOTDIR', 'EACCES'].includes(absent)) away.push(`${workspace} (${absent})`);
+    // A workspace whose filesystem or git does not answer holds up none of the others.
+    const holder = absent === null ? await engine.readLock(workspace).catch(nullOn()) : null;
     // Commands hold for a moment and by themselves; apply/lock-owners.ts deals with those that died.
     if (holder === null || isLocal(holder)) continue;
     const standing = await stateOfRun(emend, holder, workspace);
@@ -158,7 +165,7 @@ export const releaseStaleLocks = async (
     if (undone === null) held.push(hold);
     else released.push({ ...ended, because: 'put_back', undone });
   }
-  return { held, released, note: null };
+  return { held, released, note: away.length === 0 ? null : `${away.join(', ')}.` };
 };
 
 /** How it ended goes into its archive, as the server will forget it, and what recovery found that the archive had not heard. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { releaseLock, lockAgain, releaseStaleLocks } from '../../../src/client/ended/locks.js';
@@ -69,8 +69,14 @@ describe('a workspace held by a run', () => {
     terminate();
     // An archive that cannot be read hides none of the others.
     await mkdir(join(storePaths(emend.store).archive, 'ef'.repeat(16), 'log.jsonl'), { recursive: true });
+    // Nor does a workspace that fails when it is looked at, as on a network's filesystem that is gone (ENOTCONN, ESTALE, EIO).
+    const away = join(await tempDir(), 'away');
+    await symlink(away, away);
+    const data = startedData({ workspace: away, queues: emend.queues });
+    const at = '2026-01-01T00:00:00.000Z';
+    await emend.archive.append('ab'.repeat(16), [{ id: 's', at, kind: 'started', data }]);
     const held = [{ stepKey: KEY, workspace, ended: 'terminated', files: ['a.txt', 'b.txt'] }];
-    expect(await releaseStaleLocks(emend)).toMatchObject({ held, released: [], note: null });
+    expect(await releaseStaleLocks(emend)).toMatchObject({ held, released: [], note: `${away} (ELOOP).` });
     expect(await releaseStaleLocks({ ...emend, runs: null })).toMatchObject({ held: [], note: expect.any(String) });
   });
 
