@@ -30,6 +30,15 @@ const dithering = (random: () => number, disk_ms = 0): Sys => {
   return Object.fromEntries(entries) as Sys;
 };
 
+/** What is asked of this directory is never answered. */
+const hanging = (dir: string): Pick<Sys, 'stat' | 'realpath'> => {
+  const never =
+    <T>(ask: (path: string) => Promise<T>) =>
+    (path: string): Promise<T> =>
+      path === dir ? new Promise(() => undefined) : ask(path);
+  return { stat: never(realSys.stat), realpath: never(realSys.realpath) };
+};
+
 describe('at once', () => {
   const both = async (round: number, disk_ms = 0): Promise<void> => {
     const scene = await makeScene(mixedFiles(6));
@@ -254,6 +263,11 @@ describe('recovery', () => {
     fs.writeFileSync(`${newer}/plan-1.json`, '{"v":9}');
     const dids = async () => (await scene.engine().recover()).map((r) => r.did).sort();
     expect(await dids()).toEqual(['failed', 'workspace_missing']);
+    // A network's filesystem that is gone may never answer: a worker that starts serves the other workspaces.
+    const hung: Sys = { ...realSys, ...hanging(scene.workspace) };
+    expect(await scene.engine({ sys: hung }).recover()).toContainEqual(
+      expect.objectContaining({ did: 'failed', conflicts: [{ path: scene.workspace, why: 'no answer' }] }),
+    );
     fs.renameSync(`${scene.workspace}-away`, scene.workspace);
     expect(await dids()).toEqual(['failed', 'finished']);
     expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));

@@ -2,7 +2,6 @@
  * Workspaces that are held by runs which have ended (terminated, timed out, deleted). What stands for nothing any more is released;
  * what somebody applied and nobody committed is shown, and put right when a person says how.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, nullOn, ProblemError } from '../../shared/problems.js';
 import { type StepKey, planOf } from '../../shared/ids.js';
 import {
@@ -12,10 +11,11 @@ import {
   isLocal,
   stateOfLocal,
   createLocks,
+  whyAway,
 } from '../../workspace/apply/index.js';
 import { homePaths } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
-import { errnoOf, realSys } from '../../system/sys.js';
+import { realSys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
 import type { ConflictFile, RollbackResult } from '../../shared/proposal-activities.js';
 import type { LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
@@ -84,7 +84,6 @@ const isElsewhere = async ({ home, archive, queues }: Emend, stepKey: StepKey): 
   return started === null || hostOfQueue(started.queues.host) !== hostOfQueue(queues.host);
 };
 
-const STAT_MS = 2_000; // bound: A workspace on a filesystem that does not answer in it (a network's) is left out.
 /** Archives looked through for workspaces, newest first. */
 export const ARCHIVES = { recover: 1000, list: 50, workerStart: 200 } as const;
 
@@ -133,13 +132,10 @@ export const releaseStaleLocks = async (
   const newest = (kept ?? (await emend.archive.list())).slice(0, archives);
   const runs = await together(newest, (stepKey) => readAmongOthers(emend, stepKey));
   for (const workspace of new Set(runs.flatMap(({ started }) => started?.workspace ?? []))) {
-    const absent = await Promise.race([
-      realSys.stat(workspace).then(() => null, errnoOf),
-      sleep(STAT_MS, 'no answer', { ref: false }),
-    ]);
-    if (absent !== null && !['ENOENT', 'ENOTDIR', 'EACCES'].includes(absent)) away.push(`${workspace} (${absent})`);
+    const why = await whyAway(realSys, workspace);
+    if (why !== null && !['ENOENT', 'ENOTDIR', 'EACCES'].includes(why)) away.push(`${workspace} (${why})`);
     // A workspace whose filesystem or git does not answer holds up none of the others.
-    const holder = absent === null ? await engine.readLock(workspace).catch(nullOn()) : null;
+    const holder = why === null ? await engine.readLock(workspace).catch(nullOn()) : null;
     // Commands hold for a moment and by themselves; apply/lock-owners.ts deals with those that died.
     if (holder === null || isLocal(holder)) continue;
     const standing = await stateOfRun(emend, holder, workspace);

@@ -12,3 +12,4 @@ export {
 } from './lock-owners.js';
 export { createLocks } from './lock.js';
 export { isOpen, recordsOf } from './record.js';
+export { whyAway } from './recover.js';
