@@ -1,5 +1,6 @@
 /** Every system call of an apply fails once, or from some call on: nothing half-written, and what was promised is kept. */
 import * as fs from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { ProblemError } from '../../src/shared/problems.js';
 import { realSys } from '../../src/system/sys.js';
@@ -75,6 +76,36 @@ describe.each(attempts)('$errno, $when the call, short $short, onwards $onwards'
     expect(Object.keys(tally).length).toBeGreaterThan(0);
   }, 600_000);
 });
+
+test('a verdict that is lost after the first file was touched is one for it: no file is left on the other side', async () => {
+  const counted = await makeScene(FILES);
+  const count = shimSys(realSys);
+  await counted.engine({ sys: count.sys }).apply(counted.request);
+  counted.remove();
+  const halves: string[] = [];
+  for (let at = count.calls(), begun = true; begun; at -= drawn(5, 1)) {
+    const scene = await makeScene(FILES);
+    const { sys } = shimSys(realSys, { at, when: 'before', fault: { errno: 'EIO' }, onwards: true });
+    await scene
+      .engine({ sys })
+      .apply(scene.request)
+      .catch(() => null);
+    const records = join(scene.home, 'transactions', STEP);
+    const record = fs.existsSync(records) ? join(records, fs.readdirSync(records)[0] ?? '') : '';
+    const names = record === '' ? [] : fs.readdirSync(record);
+    const sides = () => [...new Set(sidesOf(scene))];
+    begun = names.includes('verdict-1.json');
+    if (begun && !names.includes('closed.json')) {
+      if (sides().length > 1) halves.push(`${at}`);
+      fs.rmSync(join(record, 'verdict-1.json'));
+      await scene.engine().recover();
+      expect({ at, sides: sides().length, other: sides().includes('other') }).toEqual({ at, sides: 1, other: false });
+      expect({ at, left: leftovers(scene.workspace) }).toEqual({ at, left: [] });
+    }
+    scene.remove();
+  }
+  expect(halves.length).toBeGreaterThan(2);
+}, 600_000);
 
 const PUT_BACK = [{ errno: 'ENOSPC', short: true }, 'dies'] as const;
 test.each(PUT_BACK)(

@@ -36,6 +36,17 @@ export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
   return record.putClosed(await outcomeOf(drive));
 };
 
+/** What only a committed generation leaves: where its verdict is lost (a damaged home) going back would leave the change half done. */
+export const hasBegun = async (drive: Drive): Promise<boolean> => {
+  const idOf = async (path: string) => (await orNull(drive.sys.lstat(path), ['ENOENT', 'ENOTDIR']))?.id;
+  for (const index of drive.plan.files.keys()) {
+    const { target, temp } = targetPaths(drive.plan, index);
+    const ours = await idOf(temp);
+    if (ours !== undefined && ours === (await idOf(target))) return true;
+  }
+  return (await listBackups(drive, 'all')).size > 0 || drive.record.isCopying();
+};
+
 /** An empty directory that stays is no reason to stop half-way. */
 export const STAYS = ['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY', 'EPERM', 'EACCES'];
 

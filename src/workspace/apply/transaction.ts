@@ -6,7 +6,7 @@ import type { Locks } from './lock.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, problem, ProblemError, type Problem } from '../../shared/problems.js';
 import { isUnchanged, type Checked, prepare, takeBack } from './prepare.js';
-import { goForward } from './forward.js';
+import { goForward, hasBegun } from './forward.js';
 import { restore, resolveBackup, listBackups, type Drive } from './backups.js';
 import { freshId, targetPaths } from './paths.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../../system/process.js';
@@ -107,7 +107,10 @@ export const finishOpen = async (
 ): Promise<{ did: 'finished'; closed: ClosedRecord } | { did: 'reverted' } | null> => {
   const { plan } = state;
   if (plan === null || !isOpen(state)) return null;
-  const verdict = state.verdict ?? (await record.putVerdict(plan.generation, 'reverted')).verdict;
+  const own = { record, plan, attempt };
+  const begun = state.verdict === null && (await hasBegun(driveOf(context, own, new Map())));
+  const wanted = begun ? 'committed' : 'reverted';
+  const verdict = state.verdict ?? (await record.putVerdict(plan.generation, wanted)).verdict;
   if (verdict === 'reverted') {
     await takeBack(context.sys, plan);
     await record.putCleaned(plan.generation);
@@ -115,7 +118,7 @@ export const finishOpen = async (
   }
   if (attempt !== plan.attempt) await record.putDriver({ attempt, process: context.process });
   const live = await liveAttempts(context, state, attempt);
-  return { did: 'finished', closed: await goOn(driveOf(context, { record, plan, attempt }, live)) };
+  return { did: 'finished', closed: await goOn(driveOf(context, own, live)) };
 };
 
 /** Refusals that may be over in a moment: somebody scans, copies or runs the file. */
