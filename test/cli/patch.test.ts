@@ -475,6 +475,42 @@ describe('emend undo', () => {
     expect(await emend(['undo'])).toMatchObject({ exit: 0 });
   });
 
+  test('a damaged record of one workspace keeps no other from being undone or recovered', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    await patch(DIFF);
+    const transactions = join(home(), 'transactions');
+    const other = join(dir, 'other');
+    mkdirSync(other);
+    writeFileSync(join(other, 'a.txt'), 'one\ntwo\nthree\n');
+    const [step] = readdirSync(transactions);
+    await emend(['patch', '-', '--workspace', other], DIFF);
+    const files = readdirSync(join(transactions, step!), { recursive: true, encoding: 'utf8' });
+    for (const name of ['closed.json', 'verdict-1.json', 'plan-1.json']) {
+      const path = join(
+        transactions,
+        step!,
+        files.find((each) => each.endsWith(name))!,
+      );
+      const text = readFileSync(path, 'utf8');
+      for (const damage of ['empty', 'directory'] as const) {
+        rmSync(path);
+        if (damage === 'empty') writeFileSync(path, '');
+        else mkdirSync(path);
+        const { exit, out, err } = await emend(['recover']);
+        expect({ name, damage, exit, err }).toEqual({ name, damage, exit: 1, err: expect.any(String) });
+        expect(out).toContain(`${step!.slice(0, 8)}  could not be recovered`);
+        expect(out).toContain(damage === 'empty' ? `${path} is damaged: it is no JSON` : `${path} is a directory`);
+        const undone = await emend(['undo', '--check', '--workspace', other]);
+        if (name === 'plan-1.json') expect(undone.err).toContain(path);
+        else expect(undone).toMatchObject({ exit: 0, out: expect.stringContaining('Would undo') });
+        expect((await emend(['undo', '--check'])).err).toContain(path);
+        rmSync(path, { recursive: true });
+        writeFileSync(path, text);
+      }
+    }
+    expect(await emend(['undo'])).toMatchObject({ exit: 0 });
+  });
+
   test('a record whose names and paths lead elsewhere is refused, and nothing is written or removed there', async () => {
     put('a.txt', 'one\ntwo\nthree\n');
     put('../outside/b.txt', 'TWO\n');

@@ -33,9 +33,11 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     return fail('usage', '--undo and --keep are mutually exclusive.');
   return withEmend(io, async (emend) => {
     const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
-    const transactions = await engine.recover();
+    const recovered = await engine.recover();
     await clearScratch();
-    await releaseAllDead(engine, emend.home, await hostId(emend.home));
+    const failed = await releaseAllDead(engine, emend.home, await hostId(emend.home));
+    const told = new Set(recovered.map(({ record }) => record));
+    const transactions = [...recovered, ...failed.filter(({ record }) => !told.has(record))];
     const holds = await releaseStaleLocks(emend);
     const worktrees = await removeEndedWorktrees(emend);
     const asked = flags.undo ?? flags.keep;

@@ -237,6 +237,6 @@ const DID: Record<RecoveredTransaction['did'], string> = {
 
 export const transactionLines = (transactions: readonly RecoveredTransaction[]): readonly string[] =>
   transactions.flatMap(({ stepKey, workspace, did, pids = [], conflicts }) => [
-    `${shownKey(stepKey)}  ${plain(workspace)}: ${DID[did]}${pids.length === 0 ? '' : ` (pid ${pids.join(', ')})`}`,
+    `${shownKey(stepKey)}  ${workspace === '' ? '' : `${plain(workspace)}: `}${DID[did]}${pids.length === 0 ? '' : ` (pid ${pids.join(', ')})`}`,
     ...conflicts.map(({ path, why }) => `  ${plain(path)}: ${plain(why)}`),
   ]);

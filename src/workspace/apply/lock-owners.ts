@@ -8,10 +8,10 @@ import { count } from '../../shared/text.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionPlan } from './record.js';
 import { stateOfHolder } from '../git/commit-branch.js';
 import { repositoryOf } from '../git/git.js';
-import { recoverStep } from './recover.js';
+import { recoverStep, unrecovered } from './recover.js';
 import { rollbackName } from './rollback.js';
 import { type Sys, realSys } from '../../system/sys.js';
-import type { LockEnd, WorkspaceLock, ApplyEngine, ApplyRequest, HolderState } from '../ports.js';
+import type { LockEnd, WorkspaceLock, ApplyEngine, ApplyRequest, HolderState, RecoveredTransaction } from '../ports.js';
 import { isAlive, type ProcessIdentity } from '../../system/process.js';
 import { homePaths } from '../../stores/home.js';
 import { jsonOf, orNull } from '../../system/durable.js';
@@ -42,12 +42,14 @@ export const appliedRecords = async (
   const records = await recordsOf(sys, transactions, stepKey);
   const found: AppliedRecord[] = [];
   for (const record of records) {
+    // A damaged one of another workspace says nothing of this.
+    if ((await record.readPlan(1))?.workspace !== workspace) continue;
     const backName = rollbackName(record.name);
     const back = backName === record.name ? undefined : records.find(({ name }) => name === backName);
     if (back !== undefined && (await back.load()).closed !== null) continue;
     const { plan, closed, ...rest } = await record.load();
     if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
-    if (plan.workspace === workspace) found.push({ plan, closed });
+    found.push({ plan, closed });
   }
   return found.sort((a, b) => a.plan.decision - b.plan.decision);
 };
@@ -178,16 +180,21 @@ export const releaseDead = async (engine: ApplyEngine, workspace: string, host: 
   return engine.releaseEnded(workspace, holder, true);
 };
 
-/** The same in every workspace that this home's transactions name and that is there. */
-export const releaseAllDead = async (engine: ApplyEngine, home: string, host: string): Promise<void> => {
+/** The same in every workspace that this home's transactions name and that is there; what cannot be read is told, and hides none of the others. */
+export const releaseAllDead = async (engine: ApplyEngine, home: string, host: string) => {
   const { transactions } = homePaths(home);
-  const workspaces = new Set<string>();
+  const failed: RecoveredTransaction[] = [];
+  const told = (stepKey: StepKey, record: string, workspace: string) => (error: unknown) => {
+    failed.push(unrecovered({ stepKey, record, workspace }, error));
+  };
+  const holders = new Map<string, StepKey>();
   for (const stepKey of ((await orNull(realSys.readdir(transactions))) ?? []).filter(isStepKey))
     for (const record of await recordsOf(realSys, transactions, stepKey, ['ENOENT', 'ENOTDIR'])) {
-      const { plan } = await record.load();
-      if (plan !== null && isLocal(plan.lock)) workspaces.add(plan.workspace);
+      const plan = (await record.load().catch(told(stepKey, record.name, '')))?.plan;
+      if (plan && isLocal(plan.lock)) holders.set(plan.workspace, stepKey);
     }
-  for (const workspace of workspaces)
+  for (const [workspace, stepKey] of holders)
     if ((await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES'])) !== null)
-      await releaseDead(engine, workspace, host);
+      await releaseDead(engine, workspace, host).catch(told(stepKey, '', workspace));
+  return failed;
 };

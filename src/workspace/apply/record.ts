@@ -16,7 +16,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { BlobRef } from '../../shared/ids.js';
 import { refOf, sha256 } from '../../system/hash.js';
 import { checkPath } from '../../edits/index.js';
-import { orNull, putJsonIfAbsent, readJson, type PutModes } from '../../system/durable.js';
+import { onDisk, orNull, putJsonIfAbsent, readJson, type PutModes } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
 import type { ProcessIdentity } from '../../system/process.js';
 import type { ApplyRequest, ConflictFile, WorkspaceLock } from '../ports.js';
@@ -120,7 +120,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
   const at = (file: string): string => join(dir, name, `${file}.json`);
 
   const read = <T extends object>(file: string, kind: string, oddIn?: (value: T) => string | null) =>
-    readJson<T>(sys, at(file), kind, oddIn);
+    onDisk(`Reading ${at(file)}`, () => readJson<T>(sys, at(file), kind, oddIn));
   const readPlan = (generation: number) =>
     read<TransactionPlan>(`plan-${generation}`, 'TransactionPlan', (plan) => strayIn(plan, name));
   const put = <T extends object>(file: string, value: T, how?: PutModes) => putJsonIfAbsent(sys, at(file), value, how);

@@ -1,6 +1,7 @@
 /** Finishes or reverts what dead processes left open in a home. Locks are left alone: only a server knows whose workflow is closed. */
 import { isStepKey, type StepKey } from '../../shared/ids.js';
-import { isOpen, recordsOf, type TransactionRecord } from './record.js';
+import { sentence } from '../../shared/problems.js';
+import { isOpen, recordsOf, type ClosedRecord, type TransactionRecord } from './record.js';
 import { asAttempt, liveAttempts, problemOf, finishOpen, sweep, type EngineParts } from './transaction.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { orNull } from '../../system/durable.js';
@@ -53,24 +54,28 @@ const recoverRecords = async (
   return all;
 };
 
+type About = Pick<RecoveredTransaction, 'stepKey' | 'workspace' | 'record'>;
+/** Expected failures; anything else is a bug and is thrown on. */
+export const unrecovered = (about: About, error: unknown): RecoveredTransaction => {
+  const why = sentence(problemOf(error, about.workspace));
+  return { ...about, did: 'failed', conflicts: [{ path: about.record || about.workspace, why }] };
+};
+
 const recoverOne = async (
   parts: EngineParts,
   stepKey: string,
   record: TransactionRecord,
   attempt: string,
 ): Promise<RecoveredTransaction | null> => {
-  let workspace = '';
-  const report = (did: RecoveredTransaction['did'], conflicts: RecoveredTransaction['conflicts'] = []) => ({
-    stepKey,
-    workspace,
-    record: record.name,
-    did,
-    conflicts,
+  const about = { stepKey, workspace: '', record: record.name };
+  const report = (did: RecoveredTransaction['did'], conflicts: ClosedRecord['conflicts'] = []) => ({
+    ...{ ...about, did, conflicts },
   });
   try {
     const state = await record.load();
     if (state.plan === null) return null;
-    workspace = state.plan.workspace;
+    const { workspace } = state.plan;
+    about.workspace = workspace;
     const open = isOpen(state);
     const live = open ? await liveAttempts(parts, state, attempt) : new Map<string, number>();
     if (live.size > 0) return { ...report('left_to_live_process'), pids: [...new Set(live.values())] };
@@ -86,6 +91,6 @@ const recoverOne = async (
     if (resolved === null) return null;
     return resolved.did === 'finished' ? report('finished', resolved.closed.conflicts) : report('reverted');
   } catch (error) {
-    return report('failed', [{ path: workspace, why: problemOf(error, workspace).message }]);
+    return unrecovered(about, error);
   }
 };
