@@ -107,19 +107,23 @@ const sizeOf = (path: string): number => {
   try {
     const found = fs.statSync(path);
     return found.isFile() ? found.size : Infinity;
-  } catch {
-    return 0;
+  } catch (error) {
+    return isLoop(error) ? Infinity : 0;
   }
 };
+const isLoop = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ELOOP';
 /** Who reads a pipe waits, and a device may have no end: none that stands in a file's place is opened. Throws ProblemError `disk`. */
 const readLater = async (path: string): Promise<Buffer> => {
-  const found = await pooled.stat(path).catch(() => null);
-  if (found === null || found.isFile() || found.isDirectory()) return pooled.readFile(path);
-  return fail('disk', `${path} is ${kindOf(found)}, expected a file.`, 'Put the file back, or remove what is there.');
+  const found = await pooled
+    .stat(path)
+    .then(kindOf, (error: unknown) => (isLoop(error) ? 'a loop of links' : 'a file'));
+  if (found === 'a file') return pooled.readFile(path);
+  return fail('disk', `${path} is ${found}, expected a file.`, 'Put the file back, or remove what is there.');
 };
 export const readFile = quick(fs.readFileSync as (path: string) => Buffer, readLater, sizeOf);
 
-export const kindOf = (found: Pick<fs.Stats, 'isDirectory' | 'isFIFO' | 'isSocket'>): string => {
+export const kindOf = (found: Pick<fs.Stats, 'isFile' | 'isDirectory' | 'isFIFO' | 'isSocket'>): string => {
+  if (found.isFile()) return 'a file';
   if (found.isDirectory()) return 'a directory';
   if (found.isFIFO()) return 'a named pipe';
   if (found.isSocket()) return 'a socket';

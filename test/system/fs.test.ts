@@ -121,7 +121,13 @@ test('what stands in the place of a file, and is none, is waited for by nobody',
   execFileSync('mkfifo', [pipe]);
   await expect(readFile(pipe)).rejects.toThrow(`${pipe} is a named pipe, expected a file.`);
   await expect(readFile('/dev/zero')).rejects.toThrow('/dev/zero is a device, expected a file.');
-  await expect(readFile(dir)).rejects.toMatchObject({ code: 'EISDIR' });
+  await expect(readFile(dir)).rejects.toMatchObject({
+    problem: {
+      code: 'disk',
+      message: `${dir} is a directory, expected a file.`,
+      next: expect.stringContaining('remove'),
+    },
+  });
 });
 
 test('what is on a network, by the deepest mount and the last one there', () => {

@@ -122,7 +122,7 @@ const isRead = (entry: ArchiveEntry): entry is ReadEntry =>
 
 const omittedOf = (stepKey: StepKey, newer: number, damaged: number): string | null => {
   const upgrade = `${newer} entries of its archive were written by a newer Emend and are omitted; upgrade Emend.`;
-  const restore = `Damaged entries of its archive (a field is missing or has the wrong type) are omitted: ${damaged}; restore archive/${stepKey} in the store.`;
+  const restore = `Damaged entries of its archive (torn, or a field is missing or has the wrong type) are omitted: ${damaged}; restore archive/${stepKey} in the store.`;
   return [...(newer === 0 ? [] : [upgrade]), ...(damaged === 0 ? [] : [restore])].join(' ') || null;
 };
 

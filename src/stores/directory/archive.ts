@@ -108,7 +108,8 @@ export const entriesOf = (logs: readonly (readonly unknown[])[]): readonly Archi
   const byId = new Map<string, ArchiveEntry>();
   for (const entry of mergeLogs(logs.map((lines) => lines.filter(isEntry))))
     if (!byId.has(entry.id)) byId.set(entry.id, entry);
-  return [...byId.values(), ...newerOf(logs.flat())];
+  // A log is made with its first line: where there is none that is lost.
+  return [...byId.values(), ...newerOf(logs.flatMap((lines) => (lines.length === 0 ? [null] : lines)))];
 };
 
 interface ArchiveOptions extends DiskStoreOptions {
@@ -181,7 +182,7 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
         Promise.all((await logsOf(stepKey)).map((log) => onDisk(`Reading ${log}`, () => orNull(sys.readFile(log))))),
       );
-      return entriesOf(logs.map((bytes) => linesIn(bytes ?? new Uint8Array())));
+      return entriesOf(logs.flatMap((bytes) => (bytes === null ? [] : [linesIn(bytes)])));
     },
     find,
     list: () => find(''),

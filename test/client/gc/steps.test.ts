@@ -51,6 +51,15 @@ const step = async (
 };
 const ALL = { olderThan_ms: -1000 };
 
+test('a step whose log is empty, or cut within its first line, is none that came to nothing: it stays', async () => {
+  const emend = await fakeEmend(new FakeServer());
+  for (const n of [1, 2, 3]) await step(emend, n, true);
+  const logOf = (n: number): string => join(emend.home, 'archive', keyOf(n), 'log.jsonl');
+  await writeFile(logOf(2), '');
+  await writeFile(logOf(3), '{"v":2,"id":"1","a');
+  expect((await findUnused(emend, ALL)).steps.map(({ stepKey }) => stepKey)).toEqual([keyOf(1)]);
+});
+
 test('what a rollback noted in git goes with the archive of its run, and is shown before; that of other runs stays', async () => {
   const emend = await fakeEmend(new FakeServer());
   const scene = await makeScene([{ path: 'a.txt', before: 'old\n', after: 'new\n' }], { git: true });

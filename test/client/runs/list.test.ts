@@ -1,6 +1,6 @@
 /** `emend list --state --text --workspace`, and the function behind it that the review page's list filters by, too. */
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, realpath, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -92,14 +92,18 @@ test('a log that is no file, or cannot be read, is waited for by nobody and hide
   await symlink('/dev/zero', await logOf(3));
   await symlink('log.jsonl', await logOf(4));
   await mkdir(await logOf(5));
+  await writeFile(await logOf(6), '');
+  await writeFile(await logOf(7), '{"v":2,"id":"started","at":"2026');
   const { runs } = await listRuns(emend);
   const doing = Object.fromEntries(runs.map((run) => [run.stepKey, run.doing]));
-  expect([1, 2, 3, 4, 5].map((n) => doing[keyOf(n)])).toEqual([
+  expect([1, 2, 3, 4, 5, 6, 7].map((n) => doing[keyOf(n)])).toEqual([
     'nothing known yet',
     expect.stringContaining('log.jsonl is a named pipe, expected a file'),
     expect.stringContaining('log.jsonl is a device, expected a file'),
-    expect.stringContaining('ELOOP'),
-    expect.stringContaining('EISDIR'),
+    expect.stringContaining('log.jsonl is a loop of links, expected a file'),
+    expect.stringContaining('log.jsonl is a directory, expected a file'),
+    expect.stringContaining(`Damaged entries of its archive`),
+    expect.stringContaining(`restore archive/${keyOf(7)} in the store`),
   ]);
 }, 10_000);
 

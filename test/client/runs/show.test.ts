@@ -75,7 +75,7 @@ describe('without a server', () => {
     const view = await showRun(emend, run);
     expect(view).toMatchObject({
       source: 'archive',
-      note: `No Temporal server at localhost:7233. Damaged entries of its archive (a field is missing or has the wrong type) are omitted: 1; restore archive/${KEY} in the store.`,
+      note: `No Temporal server at localhost:7233. Damaged entries of its archive (torn, or a field is missing or has the wrong type) are omitted: 1; restore archive/${KEY} in the store.`,
       workflowId: 'emend-1',
       link: null,
       status: {
