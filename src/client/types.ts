@@ -111,7 +111,7 @@ export interface Emend extends ServerPlace, Stores {
   close(): Promise<void>;
 }
 
-const noServer = ({ unreachable }: Pick<Emend, 'unreachable'>): Problem =>
+export const noServer = ({ unreachable }: Pick<Emend, 'unreachable'>): Problem =>
   unreachable ?? problem('no_server', 'No Temporal server is reachable.');
 /** Why there is none, and what to type. */
 export const noServerNote = (emend: Pick<Emend, 'unreachable'>): string => sentence(noServer(emend));

@@ -38,8 +38,8 @@ export type HolderState =
       readonly undo: boolean;
       readonly elsewhere: boolean;
     }
-  /** `no_answer`: no server answers now; `not_known`: the server has no such run. */
-  | { readonly state: 'unknown'; readonly why: 'no_answer' | 'other_namespace' | 'not_known' };
+  /** `not_known`: the server has no such run; else what a person is told: why no server answers now. */
+  | { readonly state: 'unknown'; readonly why: 'other_namespace' | 'not_known' | Problem };
 /** What became of the lock of a run that has ended. */
 export type LockEnd =
   | { readonly outcome: 'ended'; readonly because: 'nothing_applied' | 'committed' | 'finished' }

@@ -2,7 +2,7 @@
  * Workspaces that are held by runs which have ended (terminated, timed out, deleted). What stands for nothing any more is released;
  * what somebody applied and nobody committed is shown, and put right when a person says how.
  */
-import { fail, nullOn, ProblemError } from '../../shared/problems.js';
+import { fail, nullOn, ProblemError, sentence } from '../../shared/problems.js';
 import { type StepKey, planOf } from '../../shared/ids.js';
 import {
   createApplyEngine,
@@ -21,7 +21,7 @@ import type { ConflictFile, RollbackResult } from '../../shared/proposal-activit
 import type { LockEnd, WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import { readAmongOthers, type RecoveryData } from '../archive/run.js';
 import { foundApplied, noteClosed, withLive, type ResolvedRun } from '../runs/resolve.js';
-import { noServerNote, type DescribedRun, type Emend, type ClosedRun } from '../types.js';
+import { noServer, noServerNote, type DescribedRun, type Emend, type ClosedRun } from '../types.js';
 import { hostOfQueue } from '../../shared/names.js';
 
 // Whether the run that holds a workspace is still open, as far as the server (or, where it forgot, the archive) can say.
@@ -31,7 +31,7 @@ export const stateOfRun = async (emend: Emend, holder: WorkspaceLock, workspace:
   const local = await stateOfLocal(holder, hostOfQueue(emend.queues.host));
   if (local !== null) return local;
   const { runs } = emend;
-  if (runs === null) return { state: 'unknown', why: 'no_answer' };
+  if (runs === null) return { state: 'unknown', why: noServer(emend) };
   // Held for a run of another namespace, so perhaps of another server: this one cannot know.
   if (holder.namespace !== emend.namespace) return { state: 'unknown', why: 'other_namespace' };
   try {
@@ -49,7 +49,7 @@ export const stateOfRun = async (emend: Emend, holder: WorkspaceLock, workspace:
       ? { state: 'unknown', why: 'not_known' }
       : await endedAs(emend, holder, { status: 'ENDED', result: null });
   } catch (error) {
-    if (error instanceof ProblemError) return { state: 'unknown', why: 'no_answer' };
+    if (error instanceof ProblemError) return { state: 'unknown', why: error.problem };
     throw error;
   }
 };
@@ -126,8 +126,7 @@ export const releaseStaleLocks = async (
   const held: StaleLock[] = [];
   const released: ReleasedLock[] = [];
   const away: string[] = [];
-  const note = emend.runs === null ? noServerNote(emend) : null;
-  if (note !== null) return { held, released, note };
+  if (emend.runs === null) return { held, released, note: noServerNote(emend) };
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
   const newest = (kept ?? (await emend.archive.list())).slice(0, archives);
   const runs = await together(newest, (stepKey) => readAmongOthers(emend, stepKey));
@@ -140,8 +139,8 @@ export const releaseStaleLocks = async (
     if (holder === null || isLocal(holder)) continue;
     const standing = await stateOfRun(emend, holder, workspace);
     if (standing.state === 'open') continue;
-    if (standing.state === 'unknown' && standing.why === 'no_answer')
-      return { held, released, note: 'The Temporal server stopped responding.' };
+    if (standing.state === 'unknown' && typeof standing.why === 'object')
+      return { held, released, note: sentence(standing.why) };
     if (standing.state === 'unknown' && standing.why === 'other_namespace') continue;
     const { stepKey } = holder;
     const elsewhere = standing.state === 'ended' ? standing.elsewhere : await isElsewhere(emend, stepKey);
