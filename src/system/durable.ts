@@ -11,7 +11,7 @@ export const asDiskProblem = (error: unknown, what: string): unknown => {
   const errno = errnoOf(error);
   if (errno === null || typeof error !== 'object' || error === null) return error;
   const call = 'syscall' in error && typeof error.syscall === 'string' ? ` (${error.syscall})` : '';
-  const path = 'path' in error && typeof error.path === 'string' ? ` at ${error.path}` : '';
+  const path = 'path' in error && !what.endsWith(String(error.path)) ? ` at ${String(error.path)}` : '';
   return new ProblemError(problem('disk', `${what} failed${path}: ${errno}${call}.`));
 };
 
@@ -239,15 +239,19 @@ const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: 
 // ◆ JSON files carry the version of what is stored. Throw ProblemError `version_unknown` of another one, `disk` of one that is damaged.
 
 /** `why` ends the sentence. */
-const damaged = (path: string, why: string): never =>
+export const damaged = (path: string, why: string): never =>
   fail(
     'disk',
     `${path} is damaged: ${why}.`,
     `Restore it from a backup, or look at what it is about and put it aside: mv ${shellWord(path)} ${shellWord(`${path}.damaged`)}`,
   );
-export const parseJson = (bytes: Uint8Array, path: string): object => {
-  const value = jsonOf(new TextDecoder().decode(bytes)) ?? damaged(path, 'it is no JSON');
-  return typeof versionOf(value) === 'number' ? unversioned(value, path) : damaged(path, 'it has no version');
+/** `kind`: its type's name, as in docs/reference/archive.json. */
+export const parseJson = (bytes: Uint8Array, path: string, kind?: string): object => {
+  const parsed = jsonOf(new TextDecoder().decode(bytes)) ?? damaged(path, 'it is no JSON');
+  const value = typeof versionOf(parsed) === 'number' ? unversioned(parsed, path) : damaged(path, 'it has no version');
+  if (kind === undefined || isOfKind((storedKinds().record as Record<string, unknown>)[kind] ?? 'none', value))
+    return value;
+  return damaged(path, 'a field is missing or has the wrong type');
 };
 
 /** `put`: the first writer's bytes stand. `value` is what stands there, which may be another writer's: it went through JSON, for all alike. */
@@ -261,7 +265,7 @@ type PutIfAbsent = (bytes: Uint8Array) => ReturnType<typeof putFileIfAbsent>;
 export const putJsonIfAbsent = <T extends object>(sys: Sys, path: string, value: T, modes?: PutModes) =>
   putAsJson(path, value, (bytes) => putFileIfAbsent(sys, path, bytes, modes));
 
-/** The JSON object of a file; null: there is none. `kind`: its type's name, as in docs/reference/archive.json; `oddIn`: what else is wrong, in words. */
+/** The JSON object of a file; null: there is none. `kind`: see parseJson; `oddIn`: what else is wrong, in words. */
 export const readJson = async <T extends object>(
   sys: Sys,
   path: string,
@@ -270,9 +274,7 @@ export const readJson = async <T extends object>(
 ): Promise<T | null> => {
   const bytes = await orNull(sys.readFile(path));
   if (bytes === null) return null;
-  const value = parseJson(bytes, path) as T;
-  if (kind !== undefined && !isOfKind((storedKinds().record as Record<string, unknown>)[kind] ?? 'none', value))
-    damaged(path, 'a field is missing or has the wrong type');
+  const value = parseJson(bytes, path, kind) as T;
   const odd = oddIn(value);
   return odd === null ? value : damaged(path, odd);
 };

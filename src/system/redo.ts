@@ -8,8 +8,8 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { checkVersion, versioned } from '../shared/problems.js';
-import { appendAll, jsonOf, makingDir, onDisk, orNull, unlinkIfThere } from './durable.js';
+import { checkVersion, versioned, versionOf } from '../shared/problems.js';
+import { appendAll, damaged, jsonOf, makingDir, onDisk, orNull, unlinkIfThere } from './durable.js';
 import { refOf } from './hash.js';
 import { isAlive, ownProcess, pidNamespace, type ProcessIdentity } from './process.js';
 import type { Redo, Sys } from './sys.js';
@@ -24,9 +24,9 @@ const LATE_MOVES = 9; // bound: A directory of a replay that is late is emptied 
 const PLACES = ['blobs', 'records', 'calls', 'archive', 'transactions', 'locks'];
 const redoDir = (home: string): string => join(home, 'redo');
 
-/** Whose log it is, by its name. Null: no log. */
+/** Whose log it is, by its name. Null: no log, or one that was put aside. */
 const ownerOf = (name: string) =>
-  jsonOf(Buffer.from(name.split('.')[0] ?? '', 'base64url').toString()) as
+  jsonOf(Buffer.from(/^([\w-]+)\.[0-9a-f]{12}(?:\.done)?$/.exec(name)?.[1] ?? '', 'base64url').toString()) as
     | (ProcessIdentity & { namespace: string | null })
     | null;
 
@@ -127,6 +127,12 @@ interface Line {
   readonly bytes: string;
   readonly mode?: number;
 }
+/** What it names is written: that lies where small files do. */
+const isLine = (line: Partial<Record<keyof Line, unknown>> | null | undefined): boolean => {
+  const { path = '', bytes, mode = 0 } = line ?? {};
+  const isIn = (place: string): boolean => join('/', String(path)).startsWith(`/${place}/`);
+  return PLACES.some(isIn) && typeof bytes === 'string' && Number.isSafeInteger(mode);
+};
 
 /** Milliseconds since 1970. `at`: its begin (Infinity: nobody was told of what is in it); `changed_ms`: before that where the clock was set back. */
 const readLog = async (sys: Sys, path: string) => {
@@ -135,8 +141,11 @@ const readLog = async (sys: Sys, path: string) => {
   const all = text.split('\n').slice(0, -1).map(jsonOf);
   // Nobody was told of what comes after a line that is not whole.
   const [head, ...lines] = all.slice(0, all.includes(null) ? all.indexOf(null) : undefined);
-  if (head != null) checkVersion(head, path);
-  return { path, changed_ms, at: Infinity, ...(head as { at: number } | undefined), lines: lines as readonly Line[] };
+  if (typeof versionOf(head) === 'number') checkVersion(head, path);
+  const { at = 0.5, v } = (head ?? { at: Infinity, v: 0 }) as { readonly at?: number; readonly v?: unknown };
+  const isHead = typeof v === 'number' && [Infinity, Math.trunc(at)].includes(at);
+  if (!isHead || !lines.every(isLine)) damaged(path, 'a line of it is not of a redo log');
+  return { path, changed_ms, at, lines: lines as readonly Line[] };
 };
 type Log = Awaited<ReturnType<typeof readLog>>;
 
@@ -147,7 +156,7 @@ const pathsIn = (home: string, logs: readonly Log[]): ReadonlySet<string> =>
 export const loggedFiles = (sys: Sys, home: string): Promise<ReadonlySet<string>> =>
   onDisk(`Reading the redo logs of ${home}`, async () => {
     const names = (await orNull(sys.readdir(redoDir(home)))) ?? [];
-    const logs = await together(names, (name) => readLog(sys, join(redoDir(home), name)));
+    const logs = await together(names.filter(ownerOf), (name) => readLog(sys, join(redoDir(home), name)));
     // Nor may a log come back that was removed.
     await orNull(sys.fsyncDir(redoDir(home)));
     return pathsIn(home, logs);

@@ -1,4 +1,5 @@
 /** What is durable before what (docs/architecture.md): names and bytes that a power cut could still take back, at the moments that count. */
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,11 +9,12 @@ import { createCallJournal } from '../../src/model/journal/index.js';
 import { createCallLog, createRecordStore } from '../../src/stores/directory/records.js';
 import { createArchive, linesOf } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
-import { openRedo, replayRedo } from '../../src/system/redo.js';
+import { loggedFiles, openRedo, replayRedo } from '../../src/system/redo.js';
 import { errnoOf, realSys, type Sys } from '../../src/system/sys.js';
 import { askFor, modelAt, rule, withDir, withRehearsal } from '../model/support.js';
 import { openRecord, recordsOf } from '../../src/workspace/apply/record.js';
 import type { BlobRef } from '../../src/shared/ids.js';
+import { VERSION, type ProblemError } from '../../src/shared/problems.js';
 import { makeScene } from '../workspace/apply-scene.js';
 import { planRecord } from '../client/fake.js';
 import { drawn, randomFrom } from '../support/seeded.js';
@@ -225,7 +227,7 @@ describe('a power cut takes back what was not synced; the next start brings back
         const ids = (await after.archive.read(stepKey)).map(({ id }) => id);
         for (const n of told) {
           expect(ids).toEqual(expect.arrayContaining([`begin-${n}`, `end-${n}`]));
-          const record = (await after.records.get(`steps/${stepKey}/r-${n}`)) as { ref: BlobRef; large: BlobRef };
+          const record = (await after.records.get<{ ref: BlobRef; large: BlobRef }>(`steps/${stepKey}/r-${n}`))!;
           expect([seed, new TextDecoder().decode(await after.blobs.get(record.ref)).slice(0, 6)]).toEqual([
             seed,
             `blob ${n}`,
@@ -239,6 +241,49 @@ describe('a power cut takes back what was not synced; the next start brings back
         expect(await after.blobs.get(untold)).toEqual(text('untold'));
         // Nothing is left to replay.
         expect(await realSys.readdir(join(home, 'redo'))).toEqual([]);
+      });
+  });
+
+  test('a log with a line that is none of one is named, writes nothing elsewhere, and put aside it is in the way of nothing', async () => {
+    const line = (more: object): string => `${JSON.stringify({ path: 'records/a.json', bytes: 'e30K', ...more })}\n`;
+    const head = (more: object): string => `${JSON.stringify({ v: VERSION, at: 1, ...more })}\n`;
+    const wrong = [
+      ...[{ at: undefined }, { at: 'x' }, { at: 1.5 }, { at: null }, { v: undefined }, { v: 'x' }].map(head),
+      ...[{ path: 5 }, { path: undefined }, { bytes: 5 }, { bytes: undefined }, { mode: 'x' }].map(
+        (more) => head({}) + line(more),
+      ),
+      ...['../a', '/etc/a', 'host-id', 'records', 'records/../host-id', 'records/..'].map(
+        (path) => head({}) + line({ path }),
+      ),
+      `[]\n${line({})}`,
+      `${head({})}[]\n`,
+    ];
+    for (const text of wrong)
+      await withDir(async (home) => {
+        const owner = { boot: 'of another time', pid: 1, started: '1', namespace: null };
+        const name = `${Buffer.from(JSON.stringify(owner)).toString('base64url')}.0123456789ab`;
+        const path = join(home, 'redo', name);
+        mkdirSync(join(home, 'redo'));
+        writeFileSync(path, text);
+        writeFileSync(join(home, 'host-id'), 'kept');
+        for (const read of [replayRedo, loggedFiles]) {
+          const said = await read(realSys, home).then(
+            () => null,
+            (error: unknown) => (error as ProblemError).problem,
+          );
+          expect([text, said]).toMatchObject([
+            text,
+            { code: 'disk', message: expect.stringContaining(`${path} is damaged`) },
+          ]);
+          if (read === loggedFiles) execFileSync('sh', ['-c', said!.next!.replace(/^.*: mv /, 'mv ')]);
+        }
+        await replayRedo(realSys, home);
+        expect((await loggedFiles(realSys, home)).size).toBe(0);
+        expect([readdirSync(join(home, 'redo')), readdirSync(home).sort()]).toEqual([
+          [`${name}.damaged`],
+          ['host-id', 'redo'],
+        ]);
+        expect(readFileSync(join(home, 'host-id'), 'utf8')).toBe('kept');
       });
   });
 
