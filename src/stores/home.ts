@@ -209,7 +209,8 @@ export const knownHosts = async (records: RecordStore): Promise<ReadonlyMap<stri
   read.set(records, cache);
   const known = [...starts].map(async ([id, last]) => {
     const key = keyOf(id, last);
-    const start = cache.get(key) ?? (await records.get(key).catch(nullOn('version_unknown', 'disk'))) ?? {};
+    const found = () => records.get<HostStart>(key, 'HostStart').catch(nullOn('version_unknown', 'disk'));
+    const start = cache.get(key) ?? (await found()) ?? {};
     cache.set(key, start);
     return [id, { ...(start as HostStart), starts: last }] as const;
   });

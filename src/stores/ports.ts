@@ -32,8 +32,8 @@ export interface RecordStore {
     value: T,
     later?: PutModes['later'],
   ): Promise<{ value: T; created: boolean }>;
-  /** Null: there is none. */
-  get(key: string): Promise<object | null>;
+  /** Null: there is none. `kind`: see readJson (src/system/durable.ts). Throws ProblemError `disk` where it is damaged, `version_unknown`. */
+  get<T extends object = object>(key: string, kind?: string): Promise<T | null>;
   /** Of what lies directly below the key: records end in `.json`. */
   names(key: string): Promise<readonly string[]>;
 }

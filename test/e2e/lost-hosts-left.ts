@@ -89,7 +89,7 @@ const repaid = async ({ s }: World, { n, kind, run }: LostRun): Promise<readonly
     found.push(`run ${n}: ${requests.length} requests, ${attempts.length} attempts in the journal`);
   const answers = await Promise.all(
     [...keys].map(async ([key, step]) => {
-      const answer = (await calls.get(`${step}/${key}/answer`)) as AnswerRecord | null;
+      const answer = await calls.get<AnswerRecord>(`${step}/${key}/answer`);
       const begun = attempts.filter(({ callKey }) => callKey === key).map(({ call }) => Date.parse(call.at));
       const at = answer === null ? Infinity : Date.parse(answer.at);
       return { at, claimed: begun.filter((each) => each <= at).length };

@@ -243,11 +243,10 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
         const call = `${step}/${callKey(asked(1, step).key)}`;
         // As far as another host came: it sent the request, heard a word, and stood still.
         await journal(a!, url).ask(asked(0, step));
-        const other = (await a!.calls.get(`${step}/${callKey(asked(0, step).key)}/attempt-1`)) as {
-          readonly owner: { readonly process: object };
-        };
+        const key = `${step}/${callKey(asked(0, step).key)}`;
+        const other = (await a!.calls.get<{ readonly owner: { readonly process: object } }>(`${key}/attempt-1`))!;
         const owner = { ...other.owner, process: { ...other.owner.process, boot: 'of another machine' } };
-        const recorded = await a!.calls.get(`${step}/${callKey(asked(0, step).key)}/call`);
+        const recorded = await a!.calls.get(`${key}/call`);
         await a!.calls.putIfAbsent(`${call}/call`, recorded!);
         await a!.calls.putIfAbsent(`${call}/attempt-1`, { ...other, owner });
         const stream = await a!.calls.begin(`${call}/attempt-1.events`, bytesOf('{"v":2,"attempt":1,"at":""}\n'));

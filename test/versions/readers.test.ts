@@ -93,8 +93,9 @@ describe('the call journal', () => {
   const at = new Date(0).toISOString();
   const usage = { input_tokens: 1, output_tokens: 1, cacheRead_tokens: 0, cacheWrite_tokens: 0 };
   const request = { model: 'm', max_tokens: 100, system: [], messages: [] };
+  const prices = { input_usd: null, output_usd: null, cacheRead_usd: null, cacheWrite_usd: null };
   const FILES: Record<string, object> = {
-    'call.json': { v: 2, at, key, request, nonce: 'n', prices: null },
+    'call.json': { v: 2, at, key, request, nonce: 'n', prices },
     'attempt-1.json': {
       v: 2,
       at,
@@ -121,7 +122,7 @@ describe('the call journal', () => {
       key,
       makeRequest: () => Promise.reject(new Error('made again')),
       maxUnknownCalls: 2,
-      prices: { input_usd: null, output_usd: null, cacheRead_usd: null, cacheWrite_usd: null },
+      prices,
       signal: new AbortController().signal,
     });
 

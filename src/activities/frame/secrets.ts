@@ -174,7 +174,7 @@ export async function restoreAnswer(
   answer: string,
   isJson: boolean,
 ): Promise<ReturnType<Vault['restore']>> {
-  const recorded = (await ports.records.get(recordOf(call))) as { readonly secrets: readonly Secret[] } | null;
+  const recorded = await ports.records.get<{ readonly secrets: readonly Secret[] }>(recordOf(call));
   return (await vaultOf(ports, call.stepKey, recorded?.secrets ?? [])).restore(answer, isJson);
 }
 

@@ -58,7 +58,7 @@ async function marksOnDisk(
   const made = new Map<string, { readonly ref: BlobRef; readonly from: string }>();
   for (const { id } of phases)
     for (let [mark, number] = [1, 1]; ; number++) {
-      const kept = (await records.get(`steps/${run}-${id}-m${mark}/mark-${number}`)) as WriteRecord | null;
+      const kept = await records.get<WriteRecord>(`steps/${run}-${id}-m${mark}/mark-${number}`);
       if (kept === null && number === 1) break;
       if (kept === null) [mark, number] = [mark + 1, 0];
       else if (kept.proposal !== null) {
@@ -126,7 +126,7 @@ async function committedOf(
 async function lastReading({ records }: ActivityPorts, plan: string): Promise<ReadyPlan | null> {
   let last: ReadyPlan | null = null;
   for (let reading = 1; reading <= PLAN_READINGS; reading++) {
-    const kept = (await records.get(`steps/${plan}/plan-${reading}`)) as ReadPlanResult | null;
+    const kept = await records.get<ReadPlanResult>(`steps/${plan}/plan-${reading}`);
     if (kept === null) return last;
     if (kept.outcome === 'ready') last = kept;
   }

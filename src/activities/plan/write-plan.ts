@@ -75,7 +75,7 @@ export async function writePlan(
 ): Promise<Done | NotWritten> {
   const key = `steps/${wanted.stepKey}/${wanted.name}`;
   const doneKey = `${key}-done-${wanted.comesTo}`;
-  const before = (await ports.records.get(doneKey)) as Done | null;
+  const before = await ports.records.get<Done>(doneKey);
   if (before !== null) return before;
   for (let number = 1; number <= STORE_BOUNDS.markTries; number++) {
     const plan = async (): Promise<WriteRecord> => recordOf(ports, wanted, await change());

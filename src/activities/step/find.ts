@@ -47,7 +47,7 @@ const fileReader = ({ edits, records }: Ports, root: string, signal: AbortSignal
     const without = (hidden: readonly number[]) => lines.map((line, at) => (hidden.includes(at) ? '' : line));
     const [hash, grammar = 'lines'] = [sha256(bytes), languageOf(path)?.grammar];
     const key = `outlines/${hash.slice(0, 2)}/${hash}-${grammar}-2`;
-    const known = (await records.get(key)) as Kept | null;
+    const known = await records.get<Kept>(key);
     if (known !== null) return { lines: without(known.hidden), outline: known };
     const secrets = await edits.run('secrets', lines.join('\n'), signal);
     if (secrets.length > SECRETS) return null;

@@ -64,18 +64,17 @@ const isAnew = (name: ActivityName, input: object): boolean =>
 
 /** ◆ The commit that the run is based on, by all hosts alike: the newest of its records. */
 async function baseOf({ records, checkouts }: ActivityPorts, given: RunOnRepository, anew: boolean): Promise<string> {
-  type Base = { readonly commit: string } | null;
+  type Base = { readonly commit: string };
   const { stepKey, repository } = given;
   const key = (number: number, of = stepKey): string => `steps/${of}/base-${number}`;
   let number = 1;
-  let last: Base = null;
-  for (let next: Base; (next = (await records.get(key(number))) as Base) !== null; number += 1) last = next;
+  let last: Base | null = null;
+  for (let next; (next = await records.get<Base>(key(number))) !== null; number += 1) last = next;
   if (last !== null && !anew) return last.commit;
   // A phase begins where its plan did, until that has a branch.
-  const plans =
-    planOf(stepKey) === stepKey || isCommitId(repository.base) ? null : await records.get(key(1, planOf(stepKey)));
-  const run =
-    plans === null ? given : { ...given, repository: { ...repository, base: (plans as NonNullable<Base>).commit } };
+  const isFixed = planOf(stepKey) === stepKey || isCommitId(repository.base);
+  const plans = isFixed ? null : await records.get<Base>(key(1, planOf(stepKey)));
+  const run = plans === null ? given : { ...given, repository: { ...repository, base: plans.commit } };
   const now = await checkouts.resolve(run, last?.commit);
   return now.commit === last?.commit
     ? now.commit

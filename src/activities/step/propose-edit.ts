@@ -22,6 +22,7 @@ import { isRepeated, nextFallback, nextFormat, readRefusal, REFUSAL_CHARS, refus
 import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
 import { languageOf } from '../../syntax/index.js';
 import { GUARDS } from '../../shared/formats.js';
+import { fail } from '../../shared/problems.js';
 import { BOUNDS } from '../../shared/limits.js';
 
 // bound: Of the results accepted so far the newest this many are shown; the prompt bounds their bytes again.
@@ -67,7 +68,8 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
   const call = await callModel(ports, snapshot, { ...wanted, build }, scope);
   if (call.outcome !== 'answered') return { ...call };
 
-  const { shown } = (await ports.records.get(shownKey)) as { readonly shown: Seen };
+  const recorded = await ports.records.get<{ readonly shown: Seen }>(shownKey);
+  const { shown } = recorded ?? fail('blob_lost', `The record of what the model was shown, ${shownKey}, is missing.`);
   const { answer, nonce, usage } = call;
   const fitting = {
     tolerances: snapshot.config.tolerances,

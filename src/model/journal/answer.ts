@@ -128,10 +128,10 @@ export interface RecordedAttempt extends Pick<JournaledAttempt, 'attempt' | 'sta
 export const readAttempts = async (files: CallFiles, call: CallRecord): Promise<readonly RecordedAttempt[]> => {
   const attempts: RecordedAttempt[] = [];
   for (const attempt of await files.attempts()) {
-    const record = await files.get(`attempt-${attempt}`);
+    const record = await files.attempt(attempt);
     if (record === null) continue;
     // First the end, then the log: an owner that was given up may still have finished in between.
-    const end = await files.get(`attempt-${attempt}.end`);
+    const end = await files.end(attempt);
     const stream = await readLog(files.calls, files.stream(attempt));
     const state = stream.complete ? 'answered' : (end?.state ?? 'open');
     const usage = state === 'failed' ? NO_USAGE : attemptUsage(call, stream, state);

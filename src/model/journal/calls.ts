@@ -28,7 +28,7 @@ const callsIn = async (calls: CallLog, stepKey: StepKey): Promise<readonly (read
 const seenAttempts = async (calls: CallLog, stepKey: StepKey): Promise<readonly Seen[]> => {
   const found: Seen[] = [];
   for (const [callKey, files] of await callsIn(calls, stepKey)) {
-    const call = await files.get('call');
+    const call = await files.call();
     if (call === null) continue;
     for (const recorded of await readAttempts(files, call)) found.push({ callKey, call, recorded });
   }
@@ -140,7 +140,7 @@ export const followCalls = async (options: FollowCalls): Promise<void> => {
 };
 
 const readerOf = async (files: CallFiles, attempt: number, onNews: FollowCalls['onNews']): Promise<Reader | null> => {
-  const call = await files.get('call');
+  const call = await files.call();
   return call === null ? null : new Reader(files, { role: call.key.role, file: call.key.file, attempt }, onNews);
 };
 

@@ -42,7 +42,7 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
   const at = (): string => isoTime(clock);
 
   const recordCall = async (files: CallFiles, key: string, input: JournalAsk): Promise<CallRecord | null> => {
-    const earlier = await files.get('call');
+    const earlier = await files.call();
     if (earlier !== null) return earlier;
     const asked = await input.makeRequest((haystack) => nonceFor(key, haystack));
     if (asked === null) return null;
@@ -89,7 +89,7 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
   const settle = async (files: CallFiles, call: CallRecord, input: JournalAsk): Promise<CallOutcome> => {
     let ours = 0;
     for (;;) {
-      const recorded = await files.get('answer');
+      const recorded = await files.answer();
       if (recorded !== null) return answered(call, recorded, recorded.attempt !== ours);
       const attempts = await readAttempts(files, call);
       const open = attempts.find((a) => a.state === 'open');

@@ -46,13 +46,6 @@ export interface AnswerRecord {
   readonly usage: StepUsage;
 }
 
-interface Records {
-  call: CallRecord;
-  answer: AnswerRecord;
-  [attempt: `attempt-${number}`]: AttemptRecord;
-  [end: `attempt-${number}.end`]: EndRecord;
-}
-
 /** The files of one recorded call. What the store fails with comes out of all, records of a newer Emend as `version_unknown`. */
 export class CallFiles {
   /** `<stepKey>/<call key>` */
@@ -63,19 +56,20 @@ export class CallFiles {
     this.key = key;
   }
 
-  async get<N extends keyof Records>(name: N): Promise<Records[N] | null> {
-    return (await this.calls.get(`${this.key}/${name}`)) as Records[N] | null;
-  }
+  call = () => this.calls.get<CallRecord>(`${this.key}/call`, 'CallRecord');
+  answer = () => this.calls.get<AnswerRecord>(`${this.key}/answer`, 'AnswerRecord');
+  attempt = (n: number) => this.calls.get<AttemptRecord>(`${this.key}/attempt-${n}`, 'AttemptRecord');
+  end = (n: number) => this.calls.get<EndRecord>(`${this.key}/attempt-${n}.end`, 'EndRecord');
 
   /** What stands there durably afterwards: ours, or an earlier writer's. */
-  async put<N extends keyof Records>(name: N, record: Records[N], later?: PutModes['later']) {
+  async put<T extends object>(name: string, record: T, later?: PutModes['later']) {
     const { value, created } = await this.calls.putIfAbsent(`${this.key}/${name}`, record, later);
     return { record: value, created };
   }
 
   /** It has an answer, or this attempt has an end: its own, or that of whoever took it over. */
   async hasEnded(attempt: number): Promise<boolean> {
-    return (await this.get(`attempt-${attempt}.end`)) !== null || (await this.get('answer')) !== null;
+    return (await this.end(attempt)) !== null || (await this.answer()) !== null;
   }
 
   /** The key of the attempt's stream. */

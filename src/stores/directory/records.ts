@@ -28,9 +28,9 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
       // What is stored went through JSON; a first caller must not see more than later ones do.
       return onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value, { later }));
     },
-    get: async (key) => {
+    get: async <T extends object>(key: string, kind?: string) => {
       const path = pathOf(key);
-      return onDisk(`Reading the record at ${path}`, () => readJson(sys, path));
+      return onDisk(`Reading the record at ${path}`, () => readJson<T>(sys, path, kind));
     },
     names: (key) => {
       const path = join(dir, key);

@@ -44,9 +44,9 @@ const createS3Blobs = (objects: Objects): BlobStore => {
 
 // Records, `<folder>/<key>.json`, written once; and recorded calls, whose streams are logs.
 
-const getObject = async (objects: Objects, key: string): Promise<object | null> => {
+const getObject = async <T extends object>(objects: Objects, key: string, kind?: string): Promise<T | null> => {
   const bytes = await objects.get(key);
-  return bytes === null ? null : parseJson(bytes, `${objects.place.url}/${key}`);
+  return bytes === null ? null : (parseJson(bytes, `${objects.place.url}/${key}`, kind) as T);
 };
 
 const putObject = <T extends object>(objects: Objects, key: string, value: T) =>
@@ -56,7 +56,7 @@ const createS3Records = (objects: Objects, folder = 'records'): RecordStore => {
   const keyOf = (key: string): string => `${folder}/${recordName(key)}`;
   return {
     putIfAbsent: async (key, value) => putObject(objects, keyOf(key), value),
-    get: async (key) => getObject(objects, keyOf(key)),
+    get: async (key, kind) => getObject(objects, keyOf(key), kind),
     names: (key) => objects.names(`${folder}/${key}/`),
   };
 };

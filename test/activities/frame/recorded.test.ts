@@ -5,7 +5,7 @@ import { problem, ProblemError, ProblemsError } from '../../../src/shared/proble
 import type { RecordStore } from '../../../src/stores/ports.js';
 
 const inMemory = (kept = new Map<string, object>()): RecordStore => ({
-  get: (key) => Promise.resolve(kept.get(key) ?? null),
+  get: <T extends object>(key: string) => Promise.resolve((kept.get(key) ?? null) as T | null),
   names: () => Promise.resolve([]),
   putIfAbsent: <T extends object>(key: string, value: T) => {
     const created = !kept.has(key);

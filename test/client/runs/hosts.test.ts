@@ -62,6 +62,15 @@ test('a damaged record of a start keeps no worker from its own, and hides no oth
   expect((await knownHosts(emend.records)).get(OTHER)).toMatchObject({ name: 'build-2', starts: 2 });
 });
 
+test('a start with a field of a wrong type counts as damaged, whichever it is', async () => {
+  const other = start('build-2');
+  for (const name of Object.keys(other) as (keyof HostStart)[]) {
+    const { emend } = await scene([[OTHER, { ...other, [name]: 5 }]]);
+    const [own, found, ...more] = await listHosts({ ...emend, queues: queueNames('emend', OTHER) });
+    expect([own?.id, own?.name, own?.seen, found?.name, more]).toEqual([OTHER, 'unknown', '', 'here', []]);
+  }
+});
+
 test('roles and builds of the live, the last sign of the silent, and the runs of each', async () => {
   const { server, emend } = await scene([
     [OTHER, start('build-2', '2026-11-26T10:00:00.000Z')],

@@ -42,7 +42,7 @@ export const ports = () => {
         if (created) records.set(key, value);
         return Promise.resolve({ value: records.get(key) as T, created });
       },
-      get: (key: string) => Promise.resolve(records.get(key) ?? null),
+      get: <T extends object>(key: string) => Promise.resolve((records.get(key) ?? null) as T | null),
       names: () => Promise.resolve([]),
     },
   };

@@ -3,7 +3,9 @@ import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { LiveLines } from '../../../src/cli/live.js';
-import { followCalls, type CallNews, type RunningCall } from '../../../src/model/journal/calls.js';
+import { callsOfStep, followCalls, type CallNews, type RunningCall } from '../../../src/model/journal/calls.js';
+import { ProblemError } from '../../../src/shared/problems.js';
+import { damaged } from '../../support/json-schema.js';
 import { createCallLog } from '../../../src/stores/directory/records.js';
 import { askFor, eventually, journalAt, keyParts, rule, withDir, withRehearsal } from '../support.js';
 
@@ -32,6 +34,38 @@ const follow = (dir: string) => {
     },
   };
 };
+
+const at = new Date(0).toISOString();
+const RECORDED = {
+  'call.json': {
+    ...{ v: 2, at, key: keyParts, nonce: 'n', request: { model: 'm', max_tokens: 1, system: [], messages: [] } },
+    prices: { input_usd: null, output_usd: null, cacheRead_usd: null, cacheWrite_usd: null },
+  },
+  'attempt-1.json': { v: 2, at, owner: { id: 'x', process: { boot: '-', pid: 1, started: '0' }, pidNamespace: null } },
+  'attempt-1.end.json': { v: 2, at, state: 'unknown', why: 'owner_lost' },
+};
+
+test('a record with a field that is missing or of another type is named, whichever it is', () =>
+  withDir(async (dir) => {
+    const call = join(dir, keyParts.stepKey, 'a'.repeat(64));
+    await mkdir(call, { recursive: true });
+    const put = (name: string, value: object) => writeFile(join(call, name), JSON.stringify(value));
+    for (const [name, value] of Object.entries(RECORDED)) await put(name, value);
+    const read = () => callsOfStep(createCallLog({ dir }), keyParts.stepKey);
+    expect(await read()).toMatchObject([{ call: { n: 1, state: 'unknown' } }]);
+    for (const [name, { v, ...value }] of Object.entries(RECORDED)) {
+      for (const wrong of damaged(value)) {
+        await put(name, { v, ...(wrong as object) });
+        const said = await read().catch((error: unknown) => error);
+        if (said instanceof ProblemError)
+          expect(said.message).toBe(`${join(call, name)} is damaged: a field is missing or has the wrong type.`);
+        else expect(said).toMatchObject([{ call: { n: 1 } }]);
+      }
+      await put(name, {});
+      await expect(read()).rejects.toThrow('is damaged');
+      await put(name, { v, ...value });
+    }
+  }));
 
 const ANSWER = Array.from({ length: 1000 }, (_, index) => `line ${index + 1} grün\n`).join('');
 
@@ -63,8 +97,8 @@ test('half a line, and half a character, wait for their other half', () =>
   withDir(async (dir) => {
     const call = join(dir, keyParts.stepKey, 'a'.repeat(64));
     await mkdir(call, { recursive: true });
-    await writeFile(join(call, 'call.json'), JSON.stringify({ v: 2, key: keyParts }));
-    await writeFile(join(call, 'attempt-1.json'), '{"v":2}');
+    await writeFile(join(call, 'call.json'), JSON.stringify(RECORDED['call.json']));
+    await writeFile(join(call, 'attempt-1.json'), JSON.stringify(RECORDED['attempt-1.json']));
     const log = join(call, 'attempt-1.events.jsonl');
     const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'grün' } };
     const line = Buffer.from(`${JSON.stringify({ t: 1, e: delta })}\n`);
