@@ -24,9 +24,9 @@ const LATE_MOVES = 9; // bound: A directory of a replay that is late is emptied 
 const PLACES = ['blobs', 'records', 'calls', 'archive', 'transactions', 'locks'];
 const redoDir = (home: string): string => join(home, 'redo');
 
-/** Whose log it is, by its name. Null: no log, or one that was put aside. */
+/** Whose log it is, by its name. Null: no log, or one that was put aside, as `damaged` says. */
 const ownerOf = (name: string) =>
-  jsonOf(Buffer.from(/^([\w-]+)\.[0-9a-f]{12}(?:\.done)?$/.exec(name)?.[1] ?? '', 'base64url').toString()) as
+  jsonOf(name.endsWith('.damaged') ? '' : Buffer.from(name.split('.')[0] ?? '', 'base64url').toString()) as
     | (ProcessIdentity & { namespace: string | null })
     | null;
 
