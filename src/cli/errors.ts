@@ -59,9 +59,10 @@ export const explain = (error: unknown): Explained => {
   return { problems: [found], exit: failed };
 };
 
-/** Each problem in a line; the next step once where all share it. */
-export const explanation = ({ problems }: Explained): string => {
-  const nextOf = ({ code, next }: Problem): string => next ?? PROBLEMS[code].hint;
+/** Each problem in a line; the next step once where all share it. `command`: whose help has the flags. */
+export const explanation = ({ problems }: Explained, command = ''): string => {
+  const nextOf = ({ code, next }: Problem): string =>
+    next ?? (code === 'usage' && command !== '' ? `See \`emend help ${command}\`.` : PROBLEMS[code].hint);
   const lines: string[] = [];
   problems.forEach((each, index) => {
     lines.push(`emend: ${plain(each.message)}`);
@@ -72,11 +73,11 @@ export const explanation = ({ problems }: Explained): string => {
 };
 
 /** Prints and returns the exit code. With `--json` stdout gets `{"error": …}` as well. */
-export const reportError = (io: Io, error: unknown, json: boolean): ExitCode => {
+export const reportError = (io: Io, error: unknown, json: boolean, command = ''): ExitCode => {
   const explained = explain(error);
   const { problems, exit } = explained;
   const show = (text: string): string => redact(text, io.env);
-  io.err(show(explanation(explained)));
+  io.err(show(explanation(explained, command)));
   if (json) io.out(show(jsonText('error', { error: { ...problems[0], problems }, exit })));
   if ((io.env.EMEND_DEBUG ?? '') !== '' && error instanceof Error && error.stack !== undefined)
     io.err(show(error.stack));

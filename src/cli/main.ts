@@ -11,14 +11,20 @@ export const main = async (args: readonly string[], io: Io = processIo()): Promi
     exit = code;
   };
   const program = buildProgram(io, finish, hasJobFlags ? (await import('./sentence.js')).jobFlags() : []);
+  let typed = '';
+  program.hook('preAction', (_, action) => {
+    typed = action.parent === program ? action.name() : `${action.parent?.name() ?? ''} ${action.name()}`;
+  });
   try {
-    await program.parseAsync(args, { from: 'user' });
+    // Commander's own `help` knows commands, and none below them.
+    const asked = args[0] === 'help' && args.length > 2 ? [...args.slice(1), '--help'] : args;
+    await program.parseAsync(asked, { from: 'user' });
     return exit;
   } catch (error) {
     // Commander has printed its sentence; help and version that were asked for are no error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     const { reportError } = await import('./errors.js');
-    const code = reportError(io, error, args.includes('--json'));
+    const code = reportError(io, error, args.includes('--json'), typed);
     // What the worker left behind, as an activity that does not listen, would hold on to the process.
     if (error instanceof ProblemError && error.problem.code === 'worker_stuck') io.exitNow(code);
     return code;

@@ -124,7 +124,7 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
   for (const command of program.commands) {
     const lines = EXAMPLES[command.name()]?.map((text) => `  ${text}`) ?? [];
     for (const each of [command, ...command.commands])
-      each.showHelpAfterError(`(See \`emend help ${command.name()}\`.)`);
+      each.showHelpAfterError(`(See \`emend help ${each === command ? '' : `${command.name()} `}${each.name()}\`.)`);
     if (lines.length > 0) command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
   }
   return program;

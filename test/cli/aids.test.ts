@@ -199,6 +199,27 @@ describe('examples of the help', () => {
     expect((await run(['run', 'x.md', '--polcy', 'y'], dir, 2)).err).toContain('Did you mean --policy?');
     expect((await run(['decide', 'abcd', 'aprove'], dir, 2)).err).toContain('did you mean `approve`?');
   });
+
+  test('help is of the command that was typed, below another too', async () => {
+    const dir = temp();
+    for (const [asked, usage] of [
+      [['help', 'plan', 'stop'], 'Usage: emend plan stop [options] <plan>'],
+      [['help', 'evidence', 'verify'], 'Usage: emend evidence verify [options] <file>'],
+      [['help', 'hosts', 'adopt'], 'Usage: emend hosts adopt '],
+      [['help', 'plan'], 'Usage: emend plan '],
+    ] as const)
+      expect((await run([...asked], dir, 0)).out).toContain(usage);
+    for (const [wrong, help] of [
+      [['plan', 'stop', 'p.md'], 'help plan stop'],
+      [['gc', '--older-then', '3'], 'help gc'],
+      [['gc', '--older-than', 'soon'], 'help gc'],
+      [['evidence', 'verify', 'gone.json', '--repository', '.'], 'help evidence verify'],
+    ] as const)
+      expect((await run([...wrong], dir, 2)).err).toContain(`See \`emend ${help}\`.`);
+    expect((await run(['evidence', 'verify', 'gone.json', '--repository', '.'], dir, 2)).err).toContain(
+      'gone.json does not exist.',
+    );
+  });
 });
 
 describe('annotations', () => {

@@ -26,6 +26,9 @@ export interface DecideFlags extends JsonFlag {
 
 export const decide = async (io: Io, run: string, written: string, flags: DecideFlags): Promise<ExitCode> => {
   const answer = answerOf(written);
+  const { hunk = [] } = flags;
+  if (hunk.length > 0 && (answer !== 'select' || flags.file.length > 0))
+    return fail('usage', '--hunk requires the answer select and excludes --file.');
   const set = await decisionSettings(flags.set);
   const exit = await withEmend(io, async (emend) => {
     const resolved = await resolveRun(emend, run);
@@ -43,7 +46,7 @@ export const decide = async (io: Io, run: string, written: string, flags: Decide
     const result = await sendDecision(emend, resolved, {
       ...given,
       ...(seen === null ? {} : { decision: seen }),
-      ...((flags.hunk ?? []).length === 0 ? {} : { select: await partOf({ emend, flags }, resolved, answer, seen) }),
+      ...(hunk.length === 0 ? {} : { select: await partOf(emend, hunk, resolved, seen) }),
     });
     printFound({ io, flags }, 'decide', result, [`${shownKey(resolved.stepKey)}  ${plain(result.message)}`]);
     return EXIT.done;
@@ -106,13 +109,11 @@ const givenText = ({ file, note, set, hunk = [], json }: DecideFlags): string | 
 
 /** The changes in the hunks that were named, of the proposal that the decision is about. */
 const partOf = async (
-  { emend, flags: { hunk = [], file } }: Omit<Session<DecideFlags>, 'io'>,
+  emend: Emend,
+  hunk: readonly string[],
   run: ResolvedRun,
-  answer: Answer,
   decision: string | null,
 ): Promise<NonNullable<DecideOptions['select']>> => {
-  if (answer !== 'select' || file.length > 0)
-    return fail('usage', '--hunk requires the answer select and excludes --file.');
   const { proposal, status, note } = await showRun(emend, run);
   if (proposal === null || status.decision?.proposalId !== proposal.id || status.decision.id !== decision)
     return fail(

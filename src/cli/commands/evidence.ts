@@ -4,9 +4,9 @@ import { evidenceKey, verifyEvidence, writeEvidence } from '../../client/archive
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
 import { shownKey } from '../../shared/ids.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
-import { readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { readGiven, whyUnread } from '../../system/given-file.js';
 import type { Io } from '../io.js';
-import { plain } from '../render/text.js';
+import { count, plain } from '../render/text.js';
 import { withEmend } from '../session.js';
 
 export const evidence = (io: Io, text: string): Promise<void> =>
@@ -28,14 +28,14 @@ export interface VerifyFlags {
 
 export const verify = async (io: Io, file: string, flags: VerifyFlags): Promise<ExitCode> => {
   const at = (path: string): string => resolve(io.cwd, path);
-  const given = async (path: string): Promise<string> =>
-    (await readGivenText(at(path), UNREADABLE)) ?? fail('usage', `${path} cannot be read.`);
+  const given = (path: string): Promise<string> =>
+    readGiven(at(path)).then(String, (error: unknown) => fail('usage', `${whyUnread(path, error)}.`));
   const { wrong, notes } = await verifyEvidence(await given(file), {
     repository: at(flags.repository),
     archive: flags.archive === undefined ? null : at(flags.archive),
     signers: flags.signers === undefined ? null : await given(flags.signers),
   });
   for (const text of [...wrong.map((each) => `does not match: ${each}`), ...notes]) io.out(plain(text));
-  io.out(wrong.length === 0 ? 'Everything that was checked matches.' : `${wrong.length} checks failed.`);
+  io.out(wrong.length === 0 ? 'Everything that was checked matches.' : `${count(wrong.length, 'check')} failed.`);
   return wrong.length === 0 ? EXIT.done : EXIT.failed;
 };
