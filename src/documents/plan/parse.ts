@@ -16,7 +16,6 @@ import {
   note,
   readDocument,
   type Reading,
-  isNearlyPart,
   partHeading,
   unexpectedMarker,
   fieldOf,
@@ -146,7 +145,7 @@ export function parsePlan(source: string, file: string): PlanDocument {
     ...documentText(reading),
     file,
     eol: /\r\n|\n|\r/.exec(source)?.[0] === '\r\n' ? '\r\n' : '\n',
-    settings: settingsOf(reading, frontMatter),
+    settings: settingsOf(reading),
     title: outline.headings.find((heading) => heading.level === 1)?.text ?? null,
     metadata: metadata === null ? [] : within(fields, metadata),
     counter: counterOf(reading, frontMatter, phases[0]?.heading.from ?? source.length),
@@ -165,7 +164,8 @@ function phasesOf(reading: Reading): readonly Part[] {
   const phases = all.filter((heading): heading is PartHeading => heading?.kind === 'phase' && heading.level === level);
   for (const heading of outline.headings) {
     const part = partHeading(heading);
-    if (isNearlyPart(heading) && heading.text.startsWith('Phase'))
+    // Reads like one to a person.
+    if (part === null && /^phase[ \t]*\d/i.test(heading.text))
       note(reading, heading.from, `${EXPECTED_PHASE}, received ${JSON.stringify(heading.text)}, treated as text`);
     else if (part?.kind === 'phase' && part.level !== level)
       fault(
@@ -176,6 +176,8 @@ function phasesOf(reading: Reading): readonly Part[] {
     else if (part?.kind === 'phase' && unexpectedMarker(part) !== null)
       note(reading, heading.from, `[${unexpectedMarker(part) ?? ''}] is not a marker; treated as part of the name`);
   }
+  // What was taken as text, or as code, may be why.
+  if (phases.length === 0) reading.faults.push(...reading.notes);
   if (phases.length === 0) fault(reading, 0, `${EXPECTED_PHASE}, found none`);
   if (phases.length > PLAN_PHASES) {
     fault(reading, phases[PLAN_PHASES]?.from ?? 0, `expected at most ${PLAN_PHASES} phases, received ${phases.length}`);

@@ -1,5 +1,6 @@
 /** Reads the words of headings, fields and front matter. */
-import { isRecord } from '../../shared/text.js';
+import { isRecord, nearestWord } from '../../shared/text.js';
+import { JOB_KEYS } from '../job/index.js';
 import { checkKeys, described } from '../source/check.js';
 import { base, repository, SHARED } from '../source/schemas.js';
 import { readYaml, splitFrontMatter } from '../source/yaml.js';
@@ -20,8 +21,6 @@ import {
 
 const MARKER = new RegExp(`(?<![ \\t])[ \\t]*\\[(${MARKERS.join('|')})\\]$`);
 const PART = /^(Phase|Stage)[ \t]+(\d{1,4})[ \t]*:[ \t]*(\S.*)$/s;
-/** Reads like one to a person, and is none. */
-const NEARLY = /^(Phase|Stage)[ \t]+\d/i;
 
 /** Null where the heading is of neither a phase nor a stage. */
 export function partHeading(heading: Heading): PartHeading | null {
@@ -38,8 +37,6 @@ export function partHeading(heading: Heading): PartHeading | null {
   name = name.trim().replace(/(?<![ \t])[ \t]*[\r\n]+[ \t]*/g, ' ');
   return name === '' ? null : { ...heading, kind: part, number: Number(number), name, markers };
 }
-
-export const isNearlyPart = (heading: Heading): boolean => NEARLY.test(heading.text) && partHeading(heading) === null;
 
 /** In capitals at the end of a heading, as a marker would be, and not one of ours. */
 export const unexpectedMarker = ({ name }: PartHeading): string | null =>
@@ -147,24 +144,30 @@ export function sectionNamed(
   return heading === undefined ? null : { from: heading.from, body: bodyOf(outline, source, heading, source.length) };
 }
 
-/** YAML between two lines `---` at the very beginning. */
+/** With the lines `---` around it. */
 function frontMatterOf(source: string): Span | null {
-  const match = /^\uFEFF?---[ \t]*(?:\r\n|\n|\r)(?:[^]*?(?:\r\n|\n|\r))?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|$)/.exec(
-    source,
-  );
-  return match === null ? null : { from: 0, to: match[0].length };
+  const front = splitFrontMatter(source);
+  return front.ok && front.yaml !== null ? { from: 0, to: source.length - front.body.length } : null;
 }
 
 /** All other keys of the front matter are a person's. */
-export function settingsOf({ file, source, faults }: Reading, frontMatter: Span | null): PlanFront {
-  const front = splitFrontMatter(source.slice(0, frontMatter?.to ?? 0));
+export function settingsOf({ file, source, faults, notes }: Reading): PlanFront {
+  const front = splitFrontMatter(source);
+  if (!front.ok) faults.push({ file, line: front.line, message: front.message });
   const yaml = readYaml((front.ok ? front.yaml : null) ?? '', 1);
   if (!yaml.ok) {
     faults.push(...yaml.faults.map(({ line, message }) => ({ file, line, message: `bad YAML: ${message}` })));
     return {};
   }
   const known = { ...SHARED, repository, base };
-  const said = Object.entries(isRecord(yaml.value) ? yaml.value : {}).filter(([key]) => Object.hasOwn(known, key));
+  const given = Object.entries(isRecord(yaml.value) ? yaml.value : {});
+  const said = given.filter(([key]) => Object.hasOwn(known, key));
+  for (const [key] of given) {
+    const near = Object.hasOwn(known, key) ? null : nearestWord(key, [...Object.keys(known), ...JOB_KEYS]);
+    const instead = near === key ? 'for a plan it belongs in emend.yaml' : `did you mean \`${near ?? ''}\`?`;
+    const message = `\`${key}\` in the front matter is ignored; ${instead}`;
+    if (near !== null) notes.push({ file, line: yaml.lineOf([key]), message });
+  }
   const say = (path: readonly PropertyKey[], sentence: string): void => {
     faults.push({ file, line: yaml.lineOf(path), message: `${path.map(String).join('.')}: ${sentence}` });
   };

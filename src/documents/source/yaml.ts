@@ -1,7 +1,13 @@
 /** YAML with positions: a value, or every syntax error with its line and column; and for each key the line it stands on. */
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type ErrorCode } from 'yaml';
 
 const KEYS = 2_000; // bound: Keys that one YAML may have, by its colons: its parser compares each key with each.
+
+/** Where the parser's own words speak to who programs with it. */
+const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  BLOCK_AS_IMPLICIT_KEY: 'a second `: ` in a line; if it is part of the value, put it in quotes',
+  MULTIPLE_DOCS: 'expected one document, received another one below `---`',
+};
 
 export interface YamlFault {
   readonly line: number;
@@ -24,7 +30,10 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
     return { ok: false, faults: [{ ...first, message: `expected at most ${KEYS} keys` }] };
   try {
     const document = parseDocument(source, { lineCounter, prettyErrors: false });
-    const faults = [...document.errors, ...document.warnings].map(({ pos, message }) => ({ ...at(pos[0]), message }));
+    const faults = [...document.errors, ...document.warnings].map(({ pos, code, message }) => ({
+      ...at(pos[0]),
+      message: WORDS[code] ?? message,
+    }));
     if (faults.length > 0) return { ok: false, faults };
     const value: unknown = document.toJS();
     return { ok: true, value, lineOf: (path) => at(offsetOf(document, path)).line };
@@ -72,19 +81,20 @@ const CLOSE = /^(---|\.\.\.)[ \t]*$/;
 
 export function splitFrontMatter(source: string): FrontMatter {
   const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
-  const lines = text.split('\n');
-  const plain = (line: string | undefined): string => (line ?? '').replace(/\r$/, '');
+  const lines = text.split(/(?<=\n|\r(?!\n))/);
+  const plain = (line = ''): string => line.replace(/[\r\n]+$/, '');
+  const first = lines.findIndex((line) => line.trim() !== '');
+  const close = lines.findIndex((line, index) => index > first && CLOSE.test(plain(line)));
+  const inner = lines.slice(first + 1, Math.max(close, 0)).map(plain);
+  const fault = (message: string) => ({ ok: false as const, line: first + 1, message });
+  if (first > 0 && FENCE.test(plain(lines[first])) && inner.some((line) => /^[\w-]+[ \t]*:/.test(line)))
+    return fault('expected front matter to start on line 1, received blank lines above it; remove them');
   if (!FENCE.test(plain(lines[0]))) return { ok: true, yaml: null, body: text, bodyLine: 1 };
-  const close = lines.findIndex((line, index) => index > 0 && CLOSE.test(plain(line)));
   if (close === -1)
-    return {
-      ok: false,
-      line: 1,
-      message:
-        'the front matter opened by `---` is never closed; expected a second `---` line, received the end of the file',
-    };
-  const yaml = lines.slice(1, close).map(plain).join('\n');
-  return { ok: true, yaml, body: lines.slice(close + 1).join('\n'), bodyLine: close + 2 };
+    return fault(
+      'the front matter opened by `---` is never closed; expected a second `---` line, received the end of the file',
+    );
+  return { ok: true, yaml: inner.join('\n'), body: lines.slice(close + 1).join(''), bodyLine: close + 2 };
 }
 
 /** The first ATX heading outside code fences, without marks; null: none. */

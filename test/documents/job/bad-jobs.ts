@@ -29,6 +29,18 @@ export const BAD_JOBS: readonly BadJob[] = [
     key: 'targetFiles',
     says: ['unknown key', '`target_files`'],
   },
+  {
+    name: 'front matter below a blank line, which Markdown would take as text',
+    source: '\n---\n# who commits\ncommit: true\n---\n# Do it\n',
+    at: '2',
+    says: ['expected front matter to start on line 1', 'blank lines above it'],
+  },
+  {
+    name: 'a value with a colon in it',
+    front: 'mode: edit\ncommit: Fix: a crash',
+    at: '3:9',
+    says: ['bad YAML', 'put it in quotes'],
+  },
   { name: 'a dash', front: 'output-dir: src', at: '2', key: 'output-dir', says: ['`output_dir`'] },
   {
     name: 'a limit in snake case',

@@ -153,6 +153,8 @@ describe('good job files', () => {
 
   test.each([
     ['a BOM and CRLF', '\uFEFF---\r\nmode: edit\r\n---\r\n# Do it\r\n', '# Do it\r\n'],
+    ['line ends of an old Mac', '---\rmode: edit\r---\r# Do it\r', '# Do it\r'],
+    ['a rule below a blank line', '\n---\n# Do it\n', '\n---\n# Do it\n'],
     ['`...` as the end', '---\nmode: edit\n...\n# Do it', '# Do it'],
     ['empty front matter', '---\n---\n# Do it\n---\n', '# Do it\n---\n'],
     ['a rule further down', '# Do it\n\n---\n\nMore\n', '# Do it\n\n---\n\nMore\n'],

@@ -51,6 +51,39 @@ describe('every construct', () => {
     expect(read.settings).toEqual({});
   });
 
+  test.each([
+    ['\n---\nsecrets: ask\n---\n', 2, 'expected front matter to start on line 1'],
+    ['---\nsecrets: ask\n\n', 1, 'is never closed'],
+    ['---\rsecrets: hide\r---\r', 2, 'secrets: expected one of mask, ask, send, received "hide"'],
+  ])('%j is front matter that cannot be read: a fault', (front, line, message) => {
+    expect(parsePlan(`${front}# P\n\n### Phase 1: A\n`, 'p.md').faults).toEqual([
+      { file: 'p.md', line, message: expect.stringContaining(message) },
+    ]);
+  });
+
+  test('a key of the front matter that looks like a setting, and is none of a plan, is a note', () => {
+    const front = '---\nsandbx: off\nauthor: me\ntest: npm test\nexpanded_phases: 0\nsecrets: ask\n---\n';
+    const read = parsePlan(front + EVERYTHING, 'p.md');
+    expect(read.settings).toEqual({ secrets: 'ask' });
+    expect(read.faults).toEqual([]);
+    expect(read.notes.filter(({ line }) => line < 8)).toEqual([
+      { file: 'p.md', line: 2, message: '`sandbx` in the front matter is ignored; did you mean `sandbox`?' },
+      { file: 'p.md', line: 4, message: '`test` in the front matter is ignored; for a plan it belongs in emend.yaml' },
+    ]);
+  });
+
+  test('of a plan without phases the headings that look like one are named', () => {
+    const message = (text: string) =>
+      `expected a heading \`### Phase N: Name\`, received ${JSON.stringify(text)}, treated as text`;
+    expect(parsePlan('# P\n\n### Phase1: A\n\n### Phase 2 - B\n\n### phase 3: C\n', 'p.md').faults).toEqual([
+      { file: 'p.md', line: 3, message: message('Phase1: A') },
+      { file: 'p.md', line: 5, message: message('Phase 2 - B') },
+      { file: 'p.md', line: 7, message: message('phase 3: C') },
+      { file: 'p.md', line: 1, message: 'expected a heading `### Phase N: Name`, found none' },
+    ]);
+    expect(parsePlan('# P\n\n```\n### Phase 1: A\n', 'p.md').faults.map(({ line }) => line)).toEqual([3, 1]);
+  });
+
   test('objective over lines, dependencies, time, prerequisites', () => {
     expect(first?.objective).toBe('Lay the ground for everything.');
     expect(plan.phases.map(({ dependencies }) => dependencies?.on)).toEqual([[], [1], [1]]);
@@ -136,9 +169,11 @@ describe('headings', () => {
     '    ### Phase 4: A',
     '### Phase 4: [COMPLETED]',
   ])('no phase: %s', (source) => {
-    expect(parsePlan(source, 'p.md').faults).toEqual([
-      { file: 'p.md', line: 1, message: 'expected a heading `### Phase N: Name`, found none' },
-    ]);
+    expect(parsePlan(source, 'p.md').faults.at(-1)).toEqual({
+      file: 'p.md',
+      line: 1,
+      message: 'expected a heading `### Phase N: Name`, found none',
+    });
   });
 
   test.each([
