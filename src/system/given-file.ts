@@ -2,6 +2,7 @@
  * The one way in which a file is opened that a person or a repository hands us: a job, a plan, settings, a manifest, rules, a target. What
  * is no regular file is refused by name and never waited for (a named pipe would hang its reader), and no more is read than is asked for.
  */
+import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
 import { STORE_BOUNDS } from '../shared/bounds.js';
 import { fail } from '../shared/problems.js';
@@ -90,8 +91,11 @@ export const readGivenText = async (path: string, none: readonly string[] = ABSE
 
 /** Null: there is none. Throws ProblemError `config_invalid` where one cannot be read, a broken link too: what it forbids would be allowed. */
 export const readSettings = async (path: string): Promise<string | null> => {
-  const text = await readGivenText(path).catch((error: unknown) => fail('config_invalid', whyUnread(path, error)));
-  if (text === null && (await orNull(fs.lstat(path), ABSENT)) !== null)
+  const bytes = await orNull(readGiven(path, GIVEN_FILE_BYTES), ABSENT).catch((error: unknown) =>
+    fail('config_invalid', whyUnread(path, error)),
+  );
+  if (bytes !== null && !isUtf8(bytes)) return fail('config_invalid', `${path} is not UTF-8 text.`);
+  if (bytes === null && (await orNull(fs.lstat(path), ABSENT)) !== null)
     return fail('config_invalid', `${path} is a broken symbolic link`);
-  return text;
+  return bytes?.toString('utf8') ?? null;
 };

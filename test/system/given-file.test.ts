@@ -94,13 +94,21 @@ describe('a named pipe in place of', () => {
   });
 });
 
-test.each([
+const READERS: readonly [string, () => Promise<unknown>][] = [
   ['a job', () => readJobFile({ jobPath: 'job.md', cwd: dir, workspace: null })],
   ['a job in words', () => jobOfSentence(fakeIo({ cwd: dir }), 'Do it', [], {})],
   ['a plan', () => readPlan(dir, 'plan.md')],
   ['emend patch', () => readConfig(dir)],
   ['a worker', () => readByWorker()],
-])('emend.yaml that is a broken link is config_invalid, not absent: %s', async (_, read) => {
+];
+test.each(READERS)('emend.yaml in another encoding is refused, not read with other characters: %s', async (_, read) => {
+  writeFileSync(at('job.md'), '# Words\n\nDo it.\n');
+  writeFileSync(at('plan.md'), '# Plan\n');
+  writeFileSync(at('emend.yaml'), Buffer.from('test: ./pr\u00fcfe.sh\n', 'latin1'));
+  expect(await said(read, [])).toMatch(/config_invalid.*emend.yaml is not UTF-8 text/);
+});
+
+test.each(READERS)('emend.yaml that is a broken link is config_invalid, not absent: %s', async (_, read) => {
   writeFileSync(at('job.md'), '# Words\n\nDo it.\n');
   writeFileSync(at('plan.md'), '# Plan\n');
   symlinkSync('nowhere', at('emend.yaml'));
