@@ -98,7 +98,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   known: 'continue: ignore tests that already failed before the change',
   abort: 'end the run and roll back uncommitted changes',
 };
-/** What is asked about a phase of a plan alone. */
+/** What a plan asks about its phases: no file is named. */
 const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> = {
   replan_limit: { skip: 'skip the phase', revise: 'replan once more, with your note as the goal' },
   merge_conflict: {
@@ -107,9 +107,16 @@ const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
     skip: 'skip the phase',
   },
   cancelled: { skip: 'skip the phase' },
+  tests_failed: {
+    revise: 'have the plan revised, with your note as the goal',
+    continue: 'start the phases although these tests fail',
+    manual: 'run the tests again, on the branch as you fixed it',
+    skip: 'skip the first of these phases',
+    keep: 'continue with what is merged, although its tests fail',
+  },
 };
-export const meaningOf = (decision: Pick<DecisionPoint, 'reason'> | null, answer: Answer): string =>
-  (decision && OF_PHASES[decision.reason]?.[answer]) ?? ANSWER_MEANS[answer];
+export const meaningOf = (decision: Pick<DecisionPoint, 'reason' | 'files'> | null, answer: Answer): string =>
+  (decision?.files.length === 0 ? OF_PHASES[decision.reason]?.[answer] : undefined) ?? ANSWER_MEANS[answer];
 
 const BY_FILE: ReadonlySet<string> = new Set(
   'approve skip revise select retry manual rebase regenerate take_theirs take'.split(' '),

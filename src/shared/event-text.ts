@@ -156,7 +156,7 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   brief_ready: () => 'wrote the brief: names and parts for all files',
   proposal_ready: ({ proposal, file_count, added, removed }) =>
     `proposal ${proposal.slice(0, 8)}: ${count(file_count, 'file')}, +${added} -${removed}`,
-  decided: ({ answer, files, by }) => `${answer} for ${count(files, 'file')} by ${by}`,
+  decided: ({ answer, files, by }) => `${answer}${files === 0 ? '' : ` for ${count(files, 'file')}`} by ${by}`,
   decision_resolved: ({ reason, decision }) => `resolved: ${reason} (decision ${decision})`,
   decision_ignored: ({ what, why }) => `ignored: ${what}: ${why}`,
   applied: ({ file_count }) => `applied to ${count(file_count, 'file')}`,

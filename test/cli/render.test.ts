@@ -101,6 +101,19 @@ describe('a decision', () => {
     expect(merging.join('\n')).toMatch(/regenerate .* do the phase again.*\n.*manual .* the phase is merged by you/);
   });
 
+  test('failed tests of a plan: answers say what they do to its phases; those of a job speak of files', () => {
+    const means = (files: DecisionPoint['files'], accepts: DecisionPoint['accepts']): string =>
+      decisionLines('abcd1234', decision({ reason: 'tests_failed', files, accepts })).join('\n');
+    const before = means([], ['revise', 'continue', 'manual', 'skip', 'abort']);
+    expect(before).toContain('start the phases although these tests fail');
+    expect(before).toContain('run the tests again, on the branch as you fixed it');
+    expect(before).toContain('skip the first of these phases');
+    expect(means([], ['revise', 'keep', 'manual'])).toContain('continue with what is merged');
+    expect(before).not.toContain('these files');
+    const file = { path: 'a.ts', reason: 'tests_failed', message: 'x' } as const;
+    expect(means([file], ['revise', 'keep', 'manual', 'skip'])).toContain('leave these files unchanged');
+  });
+
   test('of a question with parts each one, and the command that says the first answer of each', () => {
     const parts = [
       { name: 'expand', message: 'Phase 2', accepts: ['all', 'none', '2'] },
@@ -319,6 +332,20 @@ describe('progress', () => {
     expect([cut, split].every(isWorthALine)).toBe(true);
     expect(eventText(cut)).toBe('truncated: all files: max_tokens; 900 bytes discarded');
     expect(eventText(split)).toBe('split by file: 3 files: truncated');
+  });
+
+  test('an answer that is about no file counts none', () => {
+    const decided = {
+      type: 'decided',
+      answer: 'continue',
+      by: 'ann (cli)',
+      seq: 1,
+      at: 0,
+      decision: '1-ab',
+      skipped: [],
+    } as const;
+    expect(eventText({ ...decided, files: 0 })).toBe('continue by ann (cli)');
+    expect(eventText({ ...decided, files: 2 })).toBe('continue for 2 files by ann (cli)');
   });
 });
 
