@@ -14,7 +14,7 @@ import {
 import type { OutageState } from './outage.js';
 import { urlFault } from './repository.js';
 import type { ProposalSummary } from './proposal-activities.js';
-import { asText, short } from './text.js';
+import { asText, count, short } from './text.js';
 import { boundsOf, isLimitName, rulesOf, type Ruled } from './rules.js';
 
 /** What counts, of a step's state or a plan's. */
@@ -197,7 +197,7 @@ export function outcomeOf(before: DecisionContext, after: DecisionContext, reque
   // An abort is taken up once the work under way has ended.
   if (decision?.id === id && request.answer !== 'abort') {
     const left = decision.files.filter((file) => answerOf(decision, file.path) === undefined).length;
-    const message = `${request.answer} recorded; ${left} files still need an answer`;
+    const message = `${request.answer} recorded; ${count(left, 'file still needs', 'files still need')} an answer`;
     return { outcome: 'recorded', decision: id, message };
   }
   const message = `${request.answer}: ${meaningOf(before.decision, request.answer)}`;

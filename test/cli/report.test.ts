@@ -155,6 +155,18 @@ describe('a report of a plan', () => {
     expect(await phaseCosts(facts.events, async () => usage(1))).toEqual([]);
   });
 
+  test('says what a call was for that is of no file alone', () => {
+    const byFile = ['*', '(writeBrief)', '(auditChange)', 'src/a.js'].map((file) => ({ file, usage: usage(1) }));
+    const markdown = renderMarkdown(reportDocument({ ...facts, byFile }, { ...texts, phases: [] }));
+    for (const label of [
+      'all files',
+      'the model call that agrees on names and parts',
+      'the model call that audits the change',
+      'src/a.js',
+    ])
+      expect(markdown).toContain(`| ${label} | 1 |`);
+  });
+
   test('draws tokens, money and time by phase beside those by file', async () => {
     const plan = reportDocument(facts, { ...texts, phases: await phases() });
     expect(plan.sections.filter(({ title }) => title.startsWith('What it cost')).map(({ title }) => title)).toEqual([

@@ -140,7 +140,7 @@ describe('emend review', () => {
     expect(await wrong(['--hunk', 'a.js:2'], '9-00000000-00000000')).toContain('for this decision');
     const typed = fakeIo({ env: s.env, cwd: s.repo });
     expect(await main(['decide', shown, 'select', '--decision', decision, '--hunk', './a.js:2'], typed)).toBe(0);
-    expect(typed.printed.out).toContain('1 files still need an answer');
+    expect(typed.printed.out).toContain('1 file still needs an answer');
     await s.answer(run, 'skip');
     const part = await s.settle(run);
     expect(part.proposal?.files.map(({ path }) => path)).toEqual(['a.js']);

@@ -285,7 +285,7 @@ describe('counts once', () => {
     driver.dispatch({ type: 'decided', request: partly });
     expect(outcomeOf(before, driver.state, partly)).toMatchObject({
       outcome: 'recorded',
-      message: 'approve recorded; 1 files still need an answer',
+      message: 'approve recorded; 1 file still needs an answer',
     });
     const rest = driver.request('approve');
     const open = driver.state;

@@ -1,6 +1,7 @@
 /** A report as a list of sections, said once for Markdown and HTML. A new section is a function here. Pure. */
 import type { PhaseCost, ReportFacts } from '../../client/archive/report.js';
 import type { TestRun } from '../../client/runs/show.js';
+import { ACTIVITIES } from '../../shared/activities.js';
 import { formatText, sizeText, testsText } from '../../shared/event-text.js';
 import { shownKey } from '../../shared/ids.js';
 import { count, eventText, plain } from '../render/text.js';
@@ -51,7 +52,7 @@ export const reportDocument = (facts: ReportFacts, more: ReportMore): ReportDocu
     tests(more),
     costs(
       'file',
-      facts.byFile.map(({ file, usage }) => ({ label: file, more: [], usage })),
+      facts.byFile.map(({ file, usage }) => ({ label: costOf(file), more: [], usage })),
     ),
     costs(
       'phase',
@@ -140,6 +141,10 @@ const tests = ({ tests: runs }: ReportMore): Section | null =>
           return [...said.map((each): Block => ({ kind: 'text', text: each })), ...printed];
         }),
       };
+
+/** Of a call that is of no file alone: what it is for. */
+const costOf = (file: string): string =>
+  Object.entries(ACTIVITIES).find(([name]) => file === `(${name})`)?.[1].work ?? (file === '*' ? 'all files' : file);
 
 interface Cost {
   readonly label: string;

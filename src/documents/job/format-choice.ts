@@ -89,7 +89,7 @@ export function splitDecision({ mode, complexity: level, formats, limits }: Spli
   const limit = limits.maxFilesBeforeSplit ?? Infinity;
   if (files <= 1) return { shouldSplit: false, reason: files === 0 ? 'no call is made' : 'one file' };
   if (mode === 'sequential') return { shouldSplit: true, reason: 'mode is sequential: one call a file' };
-  if (files > limit) return { shouldSplit: true, reason: `${files} files, more than maxFilesBeforeSplit (${limit})` };
+  if (files > limit) return { shouldSplit: true, reason: `more than maxFilesBeforeSplit (${limit})` };
   if (level === 'high') return { shouldSplit: true, reason: 'complexity is high' };
   if (new Set(formats).size > 1) return { shouldSplit: true, reason: 'the files need different formats' };
   return {

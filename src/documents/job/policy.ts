@@ -8,6 +8,7 @@ import { FORMATS, TOLERANCES, SEVERITIES, type Format, type Tolerance } from '..
 import { problem, type Problem } from '../../shared/problems.js';
 import type { LedgerRow } from '../../shared/run.js';
 import type { ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
+import { count } from '../../shared/text.js';
 import { readMap, type checkKeys } from '../source/check.js';
 import { oneOf, text, wholeNumber } from '../source/schemas.js';
 import type { Checked } from './types.js';
@@ -125,7 +126,7 @@ export const ruleOf = ({ paths, except, changes, create, maxFiles, maxLines, fin
     ...(except.length === 0 ? [] : [`except ${except.join(', ')}`]),
     `changes ${changes.join(', ')}`,
     ...(create.length === 0 ? [] : [`create ${create.join(', ')}`]),
-    `at most ${maxFiles} files and ${maxLines} lines`,
+    `at most ${count(maxFiles, 'file')} and ${count(maxLines, 'line')}`,
     `findings: ${gravest}`,
   ].join('; ');
 

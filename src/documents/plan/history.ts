@@ -12,7 +12,7 @@ import { outlineOf } from './reading.js';
 import { splice, type PartHeading, type PlanDocument } from './types.js';
 import type { Thresholds } from './score.js';
 import type { ReplanAction, ReplanMeasures, ReplanRecord } from '../../shared/plan.js';
-import { planNumber } from '../../shared/text.js';
+import { count, planNumber } from '../../shared/text.js';
 import { isExpanded, phaseOf, type PlanTree } from './tree.js';
 
 export interface Revision extends Omit<ReplanRecord, 'phase' | 'at'> {
@@ -46,8 +46,8 @@ function structureOf(tree: PlanTree, phase: number, action: ReplanAction): strin
     return node === undefined || !isExpanded(node)
       ? 'inline'
       : `expanded${node.stages.some(isExpanded) ? ' stages' : ''}`;
-  if (action === 'update_tasks') return `${node === undefined ? 0 : tasksOf(node).length} tasks`;
-  return `${tree.phases.length} phases`;
+  if (action === 'update_tasks') return count(node === undefined ? 0 : tasksOf(node).length, 'task');
+  return count(tree.phases.length, 'phase');
 }
 
 /** The main document with the entry in it. `at`: ms since the epoch. */

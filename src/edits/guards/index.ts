@@ -167,7 +167,7 @@ const shebang = ({ path, base, result, changes }: GuardView): Finding[] => {
   const at = first?.to === 0 ? first.lines.length : -1;
   const message =
     at > 0
-      ? `The #! line of ${path} is no longer the first: ${at} lines precede it.`
+      ? `The #! line of ${path} is no longer the first: ${at === 1 ? 'a line precedes' : `${at} lines precede`} it.`
       : `The #! line of ${path} was removed.`;
   return [{ guard: 'shebang', severity: 'ask', path, lines: [1, Math.max(1, at)], message }];
 };

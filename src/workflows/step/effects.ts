@@ -5,7 +5,7 @@
 import type { PauseReason } from '../../shared/decisions.js';
 import { foundText } from '../../shared/event-text.js';
 import { answersTo } from '../../shared/rules.js';
-import { linesChanged } from '../../shared/text.js';
+import { count, linesChanged } from '../../shared/text.js';
 import type { ProposalSummary, SelectedFiles } from '../../shared/proposal-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { outageEffect } from '../../shared/outage.js';
@@ -132,7 +132,7 @@ function proposeEffect(state: StepState, now: number): Effect {
     state.proposal === null || !isPart(state)
       ? ''
       : `; approve accepts the rest without what failed: ${sumOf(state, state.proposal)}`;
-  const message = `${failed.length} of ${files.length} files could not be edited: ${worst.message}${part}`;
+  const message = `${failed.length} of ${count(files.length, 'file')} could not be edited: ${worst.message}${part}`;
   return { kind: 'pause', pause: { reason: worst.reason, message, files: failed, subject: null } };
 }
 
@@ -143,7 +143,7 @@ function sumOf(state: StepState, proposal: ProposalSummary): string {
   const trial = trialOf(state);
   const said = trial === null ? '' : `; tests of the proposal: ${trial.outcome}: ${trial.summary}`;
   const consent = lacksConsent(state) ? `; ${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})` : '';
-  return `${files.length} ${files.length === 1 ? 'file' : 'files'}, +${added} -${removed} lines${said}${consent}`;
+  return `${count(files.length, 'file')}, +${added} -${removed} lines${said}${consent}`;
 }
 
 const UNSANDBOXED = 'tests will run without a sandbox';

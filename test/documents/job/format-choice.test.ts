@@ -113,7 +113,7 @@ describe('splitDecision', () => {
 
   test.each([
     [{ formats: whole(1), complexity: 'high' as const }, false, 'one file'],
-    [{ formats: whole(2) }, true, '2 files, more than maxFilesBeforeSplit (1)'],
+    [{ formats: whole(2) }, true, /^more than maxFilesBeforeSplit \(1\)/],
     [{ formats: whole(3), limits: { ...limits, maxFilesBeforeSplit: 3 } }, false, '3 files of medium complexity'],
     [
       { formats: whole(3), limits: { ...limits, maxFilesBeforeSplit: 3 }, complexity: 'high' as const },
@@ -133,6 +133,6 @@ describe('splitDecision', () => {
   ])('%#', (input, shouldSplit, reason) => {
     const decided = decide(input);
     expect(decided.shouldSplit).toBe(shouldSplit);
-    expect(decided.reason).toContain(reason);
+    expect(decided.reason).toMatch(reason);
   });
 });

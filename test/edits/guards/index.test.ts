@@ -52,6 +52,12 @@ describe('findings', () => {
       'x\ny\n#!/bin/sh\na\n',
       ['The #! line of f is no longer the first: 2 lines precede it.'],
     ],
+    [
+      'one line comes before it',
+      '#!/bin/sh\na\n',
+      'x\n#!/bin/sh\na\n',
+      ['The #! line of f is no longer the first: a line precedes it.'],
+    ],
     ['there was none', 'a\n', '#!/bin/sh\na\n', []],
     ['there is none in the middle', 'a\n#!/bin/sh\n', 'a\n', []],
   ])('the #! line: %s', (_name, base, result, expected) => {

@@ -4,7 +4,7 @@
  * end of the file on one), at most `DRIFT_LINES` away (tolerance `line_drift`). A bare number without either is the tolerance `unchecked_lines`; so is a number that
  * decides between places with the same text, or an end of a range that nothing quoted covers, in a file that may have changed since.
  */
-import { quoted } from '../../../shared/text.js';
+import { count, quoted } from '../../../shared/text.js';
 import type { Tolerance } from '../../../shared/formats.js';
 import { isKnownBase, LEVELS, levelsOn, toleranceOn } from '../../locate/likeness.js';
 import type { LineIndex } from '../../text/lines.js';
@@ -50,7 +50,7 @@ export class OperationLocator {
     const last = claim.from + claim.length;
     const limit = operation.type === 'insert' ? lines.length + 1 : lines.length;
     if (last > lines.length) {
-      const message = `The ${operation.type} names ${linesOf(claim.from, last)}; ${path} has ${lines.length} lines, so the last line you can name is ${limit}.`;
+      const message = `The ${operation.type} names ${linesOf(claim.from, last)}; ${path} has ${count(lines.length, 'line')}, so the last line you can name is ${limit}.`;
       return { code: 'out_of_range', message };
     }
     const allowed = (name: Tolerance): boolean => toleranceOn(name, this.#options.tolerances);
