@@ -19,4 +19,4 @@ export type { Outline, SymbolKind, SymbolPlace, Syntax, SyntaxFault } from './sy
 export { decodeFile, describeFile, type FileDescription } from './text/codec.js';
 export type { Json } from './text/json.js';
 export type { LineIndex, Text } from './text/lines.js';
-export { applySplices, composeSplices, invertSplices } from './text/splices.js';
+export { applySplices, invertSplices } from './text/splices.js';

@@ -1,4 +1,4 @@
-/** Splices as values: applied, undone, and joined. All lists are in order and do not overlap; costs are linear. */
+/** Splices as values: applied and undone. All lists are in order and do not overlap; costs are linear. */
 import { Buffer } from 'node:buffer';
 import type { Splice } from '../types.js';
 
@@ -36,70 +36,4 @@ export const invertSplices = (base: Uint8Array, splices: readonly Splice[]): Spl
     shift += bytes.length - (end - start);
     return undo;
   });
-};
-
-/** New bytes, or a stretch that is kept (`from` the offset it has before). */
-type Piece = Readonly<{ from: number; size: number; bytes?: Uint8Array }>;
-
-/** One list with the effect of `first`, then `second` (whose offsets mean the bytes that `first` leaves). */
-export const composeSplices = (first: readonly Splice[], second: readonly Splice[]): Splice[] => {
-  const middle = piecesOf(first);
-  const joined: Piece[] = [];
-  let at = 0;
-  let next = 0;
-  /** Moves on through the middle text up to `offset`, keeping or dropping what lies there. */
-  const pass = (offset: number, keep: boolean): void => {
-    while (at < offset) {
-      const piece = middle[next];
-      if (piece === undefined) throw new RangeError('a splice is past the end');
-      const size = Math.min(piece.size, offset - at);
-      if (keep) joined.push(cut(piece, 0, size));
-      if (size === piece.size) next += 1;
-      else middle[next] = cut(piece, size, piece.size);
-      at += size;
-    }
-  };
-  for (const { start, end, bytes } of second) {
-    pass(start, true);
-    pass(end, false);
-    joined.push({ from: 0, bytes, size: bytes.length });
-  }
-  joined.push(...middle.slice(next));
-  return toSplices(joined);
-};
-
-const cut = ({ from, bytes }: Piece, first: number, end: number): Piece => {
-  const size = end - first;
-  return bytes === undefined ? { from: from + first, size } : { from, bytes: bytes.subarray(first, end), size };
-};
-
-/** The whole result as pieces; the last one is open-ended. */
-const piecesOf = (splices: readonly Splice[]): Piece[] => {
-  const pieces: Piece[] = [];
-  let at = 0;
-  for (const { start, end, bytes } of splices) {
-    if (start > at) pieces.push({ from: at, size: start - at });
-    if (bytes.length > 0) pieces.push({ from: 0, bytes, size: bytes.length });
-    at = end;
-  }
-  return [...pieces, { from: at, size: Infinity }];
-};
-
-const toSplices = (pieces: readonly Piece[]): Splice[] => {
-  const splices: Splice[] = [];
-  let at = 0;
-  let fresh: Uint8Array[] = [];
-  const flush = (end: number): void => {
-    if (end > at || fresh.some((bytes) => bytes.length > 0))
-      splices.push({ start: at, end, bytes: new Uint8Array(Buffer.concat(fresh)) });
-    fresh = [];
-  };
-  for (const piece of pieces) {
-    if (piece.bytes !== undefined) fresh.push(piece.bytes);
-    else {
-      flush(piece.from);
-      at = piece.from + piece.size;
-    }
-  }
-  return splices;
 };

@@ -8,7 +8,7 @@ import { count } from '../../shared/text.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionPlan } from './record.js';
 import { stateOfHolder } from '../git/commit-branch.js';
 import { repositoryOf } from '../git/git.js';
-import { recoverStep, unrecovered } from './recover.js';
+import { recoverStep, unrecovered, whyAway } from './recover.js';
 import { rollbackName } from './rollback.js';
 import { type Sys, realSys } from '../../system/sys.js';
 import type { LockEnd, WorkspaceLock, ApplyEngine, ApplyRequest, HolderState, RecoveredTransaction } from '../ports.js';
@@ -194,7 +194,7 @@ export const releaseAllDead = async (engine: ApplyEngine, home: string, host: st
       if (plan && isLocal(plan.lock)) holders.set(plan.workspace, stepKey);
     }
   for (const [workspace, stepKey] of holders)
-    if ((await orNull(realSys.stat(workspace), ['ENOENT', 'ENOTDIR', 'EACCES'])) !== null)
+    if ((await whyAway(realSys, workspace)) === null)
       await releaseDead(engine, workspace, host).catch(told(stepKey, '', workspace));
   return failed;
 };
