@@ -40,7 +40,8 @@ const commandLine = async (name: string, service: string, wanted: HostsWanted): 
   const [program, ...args] = command.map((word) =>
     word.replace(/^node$/, process.execPath).replace(/^\/app\//, `${process.cwd()}/`),
   );
-  const port = await freePort(0);
+  // Below those that the system gives to connections, which may take one before the worker does.
+  const port = await freePort(20_000 + Math.floor(Math.random() * 12_000));
   const own = { HOME: join(home, 'user'), EMEND_HOME: join(home, 'emend'), TMPDIR: join(home, 'tmp') };
   mkdirSync(own.HOME, { recursive: true });
   mkdirSync(own.TMPDIR);
