@@ -133,7 +133,9 @@ export const releaseStaleLocks = async (
   for (const workspace of new Set(runs.flatMap(({ started }) => started?.workspace ?? []))) {
     const why = await whyAway(realSys, workspace);
     if (why !== null && !['ENOENT', 'ENOTDIR', 'EACCES'].includes(why)) away.push(`${workspace} (${why})`);
-    // A workspace whose filesystem or git does not answer holds up none of the others.
+    // It holds one of the few threads that Node.js has for files: with some more nothing would go on.
+    if (why === 'no answer') break;
+    // A workspace whose git does not answer holds up none of the others.
     const holder = why === null ? await engine.readLock(workspace).catch(nullOn()) : null;
     // Commands hold for a moment and by themselves; apply/lock-owners.ts deals with those that died.
     if (holder === null || isLocal(holder)) continue;

@@ -69,7 +69,9 @@ const recoverOne = async (
 ): Promise<RecoveredTransaction | null> => {
   const about = { stepKey, workspace: '', record: record.name };
   const report = (did: RecoveredTransaction['did'], conflicts: ClosedRecord['conflicts'] = []) => ({
-    ...{ ...about, did, conflicts },
+    ...about,
+    did,
+    conflicts,
   });
   try {
     const state = await record.load();
