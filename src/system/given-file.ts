@@ -85,15 +85,15 @@ export const whyUnread = (path: string, error: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
+const bytesOf = (path: string, none: readonly string[]) => orNull(readGiven(path, GIVEN_FILE_BYTES), none);
+
 /** The text of a file of settings, as UTF-8; null where it fails with one of the codes. */
 export const readGivenText = async (path: string, none: readonly string[] = ABSENT): Promise<string | null> =>
-  (await orNull(readGiven(path, GIVEN_FILE_BYTES), none))?.toString('utf8') ?? null;
+  (await bytesOf(path, none))?.toString('utf8') ?? null;
 
 /** Null: there is none. Throws ProblemError `config_invalid` where one cannot be read, a broken link too: what it forbids would be allowed. */
 export const readSettings = async (path: string): Promise<string | null> => {
-  const bytes = await orNull(readGiven(path, GIVEN_FILE_BYTES), ABSENT).catch((error: unknown) =>
-    fail('config_invalid', whyUnread(path, error)),
-  );
+  const bytes = await bytesOf(path, ABSENT).catch((error: unknown) => fail('config_invalid', whyUnread(path, error)));
   if (bytes !== null && !isUtf8(bytes)) return fail('config_invalid', `${path} is not UTF-8 text.`);
   if (bytes === null && (await orNull(fs.lstat(path), ABSENT)) !== null)
     return fail('config_invalid', `${path} is a broken symbolic link`);

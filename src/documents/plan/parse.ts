@@ -15,6 +15,7 @@ import {
   fault,
   note,
   readDocument,
+  type DocumentReading,
   type Reading,
   partHeading,
   unexpectedMarker,
@@ -132,7 +133,7 @@ function listed(text: string): readonly string[] {
 /** `file` is how faults name the document. */
 export function parsePlan(source: string, file: string): PlanDocument {
   const reading = readDocument(source, file);
-  const { outline, fields, frontMatter } = reading;
+  const { outline, fields } = reading;
   const phases = phasesOf(reading);
   const bodies = phases.map(({ body }) => body);
   // What stands in a phase is its text.
@@ -148,7 +149,7 @@ export function parsePlan(source: string, file: string): PlanDocument {
     settings: settingsOf(reading),
     title: outline.headings.find((heading) => heading.level === 1)?.text ?? null,
     metadata: metadata === null ? [] : within(fields, metadata),
-    counter: counterOf(reading, frontMatter, phases[0]?.heading.from ?? source.length),
+    counter: counterOf(reading, phases[0]?.heading.from ?? source.length),
     phases,
     progress: section('Implementation Progress'),
     revisions: section('Revision History'),
@@ -176,9 +177,11 @@ function phasesOf(reading: Reading): readonly Part[] {
     else if (part?.kind === 'phase' && unexpectedMarker(part) !== null)
       note(reading, heading.from, `[${unexpectedMarker(part) ?? ''}] is not a marker; treated as part of the name`);
   }
-  // What was taken as text, or as code, may be why.
-  if (phases.length === 0) reading.faults.push(...reading.notes);
-  if (phases.length === 0) fault(reading, 0, `${EXPECTED_PHASE}, found none`);
+  if (phases.length === 0) {
+    // What was taken as text, or as code, may be why.
+    reading.faults.push(...reading.notes);
+    fault(reading, 0, `${EXPECTED_PHASE}, found none`);
+  }
   if (phases.length > PLAN_PHASES) {
     fault(reading, phases[PLAN_PHASES]?.from ?? 0, `expected at most ${PLAN_PHASES} phases, received ${phases.length}`);
     return [];
@@ -190,11 +193,9 @@ const COUNTER =
   /^([ \t]*(?:[-*+][ \t]+)?(?:\*\*)?expanded[_ ]phases(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*)(\d{1,4})[ \t]*\r?$/gim;
 
 /** `expanded_phases: 2` in the front matter, or `- **Expanded Phases**: 2` above the first phase. */
-function counterOf(reading: Reading, frontMatter: Span | null, end: number): PlanDocument['counter'] {
-  const { outline, source } = reading;
+function counterOf({ outline, source, begin }: DocumentReading, end: number): PlanDocument['counter'] {
   for (const match of source.slice(0, end).matchAll(COUNTER)) {
-    const inFront = frontMatter !== null && match.index < frontMatter.to;
-    if (!inFront && isIn(outline.opaque, match.index)) continue;
+    if (match.index >= begin && isIn(outline.opaque, match.index)) continue;
     const from = match.index + (match[1] ?? '').length;
     const digits = match[2] ?? '';
     return { from, to: from + digits.length, value: Number(digits), line: outline.lines.lineOf(from) };

@@ -3,7 +3,7 @@ import { isRecord, nearestWord } from '../../shared/text.js';
 import { JOB_KEYS } from '../job/index.js';
 import { checkKeys, described } from '../source/check.js';
 import { base, repository, SHARED } from '../source/schemas.js';
-import { readYaml, splitFrontMatter } from '../source/yaml.js';
+import { type FrontMatter, readYaml, splitFrontMatter } from '../source/yaml.js';
 import { readMarkdown, type Outline } from './markdown.js';
 import {
   firstAt,
@@ -107,16 +107,19 @@ export interface Reading {
   readonly notes: Fault[];
 }
 
+/** `begin`: offset behind a byte order mark and front matter. */
+export type DocumentReading = Reading & { readonly front: FrontMatter; readonly begin: number };
+
 /** A document's Markdown with its fields; `file` is how faults name it. */
-export function readDocument(source: string, file: string): Reading & { readonly frontMatter: Span | null } {
-  const frontMatter = frontMatterOf(source);
-  const begin = markdownStart(source);
+export function readDocument(source: string, file: string): DocumentReading {
+  const front = splitFrontMatter(source);
+  const begin = beginOf(source, front);
   const outline = readMarkdown(source, begin);
   const fields = fieldsOf(source, outline, begin);
   const reading = { file, source, outline, fields, faults: [], notes: [] as Fault[] };
   if (outline.openFence !== null)
     note(reading, outline.openFence, 'this code fence is not closed, so everything below it is treated as code');
-  return { ...reading, frontMatter };
+  return { ...reading, front, begin };
 }
 
 export function fault({ file, outline, faults }: Reading, offset: number, message: string): void {
@@ -144,15 +147,8 @@ export function sectionNamed(
   return heading === undefined ? null : { from: heading.from, body: bodyOf(outline, source, heading, source.length) };
 }
 
-/** With the lines `---` around it. */
-function frontMatterOf(source: string): Span | null {
-  const front = splitFrontMatter(source);
-  return front.ok && front.yaml !== null ? { from: 0, to: source.length - front.body.length } : null;
-}
-
 /** All other keys of the front matter are a person's. */
-export function settingsOf({ file, source, faults, notes }: Reading): PlanFront {
-  const front = splitFrontMatter(source);
+export function settingsOf({ file, front, faults, notes }: DocumentReading): PlanFront {
   if (!front.ok) faults.push({ file, line: front.line, message: front.message });
   const yaml = readYaml((front.ok ? front.yaml : null) ?? '', 1);
   if (!yaml.ok) {
@@ -187,7 +183,7 @@ export function onlyField(reading: Reading, fields: readonly Field[], name: stri
   return found;
 }
 
-/** Offset behind a byte order mark and front matter. */
-const markdownStart = (source: string): number => frontMatterOf(source)?.to ?? (source.startsWith('\uFEFF') ? 1 : 0);
+const beginOf = (source: string, front: FrontMatter): number =>
+  front.ok ? source.length - front.body.length : Number(source.startsWith('\uFEFF'));
 
-export const outlineOf = (source: string): Outline => readMarkdown(source, markdownStart(source));
+export const outlineOf = (source: string): Outline => readMarkdown(source, beginOf(source, splitFrontMatter(source)));

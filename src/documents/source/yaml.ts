@@ -83,13 +83,14 @@ export function splitFrontMatter(source: string): FrontMatter {
   const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
   const lines = text.split(/(?<=\n|\r(?!\n))/);
   const plain = (line = ''): string => line.replace(/[\r\n]+$/, '');
+  const none = { ok: true, yaml: null, body: text, bodyLine: 1 } as const;
   const first = lines.findIndex((line) => line.trim() !== '');
+  if (!FENCE.test(plain(lines[first]))) return none;
   const close = lines.findIndex((line, index) => index > first && CLOSE.test(plain(line)));
   const inner = lines.slice(first + 1, Math.max(close, 0)).map(plain);
   const fault = (message: string) => ({ ok: false as const, line: first + 1, message });
-  if (first > 0 && FENCE.test(plain(lines[first])) && inner.some((line) => /^[\w-]+[ \t]*:/.test(line)))
-    return fault('expected front matter to start on line 1, received blank lines above it; remove them');
-  if (!FENCE.test(plain(lines[0]))) return { ok: true, yaml: null, body: text, bodyLine: 1 };
+  if (first > 0 && !inner.some((line) => /^[\w-]+[ \t]*:/.test(line))) return none;
+  if (first > 0) return fault('expected front matter to start on line 1, received blank lines above it; remove them');
   if (close === -1)
     return fault(
       'the front matter opened by `---` is never closed; expected a second `---` line, received the end of the file',

@@ -1,9 +1,9 @@
 /** Finishes or reverts what dead processes left open in a home. Locks are left alone: only a server knows whose workflow is closed. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { sentence } from '../../shared/problems.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionRecord } from './record.js';
 import { asAttempt, liveAttempts, problemOf, finishOpen, sweep, type EngineParts } from './transaction.js';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { orNull } from '../../system/durable.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
