@@ -11,7 +11,7 @@ export const asDiskProblem = (error: unknown, what: string): unknown => {
   const errno = errnoOf(error);
   if (errno === null || typeof error !== 'object' || error === null) return error;
   const call = 'syscall' in error && typeof error.syscall === 'string' ? ` (${error.syscall})` : '';
-  const path = 'path' in error && !what.endsWith(String(error.path)) ? ` at ${String(error.path)}` : '';
+  const path = 'path' in error && typeof error.path === 'string' ? ` at ${error.path}` : '';
   return new ProblemError(problem('disk', `${what} failed${path}: ${errno}${call}.`));
 };
 
