@@ -101,6 +101,30 @@ test('a limit that it is over is said; a job that names no file is asked for whi
   expect([pick.exit, pick.out]).toEqual([0, expect.stringMatching(/^pick\.md: about 2 model calls, /)]);
 });
 
+test('a task that no call has room for is refused before it is sent, whether files are named or a model picks them', async () => {
+  const long = `${'Change the greeting in every file. '.repeat(20_000)}\n`;
+  const plan = `# One\n\n## Implementation Phases\n\n### Phase 1: P1\n\n${long}\nTasks:\n- [ ] Change \`a.txt\`\n`;
+  const cwd = repositoryWith({
+    'job.md': `${job('target_files: [a.txt]')}${long}`,
+    'pick.md': `${job('model: claude-haiku-4-5')}${long}`,
+    'short.md': job('target_files: [a.txt]'),
+    'plans/001_one.md': plan,
+    'a.txt': TEXT,
+  });
+  const refusal = /task and rules take about 17\d{4} of the 150000 tokens of a call\..* raise inputBudget_tokens/s;
+  for (const path of ['job.md', 'pick.md', 'plans/001_one.md']) {
+    const { exit, err } = await emend(cwd, ...(path.startsWith('plans') ? ['plan'] : []), 'run', path, '--estimate');
+    expect([path, exit, err]).toEqual([path, 6, expect.stringMatching(refusal)]);
+  }
+  const models = 'model: large\nmodels: {large: {context_tokens: 400000}}\n';
+  writeFileSync(join(cwd, 'emend.yaml'), models);
+  const raised = await emend(cwd, 'run', 'job.md', '--estimate', '--set', 'inputBudget_tokens=180000');
+  expect([raised.exit, raised.err]).toEqual([0, '']);
+  writeFileSync(join(cwd, 'AGENTS.md'), long.slice(0, 200_000));
+  const rules = await emend(cwd, 'run', 'short.md', '--estimate', '--set', 'inputBudget_tokens=50000');
+  expect(rules.err).toContain('short.md: task and rules take about 500');
+});
+
 test('budget_usd with a model whose price is not known is refused, and `models:` is named', async () => {
   const cwd = repositoryWith({
     'job.md': job('target_files: [a.txt]\nmodel: unheard-of\nbudget_usd: 1'),

@@ -6,7 +6,7 @@ import type { PhaseEstimate, PhaseReading } from '../../shared/plan.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Limits } from '../../shared/limits.js';
 import { sumEstimates } from '../../shared/usage.js';
-import { estimateEdits, priceOf, refuseUnpriced, SMALL_CALL, tokensOfBytes, UNNAMED_bytes } from '../step/estimate.js';
+import * as edits from '../step/estimate.js';
 import { readGiven } from '../../system/given-file.js';
 
 // bound: So many attempts in a row fail at most before a phase is replanned (src/documents/plan/triggers.ts).
@@ -41,8 +41,8 @@ export async function estimatePhase(
   const wanted = { pick: !named, brief: split && files.length > 1, score: phase.second };
   const before = (['pick', 'brief', 'score'] as const).filter((call) => wanted[call]);
   const told = { split, before, text_bytes: Buffer.byteLength(phase.text), effort: effortOf(phase.score), limits };
-  const { calls, input_tokens, output_tokens, usd } = estimateEdits(config, model, files, told);
-  refuseUnpriced(limits, { usd }, phase.name);
+  const { calls, input_tokens, output_tokens, usd } = edits.estimateEdits(config, model, files, told);
+  edits.refuseEarly(phase.name, { usd, told_bytes: told.text_bytes }, limits, jobs.modelEntry(config, model));
   return { calls, input_tokens, output_tokens, usd };
 }
 
@@ -56,15 +56,16 @@ export function mostOfPhase(
   first: PhaseEstimate,
   replanLimit: number,
 ): PhaseEstimate {
-  const failure_tokens = tokensOfBytes(2 * MODEL_BOUNDS.phaseFailure_bytes);
+  const failure_tokens = edits.tokensOfBytes(2 * MODEL_BOUNDS.phaseFailure_bytes);
   const { model } = jobs.route({ ...config, limits }, { category: null, complexity: 'high', jobModel: null });
   const advice = {
-    input_tokens: SMALL_CALL.input_tokens + tokensOfBytes(Buffer.byteLength(text)) + PHASE_ATTEMPTS * failure_tokens,
+    input_tokens:
+      edits.SMALL_CALL.input_tokens + edits.tokensOfBytes(Buffer.byteLength(text)) + PHASE_ATTEMPTS * failure_tokens,
     output_tokens: Math.min(limits.outputBudget_tokens ?? Infinity, MODEL_BOUNDS.adviceOutput_tokens),
   };
-  const asked = { calls: 1, ...advice, usd: priceOf(config, model, advice) };
+  const asked = { calls: 1, ...advice, usd: edits.priceOf(config, model, advice) };
   const told = { input_tokens: failure_tokens, output_tokens: 0 };
-  const again = sumEstimates([first, { calls: 0, ...told, usd: priceOf(config, model, told) }]);
+  const again = sumEstimates([first, { calls: 0, ...told, usd: edits.priceOf(config, model, told) }]);
   const rounds = replanLimit + 1;
   return sumEstimates([
     first,
@@ -84,7 +85,7 @@ export async function editsOf(
   const there = await Promise.all(wanted.there.map((path) => sizeOf(join(workspace, path), limits)));
   const fresh = wanted.fresh.map(() => ({ bytes: 0, lines: 0, isNew: true }));
   const known = [...there, ...fresh];
-  const sizes = known.length > 0 ? known : [{ bytes: UNNAMED_bytes, lines: 0, isNew: false }];
+  const sizes = known.length > 0 ? known : [{ bytes: edits.UNNAMED_bytes, lines: 0, isNew: false }];
   const level = jobs.complexity(sizes);
   const category = named === 'code' ? null : named;
   const { model } = jobs.route(

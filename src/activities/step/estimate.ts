@@ -3,6 +3,7 @@ import { usageOfEnded } from '../../model/journal/calls.js';
 import { usdOf } from '../../model/tokens.js';
 import {
   fitLimits,
+  inputBudget,
   modelEntry,
   roomFor,
   totalChunks,
@@ -88,14 +89,24 @@ export function estimateEdits(
   return { ...sumEstimates([edits, { calls: 1, ...asked, usd: priceOf(config, audit.model, asked) }]), model, priced };
 }
 
-/** A person who sets a limit in money is told beforehand where it could not count. Throws ProblemError `config_invalid`. */
-export function refuseUnpriced(
-  ...[{ budget_usd }, { usd }, what, next = SET_PRICE]: [Limits, Pick<StepEstimate, 'usd'>, string, string?]
+/**
+ * Said before anything is paid for: a limit in money that could not count, and what leaves no room for files in any call (`told_bytes`).
+ * Throws ProblemError `config_invalid` or `limit_reached`.
+ */
+export function refuseEarly(
+  what: string,
+  { usd, told_bytes = 0 }: Pick<StepEstimate, 'usd'> & { readonly told_bytes?: number },
+  ...[limits, entry, setPrice = SET_PRICE]: [Limits, ReturnType<typeof modelEntry>, string?]
 ): void {
+  const { budget_usd } = limits;
+  const [told, most] = [Math.ceil(told_bytes / CHARS_PER_TOKEN), inputBudget(limits, entry, 0)];
   if (budget_usd !== null && usd === null)
-    fail('config_invalid', `${what}: budget_usd is ${budget_usd}, and the price of its model is not known.`, next);
+    fail('config_invalid', `${what}: budget_usd is ${budget_usd}, and the price of its model is not known.`, setPrice);
+  if (told >= most)
+    fail('limit_reached', `${what}: task and rules take about ${told} of the ${most} tokens of a call.`, SHORTEN);
 }
 const SET_PRICE = 'Set input_usd and output_usd of the model under `models:` in emend.yaml, or omit budget_usd.';
+const SHORTEN = 'Shorten or divide the task, or raise inputBudget_tokens where the model reads more.';
 
 // What a step has used so far, by its journal: every call that may have been paid for, whatever became of the activity that made it.
 

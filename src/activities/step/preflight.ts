@@ -16,7 +16,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { findCandidates, findSignatures } from './find.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { approversOf } from './approvers.js';
-import { estimateEdits, overEstimate, refuseUnpriced, UNNAMED_bytes } from './estimate.js';
+import { estimateEdits, overEstimate, refuseEarly, UNNAMED_bytes } from './estimate.js';
 import * as snapshots from './snapshot.js';
 import { chooseTargets } from './targets.js';
 import { testPlan } from './verify.js';
@@ -98,7 +98,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
       { ...config, limits: asked },
       { category: job.category, complexity: 'low', jobModel: job.model },
     );
-    const limits = jobs.fitLimits(asked, jobs.modelEntry(config, model));
+    const entry = jobs.modelEntry(config, model);
+    const limits = jobs.fitLimits(asked, entry);
     const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
     const { files } = chosen;
     const lookedFor = input.lookFor ?? null;
@@ -109,7 +110,7 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     const snapshot: snapshots.Snapshot = { ...base, ...empty, model, limits, pick, ...names };
     const unknown = [{ bytes: UNNAMED_bytes, lines: 0, isNew: false, format: 'whole-file' }] as const;
     const estimate = estimateEdits(base.config, model, unknown, { ...told, split: false, before: ['pick'] });
-    refuseUnpriced(limits, estimate, input.jobPath);
+    refuseEarly(input.jobPath, { ...estimate, told_bytes: told.text_bytes }, limits, entry);
     return { outcome: 'pick', snapshot: await putJson(blobs, snapshot), estimate };
   }
 
@@ -200,7 +201,9 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
       text_bytes: besides.reduce((sum, { bytes = 0 }) => sum + bytes, told.text_bytes),
     },
   );
-  if (input.snapshotNumber === 1 || input.picked !== null) refuseUnpriced(limits, estimate, input.jobPath);
+  const told_bytes = snapshot.rules.reduce((sum, { bytes = 0 }) => sum + bytes, told.text_bytes);
+  if (input.snapshotNumber === 1 || input.picked !== null)
+    refuseEarly(input.jobPath, { ...estimate, told_bytes: called.length > 0 ? told_bytes : 0 }, limits, entry);
   return {
     outcome: 'ready',
     snapshot: await putJson(blobs, snapshot),

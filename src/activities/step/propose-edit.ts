@@ -14,7 +14,7 @@ import { acceptedResults, deletedByJob, keepAccepted, removal, shownDeleted } fr
 import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, keyOf, type Answered, type CallWanted } from '../frame/model-call.js';
 import { acceptedDiffs, diffsOf, bytesOf, loadTargets, references, type LoadedTarget } from './prompt-inputs.js';
-import { priceOf, refuseUnpriced, SMALL_CALL } from './estimate.js';
+import { priceOf, refuseEarly, SMALL_CALL } from './estimate.js';
 import type { Signatures } from './find.js';
 import { getJson } from '../../stores/ports.js';
 import * as regions from './regions.js';
@@ -58,7 +58,7 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
   const build = async () => {
     // Preflight looked at no model that a decision sets.
     const usd = input.model === null ? 0 : priceOf(snapshot.config, model, SMALL_CALL);
-    refuseUnpriced(snapshot.limits, { usd }, model, 'Retry with another model: --set model=NAME.');
+    refuseEarly(model, { usd }, snapshot.limits, entry, 'Retry with another model: --set model=NAME.');
     const built = await buildPrompt(ports, { snapshot, input, targets, wanted, region }, scope.signal);
     // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
     const { seen, files, omitted } = built;
