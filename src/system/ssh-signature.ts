@@ -19,7 +19,9 @@ const keygen = (args: readonly string[], input: string, dir: string): Promise<Pr
     env: { ...childEnvironment(process.env, ['remote']), LC_ALL: 'C' },
   });
 const whyNot = ({ stderr, failure }: ProcessOutput): string =>
-  [failure ?? '', stderr.toString('utf8').trim().slice(-500)].filter((part) => part !== '').join('; ');
+  [failure ?? '', stderr.toString('utf8').slice(-500).trim().replace(/[.]$/, '')]
+    .filter((part) => part !== '')
+    .join('; ');
 
 /** `key`: the path of a key, or a public key in words (`ssh-ed25519 AAAA…`, `key::…`) that the agent holds. Throws ProblemError `usage`. */
 export const signText = (text: string, key: string, namespace: string): Promise<string> =>
