@@ -2,6 +2,7 @@
  * What a run says it used holds every call that may be on the bill: those that a cancel or a limit cut short too. And limits that a
  * person raises reach every call from then on.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exitOfResult } from '../../src/cli/errors.js';
 import { scene, whole, type Scene } from './support.js';
@@ -33,6 +34,8 @@ const PATHS = [
   'd.js',
   'dear.js',
   'cheap.js',
+  'slow.js',
+  'soon.js',
 ];
 
 let s: Scene;
@@ -40,6 +43,7 @@ beforeAll(async () => {
   const priced = 'models:\n  rehearsal:\n    input_usd: 1000\n    output_usd: 1000\n';
   s = await scene({ ...Object.fromEntries(PATHS.map((path) => [path, one(1)])), 'emend.yaml': priced }, [
     { ...good('held.js'), fault: { kind: 'hold' as const, after_bytes: 400 } },
+    { ...good('slow.js'), fault: { kind: 'slow' as const, first_ms: 2_000, chunk_ms: 0 } },
     { ...good('dear.js'), usage: { input_tokens: 60_000 } },
     { name: 'long', match: { contains: '- long.js', times: 1 }, answer: 'x'.repeat(5000) },
     { ...good('mute.js'), fault: { kind: 'hold' as const } },
@@ -179,6 +183,19 @@ test('budget_usd is asked about before the next call, and raised by the answer',
   expect(decision).toMatchObject({ reason: 'budget', subject: 'budget_usd' });
   await s.answer(run, 'retry', { set: { budget_usd: 500 } });
   expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['cheap.js', 'dear.js'] });
+});
+
+test('wallClock_s is asked about before the next call, and raised by the answer; the pause counts for nothing', async () => {
+  const keys = ['target_files: [slow.js, soon.js]', 'approval: auto', 'limits: { wallClock_s: 2 }'];
+  const run = await s.start('time.md', job(...keys));
+  const { decision } = (await s.settle(run)).status;
+  expect(decision).toMatchObject({ reason: 'budget', subject: 'wallClock_s' });
+  // The call that agrees on names was it.
+  expect(asked('slow.js', 'soon.js')).toBe(1);
+  await sleep(6_000);
+  await s.answer(run, 'retry', { set: { wallClock_s: 7 } });
+  expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['slow.js', 'soon.js'] });
+  expect(asked('slow.js', 'soon.js')).toBe(3);
 });
 
 describe('limits that a decision raised', () => {

@@ -52,10 +52,19 @@ const faults = [
 /** `fault: overload` is short for `fault: {kind: overload}`. */
 const fault = z.preprocess(
   (value) => (typeof value === 'string' ? { kind: value } : value),
-  z.discriminatedUnion('kind', faults),
+  z.discriminatedUnion('kind', faults, {
+    error: `expected one of ${faults.map(({ shape }) => shape.kind.value).join(', ')}`,
+  }),
 );
+/** Of one fault or several: what is wrong inside says more than that it is neither. */
+const FAULTS: z.core.$ZodErrorMap<z.core.$ZodIssueInvalidUnion> = ({ errors }) => {
+  const [deepest] = errors.flat().sort((one, two) => two.path.length - one.path.length);
+  return deepest && [...deepest.path, deepest.message].join(': ');
+};
 
-const texts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+const texts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)], {
+  error: 'expected a text or a list of texts',
+});
 
 const match = z.strictObject({
   contains: texts.optional(),
@@ -84,7 +93,7 @@ const reply = {
       cache_creation_input_tokens: count.optional(),
     })
     .optional(),
-  fault: z.union([fault, z.array(fault)]).optional(),
+  fault: z.union([fault, z.array(fault)], { error: FAULTS }).optional(),
   /** The answer goes out in pieces of about this many bytes. */
   chunk_bytes: z.int().min(1).max(1_000_000).optional(),
 };

@@ -223,7 +223,17 @@ describe('scripts', () => {
     [
       'an unknown fault',
       'v: 1\nrules:\n  - name: a\n    match: {}\n    answer: x\n    fault: explode\n',
-      'script.yaml:6: rules.0.fault',
+      'script.yaml:6: rules.0.fault: kind: expected one of truncate, wrong_nonce, ',
+    ],
+    [
+      'a fault without what it needs',
+      'v: 1\nrules:\n  - name: a\n    match: {}\n    answer: x\n    fault: [overload, { kind: slow }]\n',
+      'script.yaml:6: rules.0.fault: 1: chunk_ms: Invalid input: expected number',
+    ],
+    [
+      'neither a text nor a list of texts',
+      'v: 1\nrules:\n  - name: a\n    match: { contains: 5 }\n    answer: x\n',
+      'script.yaml:4: rules.0.match.contains: expected a text or a list of texts',
     ],
     [
       'a bad regex',
