@@ -111,7 +111,8 @@ test('a task that no call has room for is refused before it is sent, whether fil
     'plans/001_one.md': plan,
     'a.txt': TEXT,
   });
-  const refusal = /task and rules take about 17\d{4} of the 150000 tokens of a call\..* raise inputBudget_tokens/s;
+  const refusal =
+    /task, hints and rules take about 17\d{4} of the 150000 tokens of a call\..* raise inputBudget_tokens/s;
   for (const path of ['job.md', 'pick.md', 'plans/001_one.md']) {
     const { exit, err } = await emend(cwd, ...(path.startsWith('plans') ? ['plan'] : []), 'run', path, '--estimate');
     expect([path, exit, err]).toEqual([path, 6, expect.stringMatching(refusal)]);
@@ -122,7 +123,10 @@ test('a task that no call has room for is refused before it is sent, whether fil
   expect([raised.exit, raised.err]).toEqual([0, '']);
   writeFileSync(join(cwd, 'AGENTS.md'), long.slice(0, 200_000));
   const rules = await emend(cwd, 'run', 'short.md', '--estimate', '--set', 'inputBudget_tokens=50000');
-  expect(rules.err).toContain('short.md: task and rules take about 500');
+  expect(rules.err).toContain('short.md: task, hints and rules take about 500');
+  writeFileSync(join(cwd, 'emend.yaml'), `${models}hints: ['${long.slice(0, 4_000)}']\n`);
+  const hints = await emend(cwd, 'run', 'short.md', '--estimate', '--set', 'inputBudget_tokens=50500');
+  expect(hints.err).toContain('short.md: task, hints and rules take about 510');
 });
 
 test('budget_usd with a model whose price is not known is refused, and `models:` is named', async () => {

@@ -89,21 +89,18 @@ export function estimateEdits(
   return { ...sumEstimates([edits, { calls: 1, ...asked, usd: priceOf(config, audit.model, asked) }]), model, priced };
 }
 
-/**
- * Said before anything is paid for: a limit in money that could not count, and what leaves no room for files in any call (`told_bytes`).
- * Throws ProblemError `config_invalid` or `limit_reached`.
- */
+/** A limit in money that could not count, and a text (`told_bytes`) that leaves a call no room. Throws ProblemError `config_invalid`, `limit_reached`. */
 export function refuseEarly(
   what: string,
   { usd, told_bytes = 0 }: Pick<StepEstimate, 'usd'> & { readonly told_bytes?: number },
   ...[limits, entry, setPrice = SET_PRICE]: [Limits, ReturnType<typeof modelEntry>, string?]
 ): void {
   const { budget_usd } = limits;
-  const [told, most] = [Math.ceil(told_bytes / CHARS_PER_TOKEN), inputBudget(limits, entry, 0)];
   if (budget_usd !== null && usd === null)
     fail('config_invalid', `${what}: budget_usd is ${budget_usd}, and the price of its model is not known.`, setPrice);
-  if (told >= most)
-    fail('limit_reached', `${what}: task and rules take about ${told} of the ${most} tokens of a call.`, SHORTEN);
+  const [told, most] = [Math.ceil(told_bytes / CHARS_PER_TOKEN), inputBudget(limits, entry, 0)];
+  const over = `${what}: task, hints and rules take about ${told} of the ${most} tokens of a call.`;
+  if (told >= most) fail('limit_reached', over, SHORTEN);
 }
 const SET_PRICE = 'Set input_usd and output_usd of the model under `models:` in emend.yaml, or omit budget_usd.';
 const SHORTEN = 'Shorten or divide the task, or raise inputBudget_tokens where the model reads more.';

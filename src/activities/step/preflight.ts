@@ -73,7 +73,8 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     hints: [...config.hints, ...input.hints],
     finalNewline: job.finalNewline,
   };
-  const told = { text_bytes: Buffer.byteLength(job.instructions), effort: job.effort, limits: asked };
+  const text_bytes = Buffer.byteLength([job.instructions, ...base.hints].join('\n'));
+  const told = { text_bytes, effort: job.effort, limits: asked };
   const { made = [] } = input;
   const earlier = made.length > 0 || input.only !== null ? await earlierTargets(ports, input) : [];
   // What was there before as a new file may have been made since, by a person or by this run.
