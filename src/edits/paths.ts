@@ -19,7 +19,7 @@ const LOOKS = /^(?!.*:\/\/)(?!-)[^\s`<>*#]+$/;
 const ENDING = /(?:\/[^/]*\w|\.(?!net$)[A-Za-z][\w+]{0,15}|^\.[a-z]\w*(?:-\w+)+)$/i;
 /** Names without an ending that are words of no sentence; in a fence's info string they are languages. */
 const WHOLE_NAME =
-  /^(?:(?:Docker|Gem|Jenkins|Just|Make|Pip|Proc|Rake|Vagrant)file|AUTHORS|CODEOWNERS|CONTRIBUTORS|COPYING|LICEN[CS]E|MAINTAINERS|NOTICE|README)$/;
+  /^(?:(?:App|Brew|Cap|Container|Docker|Earth|Fast|Gem|Guard|Jenkins|Just|Make|Pip|Pod|Proc|Rake|Snake|Tilt|Vagrant)file|AUTHORS|CODEOWNERS|CONTRIBUTORS|COPYING|LICEN[CS]E|MAINTAINERS|NOTICE|README)$/;
 
 /** Words of a line that does no more than name a file; any other makes it a sentence. */
 const LABEL =

@@ -177,6 +177,8 @@ test.each([
   ['**My notes.md**', 'My notes.md'],
   ['Makefile', 'Makefile'],
   ['**Dockerfile**', 'Dockerfile'],
+  ['Podfile:', 'Podfile'],
+  ['# .clang-format', '.clang-format'],
   ['lib/x.c++', 'lib/x.c++'],
   ['```ts app/{id}/page.ts', 'app/{id}/page.ts'],
   ['a/'.repeat(148) + 'b.py', 'a/'.repeat(148) + 'b.py'],
