@@ -13,7 +13,7 @@ import type { EndedWorktree } from '../client/ended/runs.js';
 import type { Removed, Unused } from '../client/gc/index.js';
 import type { EndedLock, ReleasedLock, StaleLock } from '../client/ended/locks.js';
 import type { StepKey } from '../shared/ids.js';
-import type { CallTexts, SentContext, ShownCall } from '../client/runs/calls.js';
+import type { CallTexts, ListedCalls, SentContext, ShownCall } from '../client/runs/calls.js';
 import type { HostView } from '../client/runs/hosts.js';
 import type { RunList } from '../client/runs/list.js';
 import type { PhaseCost, RunStats, ReportFacts } from '../client/archive/report.js';
@@ -120,7 +120,7 @@ export interface JsonOutputs {
       readonly files: readonly FileSince[];
     };
   } | null;
-  readonly calls: { readonly v: 1; readonly stepKey: StepKey; readonly calls: readonly ShownCall[] };
+  readonly calls: { readonly v: 1; readonly stepKey: StepKey } & ListedCalls;
   readonly 'calls N': { readonly v: 1 } & ShownCall & CallTexts;
   /** One a line. */
   readonly events: StepEvent;

@@ -162,13 +162,19 @@ export const valueOf = <T>(
   return fail('internal', 'refused without a reason');
 };
 
-/** For `catch`: null in place of a problem with one of these codes, or with any where none is named. All else is thrown on. */
-export const nullOn =
+/** For `catch`: a problem with one of these codes, or with any where none is named, is a value. All else is thrown on. */
+export const problemOn =
   (...codes: readonly ProblemCode[]) =>
-  (error: unknown): null => {
-    if (error instanceof ProblemError && (codes.length === 0 || codes.includes(error.problem.code))) return null;
+  (error: unknown): Problem => {
+    if (error instanceof ProblemError && (codes.length === 0 || codes.includes(error.problem.code)))
+      return error.problem;
     throw error;
   };
+/** The same where nobody asks which. */
+export const nullOn = (...codes: readonly ProblemCode[]) => {
+  const told = problemOn(...codes);
+  return (error: unknown): null => (told(error), null);
+};
 
 // ◆ Everything stored or scheduled carries `v` (docs/versions.md lists it all), written and checked where it leaves and enters a process:
 // by the stores, the wrapper of activities, and client and workflow. A reader takes fields that it does not know; of another `v` nothing
@@ -204,9 +210,7 @@ export const unknownVersion = (what: string, value: unknown): Problem => {
 
 /** Throws ProblemError `version_unknown`. */
 export const checkVersion = (value: unknown, what: string): void => {
-  if (isKnown(value)) return;
-  const { code, message, next } = unknownVersion(what, value);
-  fail(code, message, next);
+  if (!isKnown(value)) throw new ProblemError(unknownVersion(what, value));
 };
 
 const kindOf = (value: unknown): string => (Array.isArray(value) ? 'list' : typeof value);

@@ -69,11 +69,11 @@ inBucket(
       await first.kill();
       await s.worker(undefined, { EMEND_HOME: home });
       await eventually('the other home has its answer', async () => {
-        const attempts = await listCalls(other, run.stepKey);
-        return attempts.some(({ state }) => state === 'answered');
+        const { calls } = await listCalls(other, run.stepKey);
+        return calls.some(({ state }) => state === 'answered');
       });
       // One that was cut off, and one that was answered: nothing is asked a third time.
-      expect((await listCalls(other, run.stepKey)).map(({ attempt, state }) => [attempt, state])).toEqual([
+      expect((await listCalls(other, run.stepKey)).calls.map(({ attempt, state }) => [attempt, state])).toEqual([
         [1, 'unknown'],
         [2, 'answered'],
       ]);

@@ -75,7 +75,7 @@ const repaid = async ({ s }: World, { n, kind, run }: LostRun): Promise<readonly
   const { calls } = s.emend;
   const attempts = (
     await Promise.all(
-      kind.keys(run).map(async (step) => (await callsOfStep(calls, step)).map((call) => ({ step, ...call }))),
+      kind.keys(run).map(async (step) => (await callsOfStep(calls, step)).found.map((call) => ({ step, ...call }))),
     )
   ).flat();
   const rules = kind.asked(n);

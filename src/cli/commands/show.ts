@@ -9,7 +9,7 @@ import type { Emend } from '../../client/types.js';
 import { sentContext, listCalls, readCall, type CallTexts, type ShownCall } from '../../client/runs/calls.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { runDiff, showWithPhases, testRuns, versionsTo } from '../../client/runs/show.js';
-import { fail, sentence } from '../../shared/problems.js';
+import { EXIT, fail, sentence, type ExitCode } from '../../shared/problems.js';
 import { absentHome } from '../../stores/home.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { printFound, printJson } from '../json.js';
@@ -161,7 +161,7 @@ interface CallsFlags extends JsonFlag {
   readonly answer?: true;
 }
 
-export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFlags): Promise<void> =>
+export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     if (n === undefined && (flags.prompt ?? flags.answer) === true)
       return fail('usage', 'Which call?', `See \`emend calls ${run}\`, then: emend calls ${run} N --prompt`);
@@ -174,11 +174,14 @@ export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFl
     const { stepKey } = await reading(emend, (told) => resolveRun(told, run));
     if (n !== undefined) {
       showCall(io, await readCall(emend, stepKey, Number(n)), flags);
-      return;
+      return EXIT.done;
     }
     const found = await listCalls(emend, stepKey);
     const none = `Run ${shownKey(stepKey)} has no model calls, or they were removed.`;
-    printFound({ io, flags }, 'calls', { v: 1, stepKey, calls: found }, found.length === 0 ? [none] : callTable(found));
+    const some = found.calls.length + found.unread.length > 0;
+    printFound({ io, flags }, 'calls', { v: 1, stepKey, ...found }, some ? callTable(found.calls) : [none]);
+    for (const why of found.unread) io.err(`A model call is not listed: ${plain(why)}`);
+    return found.unread.length === 0 ? EXIT.done : EXIT.failed;
   });
 
 const showCall = (io: Io, call: ShownCall & CallTexts, flags: CallsFlags): void => {

@@ -2,15 +2,24 @@
 import { callsOfStep, type CallTexts, type ShownCall } from '../../model/journal/calls.js';
 import type { ContextFile } from '../../shared/pick.js';
 import { count } from '../../shared/text.js';
-import { fail } from '../../shared/problems.js';
+import { fail, sentence } from '../../shared/problems.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
 import type { Emend } from '../types.js';
 
 export type { CallTexts, ShownCall } from '../../model/journal/calls.js';
 
-/** In the order in which they were begun; a plan's phases have their own. Throws ProblemError `disk`. */
-export const listCalls = async ({ calls }: Pick<Emend, 'calls'>, run: StepKey): Promise<readonly ShownCall[]> =>
-  (await callsOfStep(calls, run)).map(({ call }) => call);
+export interface ListedCalls {
+  /** In the order in which they were begun; a plan's phases have their own. */
+  readonly calls: readonly ShownCall[];
+  /** Why others are not listed, and what to do. */
+  readonly unread: readonly string[];
+}
+
+/** Throws ProblemError `disk`. */
+export const listCalls = async ({ calls }: Pick<Emend, 'calls'>, run: StepKey): Promise<ListedCalls> => {
+  const { found, unread } = await callsOfStep(calls, run);
+  return { calls: found.map(({ call }) => call), unread: unread.map(sentence) };
+};
 
 /** What was sent and what came back. `n`: as `listCalls` counts. Throws ProblemError `usage` where there is no such call, `disk`. */
 export const readCall = async (
@@ -18,7 +27,7 @@ export const readCall = async (
   run: StepKey,
   n: number,
 ): Promise<ShownCall & CallTexts> => {
-  const calls = await callsOfStep(emend.calls, run);
+  const { found: calls } = await callsOfStep(emend.calls, run);
   const [found, key] = [calls[n - 1], shownKey(run)];
   if (found !== undefined) return { ...found.call, ...found.texts };
   return fail('usage', `Run ${key} has ${count(calls.length, 'model call')}, no ${n}.`, `See: emend calls ${key}`);
@@ -35,7 +44,7 @@ export const sentContext = async (
   { calls, records }: Pick<Emend, 'calls' | 'records'>,
   run: StepKey,
 ): Promise<readonly SentContext[]> => {
-  const edits = (await callsOfStep(calls, run)).filter(({ call }) => call.role === 'edit');
+  const edits = (await callsOfStep(calls, run)).found.filter(({ call }) => call.role === 'edit');
   const sent = edits.map(async ({ callKey, call: { n, file } }) => {
     const recorded = await records.get(`shown/${callKey}`);
     const { files = null, omitted = [] } = (recorded ?? {}) as Partial<SentContext>;

@@ -4,7 +4,8 @@ import { type LoggedStream, readLog } from './stream-log.js';
 import type { ModelAnswer, ModelPort, ModelRequest, StreamEvent, JournaledAttempt } from '../ports.js';
 import { NO_USAGE, sumUsage, tokensIn, type StepUsage } from '../../shared/usage.js';
 import { isRecord } from '../../shared/text.js';
-import type { AttemptRecord, CallFiles, CallRecord } from './records.js';
+import { nullOn } from '../../shared/problems.js';
+import type { CallFiles, CallOwner, CallRecord } from './records.js';
 
 const WORD_CHARS = 100; // bound: Of a stop reason and a model's name as its server says them: histories and lists hold them.
 
@@ -115,7 +116,9 @@ const attemptUsage = (
 // What the files of a recorded call say: each attempt with its state and cost, by evidence, so that every process comes to the same view.
 
 export interface RecordedAttempt extends Pick<JournaledAttempt, 'attempt' | 'state' | 'usage'> {
-  readonly record: AttemptRecord;
+  /** As its claim says, else its log; empty where neither can be read. */
+  readonly at: string;
+  readonly owner: CallOwner | null;
   readonly stream: LoggedStream;
   /** EndRecord's; null: it has no end, or an answer alone. */
   readonly why: string | null;
@@ -128,14 +131,15 @@ export interface RecordedAttempt extends Pick<JournaledAttempt, 'attempt' | 'sta
 export const readAttempts = async (files: CallFiles, call: CallRecord): Promise<readonly RecordedAttempt[]> => {
   const attempts: RecordedAttempt[] = [];
   for (const attempt of await files.attempts()) {
-    const record = await files.attempt(attempt);
-    if (record === null) continue;
+    // A claim that is lost or damaged takes nothing away: what came of the attempt is in its log.
+    const claim = await files.attempt(attempt).catch(nullOn('disk'));
     // First the end, then the log: an owner that was given up may still have finished in between.
     const end = await files.end(attempt);
     const stream = await readLog(files.calls, files.stream(attempt));
     const state = stream.complete ? 'answered' : (end?.state ?? 'open');
     const usage = state === 'failed' ? NO_USAGE : attemptUsage(call, stream, state);
-    attempts.push({ attempt, record, state, stream, why: end?.why ?? null, usage });
+    const { at = stream.at ?? '', owner = null } = claim ?? {};
+    attempts.push({ attempt, at, owner, state, stream, why: end?.why ?? null, usage });
   }
   return attempts;
 };

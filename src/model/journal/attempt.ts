@@ -108,7 +108,7 @@ export const waitForOwner = async (
   // Counted in looks, not by a clock: while this process is stopped, no time passes for the owner either.
   for (let quiet_ms = 0; ; quiet_ms += look_ms) {
     if (await files.hasEnded(open.attempt)) return 'changed';
-    if (quiet_ms >= owner_ms || (await isSurelyGone(sys, open.record.owner))) return 'lost';
+    if (quiet_ms >= owner_ms || (await isSurelyGone(sys, open.owner))) return 'lost';
     await clock.sleep(look_ms, signal).catch(() => {
       throw cancelled();
     });

@@ -1,5 +1,6 @@
 /** What the call journal says of a step: no running workflow, worker or server is needed to say what was asked and paid. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { failAll, problemOn, type Problem } from '../../shared/problems.js';
 import type { StepKey } from '../../shared/ids.js';
 import type { CallLog } from '../../stores/ports.js';
 import { textDelta, toAnswer, readAttempts, type RecordedAttempt } from './answer.js';
@@ -24,22 +25,32 @@ const callsIn = async (calls: CallLog, stepKey: StepKey): Promise<readonly (read
     .map((callKey) => [callKey, new CallFiles(calls, `${stepKey}/${callKey}`)]);
 };
 
-/** In the order in which the attempts were begun. */
-const seenAttempts = async (calls: CallLog, stepKey: StepKey): Promise<readonly Seen[]> => {
-  const found: Seen[] = [];
-  for (const [callKey, files] of await callsIn(calls, stepKey)) {
+/** In the order in which the attempts were begun, and what is wrong with calls that cannot be read. */
+const seenAttempts = async (calls: CallLog, stepKey: StepKey) => {
+  const read = async (callKey: string, files: CallFiles): Promise<readonly Seen[]> => {
     const call = await files.call();
-    if (call === null) continue;
-    for (const recorded of await readAttempts(files, call)) found.push({ callKey, call, recorded });
+    return call === null ? [] : (await readAttempts(files, call)).map((recorded) => ({ callKey, call, recorded }));
+  };
+  const found: Seen[] = [];
+  const unread: Problem[] = [];
+  for (const [callKey, files] of await callsIn(calls, stepKey)) {
+    const seen = await read(callKey, files).catch(problemOn('disk', 'version_unknown'));
+    if ('code' in seen) unread.push(seen);
+    else found.push(...seen);
   }
-  const begun = ({ recorded: { record, attempt } }: Seen): string => `${record.at} ${String(attempt).padStart(6, '0')}`;
-  return found.sort((one, two) => (begun(one) < begun(two) ? -1 : begun(one) > begun(two) ? 1 : 0));
+  const begun = ({ recorded: { at, attempt } }: Seen): string => `${at} ${String(attempt).padStart(6, '0')}`;
+  found.sort((one, two) => (begun(one) < begun(two) ? -1 : begun(one) > begun(two) ? 1 : 0));
+  return { found, unread };
 };
 
-export const attemptsOfStep = async (calls: CallLog, stepKey: string): Promise<readonly JournaledAttempt[]> =>
-  (await seenAttempts(calls, stepKey)).map(({ callKey, call: { key }, recorded: { attempt, state, usage } }) => ({
+/** Throws ProblemError where one of the calls cannot be read: what they cost is then not known. */
+export const attemptsOfStep = async (calls: CallLog, stepKey: string): Promise<readonly JournaledAttempt[]> => {
+  const { found, unread } = await seenAttempts(calls, stepKey);
+  failAll(unread);
+  return found.map(({ callKey, call: { key }, recorded: { attempt, state, usage } }) => ({
     ...{ callKey, key, attempt, state, usage },
   }));
+};
 
 /** A model call as people look at it: one attempt at a recorded call. */
 export interface ShownCall
@@ -60,28 +71,26 @@ export interface CallTexts {
   readonly answer: string;
 }
 
-/** Throws ProblemError `disk` or `store_unusable` where the journal cannot be read. */
-export const callsOfStep = async (
-  calls: CallLog,
-  stepKey: string,
-): Promise<readonly { readonly callKey: string; readonly call: ShownCall; readonly texts: CallTexts }[]> =>
-  (await seenAttempts(calls, stepKey)).map(({ callKey, call: { request, key }, recorded }, index) => {
-    const { record, attempt, state, stream, usage, why } = recorded;
+/** Throws ProblemError `disk` or `store_unusable` where the journal cannot be read; one call that cannot be hides none of the others. */
+export const callsOfStep = async (calls: CallLog, stepKey: string) => {
+  const seen = await seenAttempts(calls, stepKey);
+  const found = seen.found.map(({ callKey, call: { request, key }, recorded }, index) => {
+    const { at, attempt, state, stream, usage, why } = recorded;
     const { text: answer, stopReason, model } = toAnswer(stream, request.model);
     const joined = (blocks: readonly { readonly text: string }[]): string =>
       blocks.map(({ text }) => text).join('\n\n');
-    return {
-      callKey,
-      call: {
-        ...{ n: index + 1, at: record.at, role: key.role, file: key.file, format: key.format, model, attempt, state },
-        ...{ why: state === 'answered' ? stopReason : why, usage },
-      },
-      texts: {
-        ...{ system: joined(request.system), answer },
-        messages: request.messages.map(({ role, content }) => ({ role, text: joined(content) })),
-      },
+    const call: ShownCall = {
+      ...{ n: index + 1, at, role: key.role, file: key.file, format: key.format, model, attempt, state },
+      ...{ why: state === 'answered' ? stopReason : why, usage },
     };
+    const texts: CallTexts = {
+      ...{ system: joined(request.system), answer },
+      messages: request.messages.map(({ role, content }) => ({ role, text: joined(content) })),
+    };
+    return { callKey, call, texts };
   });
+  return { ...seen, found };
+};
 
 /** What the attempts of a step that has ended came to: one that nobody ended was cut off. */
 export const usageOfEnded = (attempts: readonly JournaledAttempt[]): StepUsage =>
@@ -116,7 +125,7 @@ export interface FollowCalls {
 export const followCalls = async (options: FollowCalls): Promise<void> => {
   const { calls, stepKey, signal, onNews } = options;
   /** By key of the stream; null: not told, since it had ended before we looked. */
-  const known = new Map<string, Reader | null>();
+  const known = new Map<string, Awaited<ReturnType<typeof readerOf>>>();
   const gone = (): boolean => signal.aborted;
   for (let first = true; ; first = false) {
     // What is on disk when somebody stops looking is still told.
@@ -129,7 +138,7 @@ export const followCalls = async (options: FollowCalls): Promise<void> => {
           reader = first && (await files.hasEnded(attempt)) ? null : await readerOf(files, attempt, onNews);
           known.set(key, reader);
         }
-        await reader?.read();
+        await reader?.();
       }
     }
     if (last) return;
@@ -139,49 +148,36 @@ export const followCalls = async (options: FollowCalls): Promise<void> => {
   }
 };
 
-const readerOf = async (files: CallFiles, attempt: number, onNews: FollowCalls['onNews']): Promise<Reader | null> => {
-  const call = await files.call();
-  return call === null ? null : new Reader(files, { role: call.key.role, file: call.key.file, attempt }, onNews);
-};
-
-/** One growing log: each line is told once, when it is whole. */
-class Reader {
-  readonly #files: CallFiles;
-  readonly #call: RunningCall;
-  readonly #onNews: FollowCalls['onNews'];
-  #offset = 0;
-  #state: 'new' | 'running' | 'ended' = 'new';
-
-  constructor(files: CallFiles, call: RunningCall, onNews: FollowCalls['onNews']) {
-    this.#files = files;
-    this.#call = call;
-    this.#onNews = onNews;
-  }
-
-  async read(): Promise<void> {
-    if (this.#state === 'ended') return;
+/** Reads a growing log: each line is told once, when it is whole. Null: the call is not known. */
+const readerOf = async (files: CallFiles, attempt: number, onNews: FollowCalls['onNews']) => {
+  const key = (await files.call())?.key;
+  if (key === undefined) return null;
+  const call: RunningCall = { role: key.role, file: key.file, attempt };
+  let offset = 0;
+  let state: 'new' | 'running' | 'ended' = 'new';
+  /** Whole lines since the last look. */
+  const fresh = async (): Promise<readonly string[]> => {
+    const bytes = Buffer.from(await files.calls.read(files.stream(attempt), offset));
+    const end = bytes.lastIndexOf('\n') + 1;
+    offset += end;
+    return end === 0 ? [] : bytes.toString('utf8', 0, end - 1).split('\n');
+  };
+  return async (): Promise<void> => {
+    if (state === 'ended') return;
     // Asked before the log is read: what was written before the end is in it by then.
-    const over = await this.#files.hasEnded(this.#call.attempt);
-    const lines = await this.#fresh();
-    if (this.#state === 'new' && (lines.length > 0 || over)) {
-      this.#state = 'running';
-      this.#onNews({ kind: 'begun', call: this.#call });
+    const over = await files.hasEnded(attempt);
+    const lines = await fresh();
+    if (state === 'new' && (lines.length > 0 || over)) {
+      state = 'running';
+      onNews({ kind: 'begun', call });
     }
     const text = lines
       .map((line) => eventOfLine(line))
       .map((event) => (event === null ? '' : textDelta(event)))
       .join('');
-    if (text !== '') this.#onNews({ kind: 'text', call: this.#call, text });
+    if (text !== '') onNews({ kind: 'text', call, text });
     if (!over) return;
-    this.#state = 'ended';
-    this.#onNews({ kind: 'ended', call: this.#call });
-  }
-
-  /** Whole lines since the last look. */
-  async #fresh(): Promise<readonly string[]> {
-    const bytes = Buffer.from(await this.#files.calls.read(this.#files.stream(this.#call.attempt), this.#offset));
-    const end = bytes.lastIndexOf('\n') + 1;
-    this.#offset += end;
-    return end === 0 ? [] : bytes.toString('utf8', 0, end - 1).split('\n');
-  }
-}
+    state = 'ended';
+    onNews({ kind: 'ended', call });
+  };
+};

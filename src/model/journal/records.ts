@@ -77,12 +77,11 @@ export class CallFiles {
     return `${this.key}/attempt-${attempt}.events`;
   }
 
-  /** Numbers of the attempts that were begun, rising. */
+  /** Numbers of the attempts that were begun, rising. Each file of one says so: one whose claim is lost may be paid for all the same. */
   async attempts(): Promise<readonly number[]> {
-    return (await this.calls.names(this.key))
-      .flatMap((name) => /^attempt-([1-9]\d*)\.json$/.exec(name)?.[1] ?? [])
-      .map(Number)
-      .sort((a, b) => a - b);
+    const ofAttempt = /^attempt-([1-9]\d*)\.(?:json|end\.json|events\.jsonl)$/;
+    const found = (await this.calls.names(this.key)).flatMap((name) => ofAttempt.exec(name)?.[1] ?? []);
+    return [...new Set(found.map(Number))].sort((a, b) => a - b);
   }
 }
 
@@ -114,15 +113,11 @@ export const endOwnership = (owner: CallOwner): void => {
   running.delete(owner.id);
 };
 
-/** True only where it is certain that nobody works on the attempt any more. */
-export const isSurelyGone = async (sys: Sys, owner: CallOwner): Promise<boolean> => {
+/** True only where it is certain that nobody works on the attempt any more. Null: its owner is not known. */
+export const isSurelyGone = async (sys: Sys, owner: CallOwner | null): Promise<boolean> => {
   const own = await ownProcess(sys);
-  const comparable =
-    owner.process.boot === own.boot &&
-    own.boot !== '-' &&
-    owner.pidNamespace !== null &&
-    owner.pidNamespace === (await pidNamespace(sys));
-  if (!comparable) return false;
+  if (owner === null || owner.process.boot !== own.boot || own.boot === '-') return false;
+  if (owner.pidNamespace === null || owner.pidNamespace !== (await pidNamespace(sys))) return false;
   if (!(await isAlive(sys, owner.process))) return true;
   return owner.process.pid === own.pid && !running.has(owner.id);
 };

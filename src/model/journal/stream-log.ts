@@ -122,23 +122,26 @@ export interface LoggedStream {
   readonly complete: boolean;
   /** Up to the last line that is whole. */
   readonly seconds: number;
+  /** ISO time of its begin. */
+  readonly at?: string;
 }
 
 /** What is stored of an attempt; empty where it had not begun. Reading ends at the first line that is not whole. */
 export const readLog = async (calls: CallLog, key: string): Promise<LoggedStream> => {
   const lines = new TextDecoder().decode(await calls.read(key)).split('\n');
   const events: StreamEvent[] = [];
-  let last_ms = 0;
+  let [last_ms, at] = [0, ''];
   // The last piece has no line end: nothing, or torn.
   for (const [index, text] of lines.slice(0, -1).entries()) {
     const line = jsonOf(text);
     if (line === null) break;
     if (index === 0) checkVersion(line, `The stream of the call ${key}`);
+    if ('at' in line && typeof line.at === 'string') at = line.at;
     if ('t' in line && typeof line.t === 'number') last_ms = line.t;
     const event = eventIn(line);
     if (event !== null) events.push(event);
   }
-  return { events, complete: events.some((e) => e.type === 'message_stop'), seconds: last_ms / 1000 };
+  return { events, complete: events.some((e) => e.type === 'message_stop'), seconds: last_ms / 1000, at };
 };
 
 /** The stream event of one whole line; null: the head, a sign of life, or torn. */

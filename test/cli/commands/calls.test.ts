@@ -1,7 +1,7 @@
 /** `emend calls`: recorded calls of a run, read without a server. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { main } from '../../../src/cli/main.js';
 import { createArchive } from '../../../src/stores/directory/archive.js';
@@ -9,6 +9,8 @@ import { startedData } from '../../client/fake.js';
 import { hostId } from '../../../src/stores/home.js';
 import { storePaths } from '../../../src/stores/location.js';
 import { askFor, journalAt, keyParts, request, rule, withRehearsal } from '../../model/support.js';
+import { callKey } from '../../../src/model/journal/records.js';
+import { printedFaults } from '../../support/json-schema.js';
 import { fakeIo } from '../io.js';
 
 const RUN = keyParts.stepKey;
@@ -111,4 +113,24 @@ describe('one call', () => {
     expect(err).toContain(says);
     expect(err).toContain('emend calls');
   });
+});
+
+test('a call whose record is damaged is named, the others are listed, and the exit code says so', async () => {
+  const { calls } = storePaths(join(dir, 'home'));
+  await withRehearsal([rule('x')], ({ url }) =>
+    journalAt(calls, url).ask(askFor({ key: { ...keyParts, regeneration: 1 } })),
+  );
+  const path = join(calls, RUN, callKey({ ...keyParts, regeneration: 1 }), 'call.json');
+  truncateSync(path, 10);
+  const { exit, out, err } = await typed([RUN]);
+  expect({ exit, lines: out.trim().split('\n').length }).toEqual({ exit: 1, lines: 3 });
+  expect(err).toContain(`A model call is not listed: ${path} is damaged: it is no JSON. Restore it from a backup`);
+  const json = await typed([RUN, '--json']);
+  expect(json.exit).toBe(1);
+  expect(printedFaults(['calls', RUN, '--json'], json.out)).toEqual([]);
+  expect(JSON.parse(json.out)).toMatchObject({
+    calls: [{ n: 1 }, { n: 2 }],
+    unread: [expect.stringContaining(`${path} is damaged`)],
+  });
+  expect(await typed([RUN, '2', '--answer'])).toMatchObject({ exit: 0, out: ANSWER });
 });

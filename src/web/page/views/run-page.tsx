@@ -1,6 +1,6 @@
 /** What a run does and did: state, decision, files, attempts, events, and what it cost. */
 import { useEffect, useState } from 'preact/hooks';
-import type { CallTexts, ShownCall } from '../../../client/runs/calls.js';
+import type { CallTexts, ListedCalls, ShownCall } from '../../../client/runs/calls.js';
 import type { RunView } from '../../../client/runs/show.js';
 import type { StepEvent } from '../../../shared/events.js';
 import { attemptsText, formatText, sizeText, soFarText } from '../../../shared/event-text.js';
@@ -109,9 +109,10 @@ const RunPage = ({ view, events }: ReviewPageProps) => {
 const EVENTS_SHOWN = 200;
 
 const Calls = ({ stepKey }: { readonly stepKey: string }) => (
-  <Lazy<readonly ShownCall[]> title="Model calls" path={`/api/runs/${stepKey}/calls`}>
-    {(calls) =>
-      calls.map((call) => (
+  <Lazy<ListedCalls> title="Model calls" path={`/api/runs/${stepKey}/calls`}>
+    {({ calls, unread }) => [
+      ...unread.map((why) => <p key={why}>{visible(why)}</p>),
+      ...calls.map((call) => (
         <Lazy<CallTexts> key={call.n} title={callWords(call)} path={`/api/runs/${stepKey}/calls/${call.n}`}>
           {({ system, messages, answer }) =>
             [{ role: 'system', text: system }, ...messages, { role: 'answer', text: answer }].map(
@@ -119,8 +120,8 @@ const Calls = ({ stepKey }: { readonly stepKey: string }) => (
             )
           }
         </Lazy>
-      ))
-    }
+      )),
+    ]}
   </Lazy>
 );
 
