@@ -1,5 +1,5 @@
 /** Opens what the client functions work with, from an environment: the stores always, the server where one answers. */
-import { ProblemError } from '../shared/problems.js';
+import { problemOn } from '../shared/problems.js';
 import { queuesFor } from '../shared/names.js';
 import { connectClient, type OwnConversion } from '../temporal/connection.js';
 import { resolveTimings } from '../temporal/settings.js';
@@ -44,9 +44,7 @@ export const openEmend = async ({
     const runs = createTemporalGateway(client, connection, found.namespace);
     return { ...stores, ...found, queues: queuesFor(env, host, found.own), runs, unreachable: null };
   } catch (error) {
-    if (error instanceof ProblemError && error.problem.code === 'no_server')
-      return { ...stores, ...none, unreachable: error.problem };
-    throw error;
+    return { ...stores, ...none, unreachable: problemOn('no_server')(error) };
   }
 };
 
@@ -85,7 +83,7 @@ export const reading = async <T>(emend: Emend, act: (emend: Emend) => Promise<T>
   try {
     return await act(emend);
   } catch (error) {
-    if (emend.runs === null || !(error instanceof ProblemError) || error.problem.code !== 'no_server') throw error;
-    return act({ ...emend, runs: null, unreachable: error.problem });
+    if (emend.runs === null) throw error;
+    return act({ ...emend, runs: null, unreachable: problemOn('no_server')(error) });
   }
 };

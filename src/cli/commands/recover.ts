@@ -45,7 +45,7 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     if (flags.json === true)
       printJson(io, 'recover', { v: 1, transactions, locks: holds.held, released: holds.released, worktrees });
     else tell(io, transactions, holds, worktrees);
-    return exitOf(transactions, holds);
+    return worktrees.some(({ outcome }) => outcome === 'failed') ? EXIT.failed : exitOf(transactions, holds);
   });
 };
 

@@ -220,10 +220,12 @@ export const staleLockLines = ({ stepKey, workspace, ended, elsewhere, files }: 
   ];
 };
 
-export const worktreeLine = ({ plan, name, path, dropped, kept, why }: EndedWorktree): string =>
-  why === null
-    ? `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree is removed${dropped === null ? '' : `, its last commit was ${dropped.slice(0, 12)}${kept === null ? '' : `, kept as ${kept}`}`}.`
-    : `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree ${plain(path)} still exists: ${plain(why)}`;
+export const worktreeLine = ({ plan, name, path, dropped, kept, why }: EndedWorktree): string => {
+  if (name === '') return `${shownKey(plan)}  its worktrees could not be checked: ${plain(why ?? '')}`;
+  const its = `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree`;
+  if (why !== null) return `${its} ${plain(path)} still exists: ${plain(why)}`;
+  return `${its} is removed${dropped === null ? '' : `, its last commit was ${dropped.slice(0, 12)}${kept === null ? '' : `, kept as ${kept}`}`}.`;
+};
 
 // What recovery did to transactions that were left open. Pure.
 

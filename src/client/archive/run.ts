@@ -5,7 +5,7 @@ import type { ProposalSummary, VerifyResult } from '../../shared/proposal-activi
 import type { EditStepInput, RunWords } from '../../shared/run.js';
 import { isBlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
-import { isKnown, ProblemError, sentence, unknownVersion, versionOf } from '../../shared/problems.js';
+import { isKnown, problemOn, sentence, unknownVersion, versionOf } from '../../shared/problems.js';
 import type { ArchiveEntry, NewerEntries } from '../../stores/ports.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { isRecord } from '../../shared/text.js';
@@ -155,12 +155,8 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
 
 /** For whoever looks through many: one that cannot be read hides none of the others. Then nothing is known of it, and `omitted` says why. */
 export const readAmongOthers = async ({ archive }: Pick<Emend, 'archive'>, stepKey: StepKey): Promise<ArchivedRun> => {
-  try {
-    return archivedRun(stepKey, await archive.read(stepKey));
-  } catch (error) {
-    if (!(error instanceof ProblemError) || error.problem.code !== 'disk') throw error;
-    return { ...archivedRun(stepKey, []), omitted: error.message };
-  }
+  const read = await archive.read(stepKey).catch(problemOn('disk'));
+  return 'code' in read ? { ...archivedRun(stepKey, []), omitted: read.message } : archivedRun(stepKey, read);
 };
 
 const versionsOf = (entries: readonly ReadEntry[], said: readonly string[] = []): readonly ProposalVersion[] => {

@@ -2,7 +2,7 @@
  * Workspaces that are held by runs which have ended (terminated, timed out, deleted). What stands for nothing any more is released;
  * what somebody applied and nobody committed is shown, and put right when a person says how.
  */
-import { fail, nullOn, ProblemError, sentence } from '../../shared/problems.js';
+import { fail, nullOn, problemOn, sentence } from '../../shared/problems.js';
 import { type StepKey, planOf } from '../../shared/ids.js';
 import {
   createApplyEngine,
@@ -49,8 +49,7 @@ export const stateOfRun = async (emend: Emend, holder: WorkspaceLock, workspace:
       ? { state: 'unknown', why: 'not_known' }
       : await endedAs(emend, holder, { status: 'ENDED', result: null });
   } catch (error) {
-    if (error instanceof ProblemError) return { state: 'unknown', why: error.problem };
-    throw error;
+    return { state: 'unknown', why: problemOn()(error) };
   }
 };
 

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
-import { nullOn, ProblemError } from '../../shared/problems.js';
+import { problemOn, sentence } from '../../shared/problems.js';
 import { OUR_WORKFLOWS, type Emend } from '../types.js';
 import type { WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import { noteClosed, withLive } from '../runs/resolve.js';
@@ -28,42 +28,44 @@ const PHASE_END_MS = 1_000; // bound: A phase's run that was started already is 
 export interface EndedWorktree extends Omit<RemovedWorktree, 'branch'> {
   readonly plan: StepKey;
   readonly path: string;
-  /** `why`: it is still there. */
-  readonly outcome: 'removed' | 'kept';
+  /** `kept`: another step has locked it. `failed`: it, or what is known of it or of its plan (then without a name), cannot be read or removed. */
+  readonly outcome: 'removed' | 'kept' | 'failed';
   readonly why: string | null;
 }
 
-/** Never throws for an absent server: then nothing is looked at. */
+/** Never throws for an absent server: then nothing is looked at. What is damaged of one plan keeps those of no other. */
 export const removeEndedWorktrees = async (emend: Emend): Promise<readonly EndedWorktree[]> => {
   const resolved: EndedWorktree[] = [];
+  const { home } = emend;
   if (emend.runs === null) return resolved;
-  const locks = createLocks({ home: emend.home });
-  const plans = (await orNull(realSys.readdir(join(emend.home, 'worktrees')))) ?? [];
-  for (const plan of plans.filter((name) => isStepKey(name) && planOf(name) === name)) {
-    if (!(await hasEnded(emend, plan))) continue;
-    for (const { name, path } of await keeperOf(emend, (workspace) => locks.read(workspace)).list(plan)) {
-      const phase = `${plan}-${name}`;
-      // A phase's run outlives its plan's: while it is open the worktree is its workspace. No other can be started any more.
-      if ((await withLive(emend, phase, null)).live?.open === true) continue;
-      const keeper = keeperOf(emend, async (workspace) => {
-        const holder = await locks.read(workspace);
-        return holder?.stepKey === phase ? null : holder;
-      });
-      try {
-        const removed = await keeper.remove(plan, name);
-        const { dropped = null, kept = null } = removed ?? {};
-        resolved.push({ plan, name, path, outcome: 'removed', dropped, kept, why: null });
-      } catch (error) {
-        if (!(error instanceof ProblemError)) throw error;
-        resolved.push({ plan, name, path, outcome: 'kept', dropped: null, kept: null, why: error.problem.message });
-      }
-    }
-  }
+  const locks = createLocks({ home });
+  const keep = (plan: StepKey, name: string, path: string) => (error: unknown) => {
+    const problem = problemOn()(error);
+    const outcome = problem.code === 'busy' ? 'kept' : 'failed';
+    resolved.push({ plan, name, path, outcome, dropped: null, kept: null, why: sentence(problem) });
+  };
+  const remove = async (plan: StepKey, name: string, path: string): Promise<void> => {
+    const phase = `${plan}-${name}`;
+    // A phase's run outlives its plan's: while it is open the worktree is its workspace. No other can be started any more.
+    if ((await withLive(emend, phase, null)).live?.open === true) return;
+    const readLock = async (workspace: string) => {
+      const holder = await locks.read(workspace);
+      return holder?.stepKey === phase ? null : holder;
+    };
+    const removed = await createWorktreeKeeper({ home, readLock }).remove(plan, name);
+    const { dropped = null, kept = null } = removed ?? {};
+    resolved.push({ plan, name, path, outcome: 'removed', dropped, kept, why: null });
+  };
+  const ofPlan = async (plan: StepKey): Promise<void> => {
+    if (!(await hasEnded(emend, plan))) return;
+    for (const { name, path } of await createWorktreeKeeper({ home, readLock: (each) => locks.read(each) }).list(plan))
+      await remove(plan, name, path).catch(keep(plan, name, path));
+  };
+  const plans = (await orNull(realSys.readdir(join(home, 'worktrees')))) ?? [];
+  for (const plan of plans.filter((name) => isStepKey(name) && planOf(name) === name))
+    await ofPlan(plan).catch(keep(plan, '', ''));
   return resolved;
 };
-
-const keeperOf = ({ home }: Emend, readLock: Parameters<typeof createWorktreeKeeper>[0]['readLock']) =>
-  createWorktreeKeeper({ home, readLock });
 
 /** The server says so, or the archive where it has forgotten the run. */
 const hasEnded = async (emend: Emend, stepKey: StepKey): Promise<boolean> => {
@@ -95,9 +97,7 @@ export const askEndedRuns = (options: OpenOptions): EndedRuns => {
         return { ...holds, worktrees: await removeEndedWorktrees(emend) };
       } catch (error) {
         if (closed) return null;
-        if (error instanceof ProblemError)
-          return { held: [], released: [], worktrees: [], note: error.problem.message };
-        throw error;
+        return { held: [], released: [], worktrees: [], note: problemOn()(error).message };
       }
     },
     endOf: async (workflowId, wait_ms, signal) => endOf(await open(), workflowId, wait_ms, signal),
@@ -112,10 +112,7 @@ const noteEnded = async (emend: Emend): Promise<void> => {
   const cutOff = ['Terminated', 'TimedOut', 'Failed', 'Canceled'].map((status) => `ExecutionStatus = "${status}"`);
   const ours = `${OUR_WORKFLOWS} AND TaskQueue = "${emend.queues.workflow}"`;
   const found = (await emend.runs?.list(`${ours} AND (${cutOff.join(' OR ')})`, ENDED_RUNS)) ?? [];
-  for (const run of found) {
-    const kept = run.memo && (await withLive(emend, run.memo.stepKey, run).catch(nullOn('disk')));
-    if (kept !== null) await noteClosed(emend, kept);
-  }
+  for (const run of found) if (run.memo !== null) await noteClosed(emend, await withLive(emend, run.memo.stepKey, run));
 };
 
 const endOf = async (

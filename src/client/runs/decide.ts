@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { BOUNDS } from '../../shared/limits.js';
-import { fail, ProblemError, versioned } from '../../shared/problems.js';
+import { fail, problemOn, versioned } from '../../shared/problems.js';
 import {
   SIGNATURES,
   signedStatement,
@@ -68,18 +68,22 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
   });
   const request = await signed(emend, run, unsigned, options.sign ?? true);
   const result = await send(emend, run, request).catch((error: unknown) => {
-    if (!(error instanceof ProblemError) || error.problem.code !== 'no_server') throw error;
-    const { message, next } = error.problem;
+    const { message, next } = problemOn('no_server')(error);
     return fail(
       'no_server',
       `${message} It may have received the answer.`,
       `${next} Is the decision still open? Answer again.`,
     );
   });
-  await emend.archive.append(run.stepKey, [
-    { id: request.requestId, at: new Date().toISOString(), kind: 'decision', data: { request, result } },
-  ]);
-  return result;
+  const entry = {
+    id: request.requestId,
+    at: new Date().toISOString(),
+    kind: 'decision',
+    data: { request, result },
+  } as const;
+  // The run has it, whatever becomes of our own note.
+  const unkept = await emend.archive.append(run.stepKey, [entry]).catch(problemOn('disk'));
+  return unkept ? { ...result, message: `${result.message} (not noted in the archive: ${unkept.message})` } : result;
 };
 
 /** Throws ProblemError `usage` where the answer lacks what it cannot do without, or has what nobody may keep, whatever is open. */

@@ -100,8 +100,8 @@ const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> 
   const kept = await readAmongOthers(emend, stepKey);
   const live = kept.closed === null ? await describeArchived(emend, kept) : null;
   if (live?.open === true) return openRun(emend, live, (await emend.runs?.polled(live.queue)) ?? false);
-  // It ended while nobody looked: the server still knows how. A full disk hides no other run.
-  const archived = (await noteClosed(emend, { stepKey, archived: kept, live }).catch(nullOn('disk'))) ?? kept;
+  // It ended while nobody looked: the server still knows how.
+  const archived = await noteClosed(emend, { stepKey, archived: kept, live });
   const { title, jobPath, workspace, state, doing } = archivedStatus(archived);
   return {
     ...{ stepKey, workflowId: archived.started?.workflowId ?? null, title, jobPath, workspace },

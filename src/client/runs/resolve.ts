@@ -1,6 +1,6 @@
 /** RUN in every command: the first 4 or more digits of a stepKey, or a workflow id (its newest run). */
 import { BOUNDS } from '../../shared/limits.js';
-import { fail, nullOn, ProblemError } from '../../shared/problems.js';
+import { fail, nullOn, problemOn } from '../../shared/problems.js';
 import { SEARCH_ATTRIBUTES, QUERIES } from '../../shared/names.js';
 import { isStepKey, planOf, type StepKey, shownKey } from '../../shared/ids.js';
 import { archivedRun, readAmongOthers, type ArchivedRun, closedId, type RecoveryData } from '../archive/run.js';
@@ -76,13 +76,15 @@ const byPrefix = async (
 
 /** A whole key names one run: no list is needed where this machine's archive knows it. */
 const byStepKey = async (emend: Emend, stepKey: StepKey): Promise<ResolvedRun | null> => {
-  const run = await withLive(emend, stepKey, null);
-  return run.archived.started === null ? null : run;
+  const run = await withLive(emend, stepKey, null).catch(nullOn('disk'));
+  return run?.archived.started == null ? null : run;
 };
 
-/** A run whose stepKey is known. `seen`: what a list just said of it. */
+/** A run whose stepKey is known. `seen`: what a list just said of it; without that, throws ProblemError `disk` where its archive cannot be read. */
 export const withLive = async (emend: Emend, stepKey: StepKey, seen: DescribedRun | null): Promise<ResolvedRun> => {
-  const archived = archivedRun(stepKey, await emend.archive.read(stepKey));
+  const archived = seen
+    ? await readAmongOthers(emend, stepKey)
+    : archivedRun(stepKey, await emend.archive.read(stepKey));
   return { stepKey, archived, live: seen ?? (await describeArchived(emend, archived)) };
 };
 
@@ -178,10 +180,14 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
   // An activity that never began told nothing of what it was handed.
   const lacks = closed.result === null || archived.events.some(({ seq }, index) => seq !== index + 1);
   const events = lacks ? eventEntries(await eventsOf(emend.runs, live), live.runId) : [];
-  const applied = closed.result === null ? await appliedUntold(emend, run) : [];
-  await emend.archive.append(run.stepKey, [...events, ...applied, entry]);
-  await leaveEvidence(emend, run);
-  return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
+  const note = async () => {
+    const applied = closed.result === null ? await appliedUntold(emend, run) : [];
+    await emend.archive.append(run.stepKey, [...events, ...applied, entry]);
+    await leaveEvidence(emend, run);
+    return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
+  };
+  // What cannot be kept now is told all the same, and kept by whoever looks next.
+  return (await note().catch(nullOn('disk'))) ?? { ...archived, closed };
 };
 
 /** Unsigned where nobody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. Loaded for a run that has just ended. */
@@ -227,7 +233,7 @@ const eventsOf = async (runs: RunGateway, run: DescribedRun): Promise<readonly S
   try {
     return (await runs.polled(run.queue)) ? await eventsFrom(0, ask) : await runs.historyEvents(run);
   } catch (error) {
-    if (!(error instanceof ProblemError)) throw error;
+    problemOn()(error);
     return runs.historyEvents(run).catch(() => []);
   }
 };

@@ -5,7 +5,7 @@ import type { PauseReason } from '../../shared/decisions.js';
 import type { StepKey } from '../../shared/ids.js';
 import { type ResolvedRun, withLive, eventsFrom, noteClosed } from './resolve.js';
 import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway } from '../types.js';
-import { ProblemError, checkVersion, nullOn, sentence } from '../../shared/problems.js';
+import { checkVersion, nullOn, problemOn, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
 import { allQueues, QUERIES } from '../../shared/names.js';
 import type { Follows, FullStatus, LedgerRow, StepStatus } from '../../shared/run.js';
@@ -216,9 +216,9 @@ const askRun = async <T>(
       const timeout_ms = Math.max(SHOW_QUERY_MS, left_ms);
       return { ok: true, value: await of((name, ...args) => runs.query(live, name, args, timeout_ms)), note };
     } catch (error) {
-      if (!(error instanceof ProblemError)) throw error;
-      const { code, message } = error.problem;
-      if (code === 'version_unknown') return { ok: false, why: sentence(error.problem) };
+      const problem = problemOn()(error);
+      const { code, message } = problem;
+      if (code === 'version_unknown') return { ok: false, why: sentence(problem) };
       const why = code === 'no_worker' ? await whyUnanswered(emend, live) : null;
       if (why !== null || left_ms < ASK_AGAIN_MS) return { ok: false, why: why ?? message };
       await sleep(ASK_AGAIN_MS);

@@ -117,7 +117,7 @@ test('an end that cannot be kept, as the disk is full, hides no other run', asyn
   const { runs } = await listRuns({ ...emend, archive: { ...emend.archive, append } });
   expect(runs.map(({ title, state }) => [title, state]).sort()).toEqual([
     ['One', 'unknown'],
-    ['Two', 'unknown'],
+    ['Two', 'aborted'],
   ]);
 });
 

@@ -1,14 +1,18 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { decide } from '../../../src/client/runs/decide.js';
 import { listRuns } from '../../../src/client/runs/list.js';
 import { resolveRun } from '../../../src/client/runs/resolve.js';
 import { runDiff, runEvents, showRun } from '../../../src/client/runs/show.js';
 import type { Emend } from '../../../src/client/types.js';
+import { storePaths } from '../../../src/stores/location.js';
 import { problem, ProblemError, VERSION } from '../../../src/shared/problems.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
 import type { ProposalSummary } from '../../../src/shared/proposal-activities.js';
 import type { LedgerRow, StepResult } from '../../../src/shared/run.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
-import { fakeEmend, FakeServer, startedData } from '../fake.js';
+import { fakeEmend, FakeServer, problemOf, startedData } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 
@@ -65,6 +69,26 @@ const archive = async (emend: Emend): Promise<void> => {
     entry('e4b', 'event', { type: 'decision_resolved', reason: 'approval', decision: 'other', seq: 4, at: 5 }),
   ]);
 };
+
+test('a run whose log cannot be read: what the server knows of it is shown, its decision answered, and what is not kept is said', async () => {
+  const server = new FakeServer();
+  const emend = await fakeEmend(server);
+  const run = server.add(KEY, 'emend-1', {}, { doing: 'at work' });
+  const log = join(storePaths(emend.store).archive, KEY, 'log.jsonl');
+  await mkdir(log, { recursive: true });
+  for (const name of [KEY, 'abcd', 'emend-1']) {
+    const resolved = await resolveRun(emend, name);
+    expect(await showRun(emend, resolved)).toMatchObject({ source: 'run', status: { doing: 'at work' } });
+    expect(await decide(emend, resolved, { answer: 'approve', decision: 'd' })).toMatchObject({
+      outcome: 'resolved',
+      message: expect.stringContaining(`(not noted in the archive: Appending to the archive at ${log} failed: EISDIR`),
+    });
+  }
+  server.close(run, { status: 'TERMINATED', result: null, message: null });
+  expect(await showRun(emend, await resolveRun(emend, KEY))).toMatchObject({ source: 'run' });
+  // Of a run that nobody knows anything of nothing is made up.
+  expect(await problemOf(() => resolveRun({ ...emend, runs: null }, KEY))).toMatchObject({ code: 'disk' });
+});
 
 describe('without a server', () => {
   test('the archive tells state, files, decision, usage, events and diff', async () => {
