@@ -501,13 +501,25 @@ describe('emend undo', () => {
         expect(out).toContain(`${step!.slice(0, 8)}  could not be recovered`);
         expect(out).toContain(damage === 'empty' ? `${path} is damaged: it is no JSON` : `${path} is a directory`);
         const undone = await emend(['undo', '--check', '--workspace', other]);
-        if (name === 'plan-1.json') expect(undone.err).toContain(path);
-        else expect(undone).toMatchObject({ exit: 0, out: expect.stringContaining('Would undo') });
+        expect(undone).toMatchObject({ exit: 0, out: expect.stringContaining('Would undo') });
         expect((await emend(['undo', '--check'])).err).toContain(path);
         rmSync(path, { recursive: true });
         writeFileSync(path, text);
       }
     }
+    // A later change of the same workspace can be undone; the one before it, whose plan is lost, cannot.
+    put('c.txt', 'one\ntwo\nthree\n');
+    await emend(['patch', '-'], DIFF.replaceAll('a.txt', 'c.txt'));
+    const plan = join(
+      transactions,
+      step!,
+      files.find((each) => each.endsWith('plan-1.json'))!,
+    );
+    const text = readFileSync(plan, 'utf8');
+    writeFileSync(plan, '');
+    expect(await emend(['undo'])).toMatchObject({ exit: 0, out: expect.stringContaining('Undone') });
+    expect(await emend(['undo'])).toMatchObject({ exit: 1, err: expect.stringContaining(`${plan} is damaged`) });
+    writeFileSync(plan, text);
     expect(await emend(['undo'])).toMatchObject({ exit: 0 });
   });
 

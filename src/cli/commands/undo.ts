@@ -24,7 +24,7 @@ export const undo = async (io: Io, flags: Omit<PatchFlags, 'format' | 'quiet'>):
 
 const undoLast = async (local: Local, workspace: string, check: boolean): Promise<UndoReport> => {
   const base = { v: 1, workspace, recovered: local.recovered } as const;
-  const change = await lastChange(realSys, local.transactions, workspace);
+  const change = await lastChange(realSys, local.home, workspace);
   const none = { step: null, by: null, at: null, commit: null, files: [], conflicts: [] };
   if (change === null) return { ...base, ...none, outcome: 'nothing', exit: EXIT.done };
   const { stepKey, by, at, commit, files, touched } = change;

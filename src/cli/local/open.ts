@@ -15,7 +15,7 @@ import { shownKey } from '../../shared/ids.js';
 import { workspaceOf } from '../../workspace/documents/index.js';
 import { topOf } from '../../workspace/git/index.js';
 import { ownProcess } from '../../system/process.js';
-import { hostId, homePaths, requireHome, resolveHome } from '../../stores/home.js';
+import { hostId, requireHome, resolveHome } from '../../stores/home.js';
 import { openStores, resolveStore } from '../../stores/location.js';
 import { realSys } from '../../system/sys.js';
 import type { Archive, BlobStore } from '../../stores/ports.js';
@@ -30,8 +30,7 @@ export interface Local {
   readonly engine: ApplyEngine;
   readonly blobs: BlobStore;
   readonly archive: Archive;
-  /** Directory of this home's transactions. */
-  readonly transactions: string;
+  readonly home: string;
   readonly holder: ApplyRequest['holder'];
   /** What earlier commands left half done and was finished or reverted now. */
   readonly recovered: readonly RecoveredTransaction[];
@@ -65,7 +64,7 @@ export const openLocal = async (
     engine,
     blobs,
     archive,
-    transactions: homePaths(home).transactions,
+    home,
     holder: localHolder(host, await ownProcess(realSys)),
     recovered,
     freeDead: (workspace) => releaseDead(engine, workspace, host),

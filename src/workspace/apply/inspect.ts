@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { committedSince } from './repeat.js';
 import { difference, isAt, look, type Side, isOpen, recordsOf } from './record.js';
+import { createLocks } from './lock.js';
 import { appliedRecords, type AppliedRecord, isLocal } from './lock-owners.js';
+import { failAll, problemOn, type Problem } from '../../shared/problems.js';
+import { homePaths } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import type { Sys } from '../../system/sys.js';
 import type { ConflictFile } from '../ports.js';
@@ -27,11 +30,7 @@ export const openChanges = async (sys: Sys, transactions: string): Promise<reado
       if (state.plan === null || !isOpen(state)) continue;
       const { workspace, files } = state.plan;
       const works = await Promise.all([state.plan, ...state.drivers].map(({ process }) => isAlive(sys, process)));
-      found.push({
-        stepKey,
-        files: files.map(({ real }) => join(workspace, real)),
-        live: works.includes(true),
-      });
+      found.push({ stepKey, files: files.map(({ real }) => join(workspace, real)), live: works.includes(true) });
     }
   return found;
 };
@@ -54,16 +53,26 @@ export interface LastChange {
   readonly touched: readonly ConflictFile[];
 }
 
-/** `root` is the workspace's real path. Null: there is none. */
-export const lastChange = async (sys: Sys, transactions: string, root: string): Promise<LastChange | null> => {
+/** `root` is the workspace's real path. Null: there is none. Throws ProblemError `disk` where a record that cannot be read may be of it. */
+export const lastChange = async (sys: Sys, home: string, root: string): Promise<LastChange | null> => {
+  const { transactions } = homePaths(home);
+  const unread = new Map<StepKey, Problem>();
   let last: { stepKey: StepKey; at: string; records: readonly AppliedRecord[] } | null = null;
   for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey)) {
-    const all = await appliedRecords(sys, transactions, root, stepKey);
+    const all = await appliedRecords(sys, transactions, root, stepKey).catch(problemOn('disk'));
+    if ('code' in all) {
+      unread.set(stepKey, all);
+      continue;
+    }
     const records = all.filter(({ closed }) => closed.files.length > 0);
     // By what the record says: in a copy of the home the times of files are the copy's.
     const at = records.at(-1)?.plan.lock.takenAt;
     if (at !== undefined && (last === null || at > last.at)) last = { stepKey, at, records };
   }
+  // A plan that cannot be read does not say of which workspace it is. Its lock does; what was changed later stands in its own right.
+  const takings = unread.size === 0 ? [] : await createLocks({ home, sys }).takings(root);
+  const later = takings.filter(({ token }) => token > (last?.records.at(-1)?.plan.lock.token ?? 0));
+  failAll(later.flatMap(({ stepKey }) => unread.get(stepKey) ?? []));
   if (last === null) return null;
   const { stepKey, at, records } = last;
   let commit: string | null = null;

@@ -8,7 +8,7 @@ import { count } from '../../shared/text.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionPlan } from './record.js';
 import { stateOfHolder } from '../git/commit-branch.js';
 import { repositoryOf } from '../git/git.js';
-import { recoverStep, unrecovered, whyAway } from './recover.js';
+import { recoverAll, unrecovered, whyAway } from './recover.js';
 import { rollbackName } from './rollback.js';
 import { type Sys, realSys } from '../../system/sys.js';
 import type { LockEnd, WorkspaceLock, ApplyEngine, ApplyRequest, HolderState, RecoveredTransaction } from '../ports.js';
@@ -42,11 +42,11 @@ export const appliedRecords = async (
   const records = await recordsOf(sys, transactions, stepKey);
   const found: AppliedRecord[] = [];
   for (const record of records) {
-    // A damaged one of another workspace says nothing of this.
-    if ((await record.readPlan(1))?.workspace !== workspace) continue;
     const backName = rollbackName(record.name);
     const back = backName === record.name ? undefined : records.find(({ name }) => name === backName);
     if (back !== undefined && (await back.load()).closed !== null) continue;
+    // A damaged one of another workspace says nothing of this.
+    if ((await record.readPlan(1))?.workspace !== workspace) continue;
     const { plan, closed, ...rest } = await record.load();
     if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
     found.push({ plan, closed });
@@ -68,7 +68,7 @@ export const releaseEnded = async (
   const { sys, transactions, locks } = parts;
   const root = await sys.realpath(workspace);
   const look = async (held: WorkspaceLock): Promise<LockEnd | null> => {
-    const recovered = await recoverStep(parts, holder.stepKey);
+    const recovered = await recoverAll(parts, [holder.stepKey]);
     if (recovered.some(({ did }) => did === 'left_to_live_process')) return { outcome: 'at_work' };
     if (recovered.some(({ did }) => did === 'failed')) return { outcome: 'unrecovered' };
     const files = (await appliedUnder(sys, transactions, root, held)).flatMap(({ closed }) => closed.files);

@@ -3,7 +3,7 @@
  * token rises with every taking, a lock is never half there, and no late writer can bring an ended one back.
  */
 import { join } from 'node:path';
-import { fail } from '../../shared/problems.js';
+import { fail, nullOn } from '../../shared/problems.js';
 import { repositoryIfGit, type Head } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { homePaths } from '../../stores/home.js';
@@ -48,6 +48,8 @@ export interface Locks {
     holder: Pick<WorkspaceLock, 'workflowId' | 'namespace' | 'continues'>,
   ): Promise<LockTaking>;
   read(workspace: string): Promise<WorkspaceLock | null>;
+  /** The last ones, ended ones too; what cannot be read of them is left out. */
+  takings(workspace: string): Promise<readonly WorkspaceLock[]>;
   /**
    * Does nothing where the step does not hold it, or holds it by another number than the one given: whoever comes late ends nothing
    * that was taken after it.
@@ -145,6 +147,13 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
       }),
 
     read: (workspace) => on(workspace, async (_root, place) => (await standing(place)).holder),
+
+    takings: (workspace) =>
+      on(workspace, async (_root, place) => {
+        const paths = (await standing(place)).numbers.map((token) => takenPath(place, token));
+        const read = (path: string) => readJson<WorkspaceLock>(sys, path, 'WorkspaceLock').catch(nullOn('disk'));
+        return (await Promise.all(paths.map(read))).filter((lock) => lock !== null);
+      }),
 
     release: (workspace, stepKey, token) =>
       on(workspace, async (_root, place) => {

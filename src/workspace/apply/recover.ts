@@ -23,35 +23,18 @@ export const recoverAll = async (
   const steps = some ?? ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey);
   const unsettled = await together(steps, (stepKey) => unsettledOf(parts, stepKey));
   const all: RecoveredTransaction[] = [];
-  for (const [at, stepKey] of steps.entries()) all.push(...(await recoverRecords(parts, stepKey, unsettled[at] ?? [])));
-  return all;
-};
-
-/** The same for the records of one step. */
-export const recoverStep = async (parts: EngineParts, stepKey: StepKey): Promise<readonly RecoveredTransaction[]> =>
-  recoverRecords(parts, stepKey, await unsettledOf(parts, stepKey));
-
-/** A home keeps the records of thousands of steps, nearly all of them settled: these are passed over without being read. */
-const unsettledOf = async (
-  { sys, transactions }: EngineParts,
-  stepKey: StepKey,
-): Promise<readonly TransactionRecord[]> => {
-  const records = await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR']);
-  const resolved = await Promise.all(records.map((record) => record.isSettled()));
-  return records.filter((_, at) => resolved[at] === false);
-};
-
-const recoverRecords = async (
-  parts: EngineParts,
-  stepKey: StepKey,
-  records: readonly TransactionRecord[],
-): Promise<readonly RecoveredTransaction[]> => {
-  const all: RecoveredTransaction[] = [];
-  for (const record of records) {
+  for (const { stepKey, record } of unsettled.flat()) {
     const recovered = await asAttempt((attempt) => recoverOne(parts, stepKey, record, attempt));
     if (recovered !== null) all.push(recovered);
   }
   return all;
+};
+
+/** A home keeps the records of thousands of steps, nearly all of them settled: these are passed over without being read. */
+const unsettledOf = async ({ sys, transactions }: EngineParts, stepKey: StepKey) => {
+  const records = await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR']);
+  const settled = await Promise.all(records.map((record) => record.isSettled()));
+  return records.flatMap((record, at) => (settled[at] === true ? [] : [{ stepKey, record }]));
 };
 
 type About = Pick<RecoveredTransaction, 'stepKey' | 'workspace' | 'record'>;

@@ -14,7 +14,7 @@ import {
   type TransactionRecord,
 } from './record.js';
 import { dirOf, freshId, isStillDirectory, resolveInWorkspace } from './paths.js';
-import { recoverStep } from './recover.js';
+import { recoverAll } from './recover.js';
 import { STAYS } from './forward.js';
 import { orNull } from '../../system/durable.js';
 import { shownKey } from '../../shared/ids.js';
@@ -149,7 +149,7 @@ export const putBack = async (parts: EngineParts, given: string, stepKey: string
   const { sys, transactions } = parts;
   const workspace = await sys.realpath(given);
   // What an earlier attempt left half-way comes first.
-  await recoverStep(parts, stepKey);
+  await recoverAll(parts, [stepKey]);
   for (const { path } of found)
     if (await isStillDirectory(sys, workspace, dirOf(path))) await orNull(sys.rmdir(join(workspace, path)), STAYS);
   const file = { by: 'model', write: true, special: 0, owner: null } as const;

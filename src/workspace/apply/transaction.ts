@@ -4,7 +4,7 @@
  */
 import type { Locks } from './lock.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fail, problem, ProblemError, type Problem } from '../../shared/problems.js';
+import { fail, problem, ProblemError, problemOn, type Problem } from '../../shared/problems.js';
 import { isUnchanged, type Checked, prepare, takeBack } from './prepare.js';
 import { goForward, hasBegun } from './forward.js';
 import { restore, resolveBackup, listBackups, type Drive } from './backups.js';
@@ -259,11 +259,8 @@ const revert = async (context: EngineParts, record: TransactionRecord, plan: Tra
 };
 
 /** Expected failures as values; anything else is a bug and is thrown on. */
-export const problemOf = (error: unknown, where: string): Problem => {
-  const known = asDiskProblem(error, `Changing files in ${where}`);
-  if (known instanceof ProblemError) return known.problem;
-  throw known;
-};
+export const problemOf = (error: unknown, where: string): Problem =>
+  problemOn()(asDiskProblem(error, `Changing files in ${where}`));
 
 /** After a record was closed while other attempts were at work: what they left behind when they died. */
 export const sweep = async (
