@@ -98,9 +98,5 @@ export interface WorkerConnection extends ServerPlace {
 export const connectWorker = async (options: ConnectOptions): Promise<WorkerConnection> => {
   const settings = await serverSettings(options.env, options.home);
   const connection = await reach(settings, options.connect_ms, () => NativeConnection.connect(settings.connection));
-  return {
-    connection,
-    ...placeOf(settings),
-    close: () => connection.close(),
-  };
+  return { connection, ...placeOf(settings), close: () => connection.close() };
 };

@@ -8,7 +8,7 @@ import type {
   EvaluateTriggersResult,
   PlanCallInput,
 } from '../../shared/replan-activities.js';
-import { fail, ProblemError } from '../../shared/problems.js';
+import { fail, problemOn } from '../../shared/problems.js';
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { getText } from '../step/snapshot.js';
@@ -114,9 +114,7 @@ export const applyReplan: Activity<'applyReplan'> = async (ports, input, scope) 
     const { commit, marks: along } = written;
     return { outcome: 'replanned', action, ...(written.data as ReplanMeasures), commit, marks: along };
   } catch (error) {
-    if (error instanceof ProblemError && error.problem.code === 'plan_invalid')
-      return { outcome: 'refused', why: error.problem.message };
-    throw error;
+    return { outcome: 'refused', why: problemOn('plan_invalid')(error).message };
   }
 };
 

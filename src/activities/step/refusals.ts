@@ -87,11 +87,7 @@ export async function readRefusal(
   const diffs = value.diffs.filter(({ path }) => paths?.includes(path) ?? true);
   const answer = diffs.map(({ diff }) => diff).join('');
   if (value.isAudit === true) return { kind: 'audit_failed', reasons: value.output, answer };
-  return {
-    kind: 'tests_failed',
-    reasons: `${value.summary}\n${look}Their output:\n${value.output}`,
-    answer,
-  };
+  return { kind: 'tests_failed', reasons: `${value.summary}\n${look}Their output:\n${value.output}`, answer };
 }
 
 /** What the model is asked to look at once more; null: nothing. */

@@ -13,7 +13,7 @@ import { startStep } from '../../client/runs/start.js';
 import { watchRun } from '../../client/runs/watch.js';
 import type { Emend } from '../../client/types.js';
 import { FORMATS } from '../../shared/formats.js';
-import { fail, problem, ProblemError, PROBLEMS, valueOf } from '../../shared/problems.js';
+import { fail, problem, ProblemError, problemOn, PROBLEMS, valueOf } from '../../shared/problems.js';
 import { cut, quoted } from '../../shared/text.js';
 import { putJson } from '../../stores/ports.js';
 import { sha256 } from '../../system/hash.js';
@@ -112,8 +112,7 @@ export const mcpServer = (io: Io, workspace: string, using = withEmend): McpServ
     const inputSchema: z.ZodObject = schema;
     server.registerTool(name, { description, inputSchema }, async (given, extra) => {
       const told = await act(given as z.infer<S>, extra).catch((error: unknown) => {
-        if (!(error instanceof ProblemError)) throw error;
-        const { code, message, next = PROBLEMS[code].hint } = error.problem;
+        const { code, message, next = PROBLEMS[code].hint } = problemOn()(error);
         return fail(code, `${message}\n${next}`);
       });
       return { content: [{ type: 'text', text: JSON.stringify(await hideSecrets(told), null, 1) }] };

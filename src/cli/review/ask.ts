@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
-import { ProblemError } from '../../shared/problems.js';
+import { problemOn } from '../../shared/problems.js';
 import { withScratch } from '../../system/scratch.js';
 import { gitColors, type DiffColors, gitEditor } from '../git-settings.js';
 import type { Io } from '../io.js';
@@ -170,8 +170,7 @@ const send = async (
     return true;
   } catch (error) {
     // Answered elsewhere meanwhile, or the proposal has changed: what was looked at is not what is open.
-    if (!(error instanceof ProblemError) || error.problem.code !== 'answer_not_accepted') throw error;
-    io.err(plain(error.problem.message));
+    io.err(plain(problemOn('answer_not_accepted')(error).message));
     return false;
   }
 };

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fail, ProblemError } from '../../shared/problems.js';
+import { fail, problemOn } from '../../shared/problems.js';
 import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, removePut } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { commandTurn } from '../../system/turns.js';
@@ -144,7 +144,7 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
 
   return {
     make: (wanted, attempt = {}) =>
-      asResult(() => onDisk(`Creating the worktree ${wanted.name}`, () => make(wanted, attempt))),
+      asResult(onDisk(`Creating the worktree ${wanted.name}`, () => make(wanted, attempt))),
     setUp: (worktree, { commands, turn_ms, sandbox, ...how }) =>
       onDisk(`Preparing the worktree ${worktree.name}`, async () => {
         const ready = file(worktree.plan, worktree.name, '.ready');
@@ -181,11 +181,8 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
 const checked = (name: string): string =>
   NAME.test(name) ? name : fail('internal', `${JSON.stringify(name)} is not the name of a plan or worktree.`);
 
-async function asResult<T>(work: () => Promise<T>): Promise<Result<T>> {
-  try {
-    return { ok: true, value: await work() };
-  } catch (error) {
-    if (error instanceof ProblemError) return { ok: false, problem: error.problem };
-    throw error;
-  }
-}
+const asResult = <T>(work: Promise<T>): Promise<Result<T>> =>
+  work.then(
+    (value) => ({ ok: true, value }),
+    (error: unknown) => ({ ok: false, problem: problemOn()(error) }),
+  );

@@ -5,7 +5,7 @@
  */
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fail, problem, ProblemError } from '../../shared/problems.js';
+import { fail, problem, problemOn } from '../../shared/problems.js';
 import { syncIndex, moveRef, stateOfHolder } from '../git/commit-branch.js';
 import { commitSettings, makeCommit, withTrailer } from '../git/commit-hooks.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from '../git/git.js';
@@ -41,8 +41,7 @@ export async function mergeInto(
     await engine.releaseLock(repository.root, request.stepKey, held.lock.token);
     return outcome;
   } catch (error) {
-    if (error instanceof ProblemError) return { outcome: 'failed', problem: error.problem };
-    throw error;
+    return { outcome: 'failed', problem: problemOn()(error) };
   }
 }
 
