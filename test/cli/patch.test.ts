@@ -519,6 +519,12 @@ describe('emend undo', () => {
     writeFileSync(plan, '');
     expect(await emend(['undo'])).toMatchObject({ exit: 0, out: expect.stringContaining('Undone') });
     expect(await emend(['undo'])).toMatchObject({ exit: 1, err: expect.stringContaining(`${plan} is damaged`) });
+    rmSync(plan);
+    expect(await emend(['undo'])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('plan of this change is lost'),
+    });
+    expect(await emend(['undo', '--check', '--workspace', other])).toMatchObject({ exit: 0 });
     writeFileSync(plan, text);
     expect(await emend(['undo'])).toMatchObject({ exit: 0 });
   });

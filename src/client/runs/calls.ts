@@ -2,7 +2,7 @@
 import { callsOfStep, type CallTexts, type ShownCall } from '../../model/journal/calls.js';
 import type { ContextFile } from '../../shared/pick.js';
 import { count } from '../../shared/text.js';
-import { fail, sentence } from '../../shared/problems.js';
+import { fail, failAll, sentence } from '../../shared/problems.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
 import type { Emend } from '../types.js';
 
@@ -27,9 +27,10 @@ export const readCall = async (
   run: StepKey,
   n: number,
 ): Promise<ShownCall & CallTexts> => {
-  const { found: calls } = await callsOfStep(emend.calls, run);
+  const { found: calls, unread } = await callsOfStep(emend.calls, run);
   const [found, key] = [calls[n - 1], shownKey(run)];
   if (found !== undefined) return { ...found.call, ...found.texts };
+  failAll(unread);
   return fail('usage', `Run ${key} has ${count(calls.length, 'model call')}, no ${n}.`, `See: emend calls ${key}`);
 };
 

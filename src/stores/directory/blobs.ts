@@ -112,7 +112,10 @@ export const diskFiles: StoreFiles = {
     return [...files, ...linked.flat()].filter((file) => file !== null);
   },
   at,
-  readText: async (path) => (await besideGc(path, (each) => orNull(readFile(each, 'latin1'), ABSENT))) ?? '',
+  readText: async (path) => {
+    const read = (each: string) => onDisk(`Reading ${each}`, () => orNull(readFile(each, 'latin1'), ABSENT));
+    return (await besideGc(path, read)) ?? '';
+  },
   remove: (path) => rm(path, { recursive: true, force: true }),
   removeBlob: ({ path, written_ms }) => removeBlob(path, written_ms),
   restoreBlob: (aside) => restoreBlob(aside).catch(() => undefined),

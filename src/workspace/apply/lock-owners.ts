@@ -4,6 +4,7 @@
  */
 import type { EngineParts } from './transaction.js';
 import { isStepKey, shownKey, type StepKey } from '../../shared/ids.js';
+import { fail } from '../../shared/problems.js';
 import { count } from '../../shared/text.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionPlan } from './record.js';
 import { stateOfHolder } from '../git/commit-branch.js';
@@ -45,9 +46,12 @@ export const appliedRecords = async (
     const backName = rollbackName(record.name);
     const back = backName === record.name ? undefined : records.find(({ name }) => name === backName);
     if (back !== undefined && (await back.load()).closed !== null) continue;
+    const first = await record.readPlan(1);
     // A damaged one of another workspace says nothing of this.
-    if ((await record.readPlan(1))?.workspace !== workspace) continue;
+    if (first !== null && first.workspace !== workspace) continue;
     const { plan, closed, ...rest } = await record.load();
+    if (plan === null && closed !== null)
+      fail('disk', `${transactions}/${record.name}: the plan of this change is lost.`, 'Restore it from a backup.');
     if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
     found.push({ plan, closed });
   }

@@ -133,4 +133,5 @@ test('a call whose record is damaged is named, the others are listed, and the ex
     unread: [expect.stringContaining(`${path} is damaged`)],
   });
   expect(await typed([RUN, '2', '--answer'])).toMatchObject({ exit: 0, out: ANSWER });
+  expect(await typed([RUN, '3'])).toMatchObject({ exit: 1, err: expect.stringContaining(`${path} is damaged`) });
 });

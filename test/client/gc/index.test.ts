@@ -61,7 +61,14 @@ describe('what may be removed', () => {
     await rename(blob, `${disk}/aside`);
     // As root no mode keeps a file from being read.
     await symlink(blob, blob);
-    await expect(findUnused(emend, { olderThan_ms: -1000 })).rejects.toMatchObject({ code: 'ELOOP' });
+    const refused = await problemOf(() => findUnused(emend, { olderThan_ms: -1000 }));
+    expect(refused).toMatchObject({ code: 'disk', message: expect.stringContaining(blob) });
+    await rm(blob);
+    await mkdir(blob);
+    expect(await problemOf(() => findUnused(emend, { olderThan_ms: -1000 }))).toMatchObject({
+      ...{ code: 'disk', message: `Reading ${blob} failed: EISDIR (read).` },
+    });
+    await rm(blob, { recursive: true });
     await rename(`${disk}/aside`, blob);
     await rename(disk, `${disk}-away`);
     await expect(findUnused(emend, { olderThan_ms: -1000 })).rejects.toMatchObject({ code: 'ENOENT' });
