@@ -233,7 +233,6 @@ class ProgressLog {
     }
   }
 
-  /** The run has ended: its last events are told. */
   async end(run: ResolvedRun): Promise<void> {
     if (this.#options.shows !== 'progress' && this.#options.onEvent === undefined) return;
     await this.#news(await refreshRun(this.#emend, run));

@@ -41,7 +41,6 @@ import { CUT_INSIDE_FENCE } from './text/fence.js';
 import { compose, decodeOffered, type OfferedFiles } from './compose.js';
 import { withNames } from './paths.js';
 
-/** The module of each format. */
 const MODULES: Readonly<Record<AnswerFormat, FormatModule>> = {
   'whole-file': wholeFile,
   'unified-diff': unifiedDiff,

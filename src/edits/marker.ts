@@ -108,7 +108,6 @@ const choose = (answer: string): Candidate | null => {
   return { ...candidate, linesBefore: lineEnds(answer.slice(0, first.from)).length, body: `${list}]${rest}` };
 };
 
-/** As many line ends as the text has. */
 const lineEnds = (text: string): string => '\n'.repeat(text.split('\n').length - 1);
 
 const startFrom = (answer: string, from: number): number => {

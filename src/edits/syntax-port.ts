@@ -51,7 +51,6 @@ export type Outline =
 export type OutlineRead = Extract<Outline, { kind: 'read' }>;
 export type OutlineUnread = Extract<Outline, { kind: 'unread' }>;
 
-/** Of a qualified name. */
 export const lastName = (qualified: string): string => qualified.slice(qualified.lastIndexOf('.') + 1);
 
 /** `syntax_unavailable`: the grammar could not be loaded; the others mean the file. */

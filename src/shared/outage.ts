@@ -45,7 +45,6 @@ export interface OutageState {
 interface Failed {
   readonly down: ModelDown;
   readonly file: string;
-  /** The model has answered in this run. */
   readonly answered: boolean;
   /** The run's key as people see it. */
   readonly run: string;

@@ -81,7 +81,6 @@ export interface PlanCallActivities {
   proposeReplan(input: ProposeReplanInput): Promise<ProposeReplanResult>;
 }
 
-// ------------------------------------------------------------------------------------------------------------------------ the rules
 /** Which trigger holds, by the rules of the worker's build. */
 export interface EvaluateTriggersInput extends ActivityBase {
   readonly trigger: ReplanTrigger;
@@ -111,7 +110,6 @@ export interface EvaluateTriggersResult {
   readonly suggestions: readonly string[];
 }
 
-// --------------------------------------------------------------------------------------------------------------------- carried out
 export interface ApplyReplanInput extends PhaseWriteInput {
   readonly settings: BlobRef;
   /** What the phases ask for, as they were read when it was proposed; absent: an earlier version scheduled it. */

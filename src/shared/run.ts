@@ -16,7 +16,6 @@ import type { Queues } from './names.js';
 import type { RepositoryBase } from './repository.js';
 import type { ProposalSummary } from './proposal-activities.js';
 
-// ------------------------------------------------------------------------------------------------------------------------- input
 export interface PlanOptions {
   /** Begin with this phase: those before it are taken as done. Null: with the first that is not done. */
   readonly phase: number | null;
@@ -48,7 +47,6 @@ interface Carried {
   readonly reportedSeq: number;
 }
 
-// ------------------------------------------------------------------------------------------------------------------------ inputs
 /** What a step and a plan are started with alike. */
 export interface RunInput {
   readonly stepKey: StepKey;
@@ -154,7 +152,6 @@ export interface OpenOnHost {
   readonly files: readonly string[];
 }
 
-// ----------------------------------------------------------------------------------------------------------------------- queries
 export type FileStatus = 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped';
 
 /** How many there are of each. */

@@ -65,7 +65,6 @@ export const expectedText = ({ model, priced, ...expected }: StepEstimate): stri
   return `about ${usageText({ ...NO_USAGE, ...expected })}${whose === undefined ? '' : ` (${whose})`}, if no answer fails`;
 };
 
-/** What the model read: from its cache or not. */
 export const tokensIn = ({ input_tokens, cacheRead_tokens, cacheWrite_tokens }: CountedTokens): number =>
   input_tokens + cacheRead_tokens + cacheWrite_tokens;
 

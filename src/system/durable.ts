@@ -261,7 +261,6 @@ export const putAsJson = async <T extends object>(path: string, value: T, put: P
 };
 type PutIfAbsent = (bytes: Uint8Array) => ReturnType<typeof putFileIfAbsent>;
 
-/** putFileIfAbsent for a JSON object. */
 export const putJsonIfAbsent = <T extends object>(sys: Sys, path: string, value: T, modes?: PutModes) =>
   putAsJson(path, value, (bytes) => putFileIfAbsent(sys, path, bytes, modes));
 

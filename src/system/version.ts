@@ -14,7 +14,6 @@ const readJson = (...paths: readonly string[]): unknown => {
   return place === undefined ? null : JSON.parse(readFileSync(place, 'utf8'));
 };
 
-/** The package's version. */
 export const version = (): string => {
   const parsed = readJson('../../package.json', '../../../package.json');
   return isRecord(parsed) && typeof parsed.version === 'string' ? parsed.version : 'unknown';

@@ -57,7 +57,6 @@ export const send = (
 export const sendJson = (response: ServerResponse, value: unknown, headers: Headers = {}): void =>
   send(response, 200, JSON.stringify(value), { ...JSON_TYPE, ...headers });
 
-/** Opens a stream of server-sent events. */
 export const openStream = (response: ServerResponse): void => {
   response.writeHead(200, {
     ...COMMON,

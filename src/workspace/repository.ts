@@ -20,7 +20,6 @@ export interface Repository {
   committed(workspace: string, path: string): Promise<string | null>;
   /** Did a commit that is not ours bring the command, as code or a whole item, into these files? The oldest tells; false: none is known. */
   isPersons(workspace: string, command: string, paths: readonly string[]): Promise<boolean>;
-  /** The message of a commit. */
   message(workspace: string, commit: string): Promise<string>;
   /** Does the branch hold the commit? */
   holds(workspace: string, commit: string): Promise<boolean>;
@@ -72,7 +71,6 @@ export type MergeOutcome =
 
 /** ◆ What is recorded before a worktree is made. */
 export interface Worktree {
-  /** The plan's key. */
   readonly plan: string;
   /** Its name among the plan's: a phase's id and the number of the attempt, `p2-1`. */
   readonly name: string;

@@ -134,7 +134,6 @@ export const notify = async (
 // Puts a run's commit on a branch of a remote, and opens a draft pull request, where a person asked for it on the command line.
 
 export interface Publishing {
-  /** Branch on the remote. */
   readonly branch: string;
   readonly remote: string;
   /** Open a draft pull request with `gh`. */

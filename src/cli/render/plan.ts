@@ -17,8 +17,6 @@ const nameOf = (kind: string, { number, name, markers }: PartReport): string =>
 const tasksOf = ({ tasks }: PartReport): string =>
   `${tasks.filter(({ done }) => done).length}/${count(tasks.length, 'task')}`;
 const scoreOf = ({ score: { score, label } }: PhaseReport): string => `${score} (${label})`;
-
-/** Structure, waves, scores, notes. */
 export const checkLines = (report: CheckedPlan): readonly string[] => {
   const rows = report.phases.map((phase) => [
     `  ${nameOf('Phase', phase)}`,
@@ -74,8 +72,6 @@ const phaseScore = (phase: PhaseReport): readonly string[] => {
 /** Of a phase that came to its end without them. */
 const unfinishedOf = ({ markers, tasks }: PhaseReport): readonly string[] =>
   markers.includes('INCOMPLETE') ? tasks.flatMap(({ text, done }) => (done ? [] : [plain(text)])) : [];
-
-/** Tasks and the file of each part. */
 export const showLines = (report: PlanReport): readonly string[] => [
   titleOf(report),
   ...table(

@@ -54,8 +54,6 @@ const encoded = (type: string, body: string): string =>
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const textOf = (data: string): string => Buffer.from(data, 'base64').toString('utf8');
 
-// ------------------------------------------------------------------------------------------------------------ from the repository
-
 /** Whoever checks may have no working tree. */
 const BARE = ['-c', 'safe.bareRepository=all'];
 
@@ -85,8 +83,6 @@ const committed = async (repository: string, commit: string) => {
   const digest = { gitCommit: changed === null ? 'not in the repository' : commit };
   return { subject: [{ name: 'commit', digest }, ...files], base, absent };
 };
-
-// --------------------------------------------------------------------------------------------------------------- from the archive
 
 /** Each file of the archive, a log line by line. */
 const filesOf = async (dir: string): Promise<Readonly<Record<string, unknown>>> => {
@@ -194,8 +190,6 @@ export const writeEvidence = async (
   await writeFile(path, `${JSON.stringify(envelope)}\n`, { mode: 0o600 });
   return path;
 };
-
-// ------------------------------------------------------------------------------------------------------------------------ checking
 
 /** Every value by the place where it stands. */
 const leaves = (value: unknown, at: string): readonly (readonly [string, string])[] =>

@@ -39,7 +39,6 @@ export interface ArchivedRun {
   readonly closedRuns: readonly string[];
   /** Those that ended, in order. */
   readonly activities: readonly ArchivedActivity[];
-  /** Answers as they were sent from this machine, in order. */
   readonly requests: readonly SentRequest[];
   /** Proposals in the order in which they were made; of a very large one only the references are kept, no list of files. */
   readonly versions: readonly ProposalVersion[];

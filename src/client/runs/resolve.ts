@@ -28,7 +28,6 @@ export interface ResolvedRun {
   readonly archived: ArchivedRun;
 }
 
-/** Null: no run of that name. */
 export const findRun = (emend: Emend, text: string): Promise<ResolvedRun | null> =>
   resolveRun(emend, text).catch(nullOn('run_unknown'));
 

@@ -40,7 +40,6 @@ export const looksLikeWorkflowId = (text: string): boolean => /^emend[/-]/.test(
 /** What a person may say of a run beside its job or plan. */
 export type WantedOfRun = Pick<RunInput, 'overrides' | 'approval' | 'hints'>;
 
-/** A checked job, and how its run is started. */
 export interface StartOptions extends Partial<WantedOfRun>, Pick<EditStepInput, 'given' | 'pick' | 'follows'> {
   readonly job: JobFile;
   /** Start another beside an open one (`-2`, `-3`…). */

@@ -55,7 +55,6 @@ const filledIn = (said: ReturnType<typeof checkKeys<typeof SHAPE>>) => ({
   findings: said.findings ?? 'note',
   formats: said.formats ?? FORMATS,
   tolerances: said.tolerances ?? [],
-  /** Patterns of protected files that may pass. */
   protectedPaths: said.protected_paths ?? [],
   /** Patterns of new files that may pass, those that a model chose to make, too. */
   create: said.create ?? [],

@@ -88,7 +88,6 @@ export interface PartText {
   readonly eol: string;
 }
 
-/** The file of an expanded part. */
 export function partFileText(node: PartNode, { body, holder, score, copies, eol }: PartText): string {
   const { heading, estimatedTime } = node.part;
   const lines = [

@@ -16,7 +16,6 @@ import { count, planNumber } from '../../shared/text.js';
 import { isExpanded, phaseOf, type PlanTree } from './tree.js';
 
 export interface Revision extends Omit<ReplanRecord, 'phase' | 'at'> {
-  /** Its number. */
   readonly phase: number;
   readonly why: string;
 }

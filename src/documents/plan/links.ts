@@ -15,7 +15,6 @@ export const isRelative = (target: string): boolean => !/^(?:$|[#?/\\]|[a-z][a-z
 const pathOf = (target: string): string => target.replace(/[?#].*$/s, '');
 
 export interface Move {
-  /** Name of the folder. */
   readonly folder: string;
   /** The file's own name where it stays the same: links to it stay as they are. */
   readonly self: string | null;

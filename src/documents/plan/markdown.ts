@@ -129,7 +129,6 @@ const isLinkTarget = (parent: string | undefined): boolean =>
   parent === 'Link' || parent === 'Image' || parent === 'LinkReference';
 
 const folded = (text: string): string => text.replace(/\s+/g, ' ').trim();
-/** Of `[Label]`. */
 const labelOf = (written: string): string => folded(written.slice(1, -1)).toLowerCase();
 /** `[^1]: one` reads like a definition, and its text is no address. */
 const isFootnote = (source: string, at: number): boolean => source.startsWith('[^', at);

@@ -114,7 +114,6 @@ export const labelOf = (score: number, expansion: number): 'Low' | 'Medium' | 'H
 
 // A model's second score of a phase beside the threshold score, and which of the two counts. Pure.
 
-/** Asked for from this score or this many tasks on. */
 const ASKED_FROM = { score: 7, tasks: 8 } as const;
 /** Scores nearer to each other than this are one judgement, and the model's is the finer. */
 const AGREEMENT = 2;

@@ -12,11 +12,9 @@ export interface Span {
   readonly from: number;
   readonly to: number;
 }
-/** The one way in which a document is changed: what stands in the span is replaced. */
 export interface TextSplice extends Span {
   readonly text: string;
 }
-
 /** Something to tell a person about a place of the plan. */
 export interface Fault {
   readonly file: string;

@@ -52,7 +52,6 @@ const noteOf = (line: string): string | null =>
   COMMENT.test(line) || BRACKETED.test(line) ? textOf(line).replace(FRAME, '$1').trim() : null;
 const textOf = (line: string): string => line.replace(COMMENT, '').replace(COMMENT_END, '').trim();
 
-/** Does a line stand for text wherever it stands? */
 const standsForText = (path: string, line: string): boolean => {
   const [bare, note] = [line.trim(), noteOf(line)];
   if (line === '…' || (note === '…' && COMMENT.test(line))) return true;

@@ -246,7 +246,6 @@ export class LineChain {
   }
 }
 
-/** The nodes of each id, in order. */
 const byId = (idOf: Int32Array, count: number): Pick<Index, 'nodes' | 'ends'> => {
   const ends = new Int32Array(count + 1);
   // No iterator, which makes an object for each of a million lines.

@@ -33,7 +33,6 @@ export const closesFence = (line: string | undefined, { mark }: Fence): boolean 
 
 /** Follows the fences in the lines of an answer that stand outside of its bodies. */
 export class Fences {
-  /** The fence that is open. */
   open: Fence | null = null;
   #holdsText = false;
 
@@ -122,7 +121,6 @@ const isBalanced = (lines: LineIndex): boolean => {
   return fences.open === null;
 };
 
-/** The first and the last line that are not blank. */
 const textOf = (lines: LineIndex): readonly [number, number] => {
   let [first, last] = [0, lines.length - 1];
   while (first < last && lines.isBlank(first)) first += 1;

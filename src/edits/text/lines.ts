@@ -60,7 +60,6 @@ export interface LineIndex {
   readonly all: readonly string[];
   /** Line `at` (0-based) without its end; undefined outside of the text, negative numbers too. */
   line(at: number): string | undefined;
-  /** Is line `at` this text? */
   is(at: number, text: string): boolean;
   /** Is line `at` there, and the same as line `otherAt` of another text, its end apart? */
   isLine(at: number, other: LineIndex, otherAt: number): boolean;
@@ -70,7 +69,6 @@ export interface LineIndex {
   isBlank(at: number): boolean;
   /** The end of line `at` as it stands; '' for a last line without one, and outside. */
   end(at: number): string;
-  /** Lines [from, to). */
   range(from: number, to: number): string[];
   /** Lines [from, to), both within the text, as a text of their own. */
   slice(from: number, to: number): LineIndex;

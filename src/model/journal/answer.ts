@@ -24,7 +24,6 @@ const answerText = (events: readonly StreamEvent[]): string =>
     })
     .join('');
 
-/** The text that one event brings. */
 export const textDelta = (event: StreamEvent): string =>
   event.type === 'content_block_delta' && field(event.delta, 'type') === 'text_delta'
     ? text(field(event.delta, 'text'))

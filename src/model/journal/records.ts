@@ -72,7 +72,6 @@ export class CallFiles {
     return (await this.end(attempt)) !== null || (await this.answer()) !== null;
   }
 
-  /** The key of the attempt's stream. */
   stream(attempt: number): string {
     return `${this.key}/attempt-${attempt}.events`;
   }

@@ -59,7 +59,6 @@ export const tellFailed = <S extends EventLog & Ruled>(
 export const notCounted = <S extends EventLog & Ruled>(state: S, now: number): S =>
   emit(state, now, { type: 'warning', message: 'usage: interrupted calls could not be counted' });
 
-/** Who answered what, as an event. */
 export const decidedBy = ({ answer, by }: DecisionRequest, decision: string, files = 0): EventBody => ({
   ...{ type: 'decided', decision, answer, files, skipped: [] },
   by: `${by.name} (${by.from})`,

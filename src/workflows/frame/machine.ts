@@ -57,7 +57,6 @@ export interface Closed<O> {
 
 /** Moves that are performed for every machine. */
 export type FrameEffect =
-  /** Open a decision point. */
   | { readonly kind: 'pause'; readonly pause: Pause }
   /** A decision point is open: wait for its answers. */
   | { readonly kind: 'await_decision' }

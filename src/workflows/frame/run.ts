@@ -149,7 +149,6 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     return true;
   }
 
-  // ------------------------------------------------------------------------------------------------------------------- the moves
   private async perform(move: M | FrameEffect): Promise<void> {
     const shared = move as Exclude<FrameEffect, { kind: 'finish' }>;
     switch (shared.kind) {
@@ -180,7 +179,6 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     if (over() || !this.long.due) this.dispatch({ type: 'waited' });
   }
 
-  // --------------------------------------------------------------------------------------------------------------- doing the work
   async call<N extends ActivityName>(...of: CallOf<N, F, A>): Promise<void> {
     this.working = true;
     try {
@@ -276,7 +274,6 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     upsertSearchAttributes({ [SEARCH_ATTRIBUTES.state]: state, [SEARCH_ATTRIBUTES.reason]: why });
   }
 
-  // ------------------------------------------------------------------------------------------------------------------- decisions
   /** Takes up a request that counts, or says why not. An abort waits for work that must end first, and cuts short what may be. */
   take(request: DecisionRequest): string | null {
     const later = this.machine.abortsBetweenEffects || this.working || this.interruptible !== null;

@@ -26,7 +26,6 @@ import { afterApply, afterTests, askOf, close, endOfWork, hasFailed, PART, toRev
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 
-// ----------------------------------------------------------------------------------------------------------- build, review, apply
 /** A new proposal: verdicts on files whose base and result are the same stand. About failed files a person is asked first. */
 function onProposal(state: StepState, proposal: ProposalSummary, now: number): StepState {
   // What an answer made that was asked for again, and that it makes no more, is no file of the step.
@@ -160,7 +159,6 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------- verify, commit
 /** What was tested is what is committed: other bytes are asked about. */
 function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
   const what =

@@ -32,7 +32,6 @@ export function splitByFile(state: StepState, reason: string, now: number, brief
   return emit(split, now, { type: 'edit_split_triggered', reason, file_count: files.length });
 }
 
-// ------------------------------------------------------------------------------------------------------------------------ propose
 export const spend = (state: StepState, usage: StepUsage): StepState => ({
   ...state,
   usage: state.usageFromJournal ? state.usage : addUsage(state.usage, usage),

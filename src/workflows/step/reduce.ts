@@ -45,7 +45,6 @@ interface Facts extends FrameFacts {
 }
 export type Fact = FactOf<Facts>;
 
-// ---------------------------------------------------------------------------------------------------------------------- decisions
 function onPaused(state: StepState, wanted: Pause, now: number): StepState {
   // Before the files are known nobody can have changed them by hand, nor in a checkout, which is nobody's.
   const inPart = (state.proposal?.files ?? []).some((file) => (file.changes ?? 0) > 1);

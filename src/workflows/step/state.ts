@@ -176,7 +176,6 @@ interface Tests {
   readonly commands: readonly string[];
   /** A found command that a person approved in this run. */
   readonly remember: readonly string[] | null;
-  /** Outcome of the last verification. */
   readonly last: string | null;
   /** Failed verifications in a row; signature and output of the last one. */
   readonly failures: number;

@@ -59,7 +59,6 @@ export class Ranking {
     this.#total = this.#sum(terms.keys()) || 1;
   }
 
-  /** What the terms weigh, each times `times`. */
   #sum(terms: Iterable<number>, times: (term: number) => number = () => 1, weights = this.#inFiles): number {
     let sum = 0;
     for (const term of terms) sum += (weights[term] ?? 0) * times(term);

@@ -152,7 +152,6 @@ export async function gitLine(args: readonly string[], call: GitCall): Promise<R
   return run.ok ? { ok: true, value: run.value.text.replace(/\n$/, '') } : run;
 }
 
-/** Fields of a `-z` output. */
 export const fieldsOf = (output: GitOutput): string[] => output.text.split('\0').filter((field) => field !== '');
 
 /** `-c name=value` pairs stand before the command's name. */

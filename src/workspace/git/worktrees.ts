@@ -34,7 +34,6 @@ const placeIn = (dir: string, plan: string, name: string): string =>
 /** ◆ Where the first whole worktree of a name was made. */
 type Made = Pick<Worktree, 'path'>;
 
-/** Where the worktrees of a home lie. */
 export const worktreesDir = (home: string): string => `${home}-worktrees`;
 
 export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: WorktreeOptions): WorktreeKeeper => {

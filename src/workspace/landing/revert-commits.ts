@@ -68,7 +68,6 @@ export async function takeBack(
   return { outcome: 'taken_back', commit: merged.commit, files: await filesOf(root, merged.commit) };
 }
 
-/** Paths that a commit changed. */
 const filesOf = async (root: string, commit: string): Promise<readonly string[]> =>
   (await treeChanges(root, null, commit)).paths;
 

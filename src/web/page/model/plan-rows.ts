@@ -10,7 +10,6 @@ export interface Wave {
   readonly phases: readonly Phase[];
 }
 
-/** Phases in the order of the waves. */
 export const wavesOf = ({ phases, waves }: PlanProgress): readonly Wave[] => {
   const named = new Set(waves.flat());
   const others = phases.filter(({ number }) => !named.has(number));

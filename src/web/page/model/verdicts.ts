@@ -111,7 +111,6 @@ const noteOf = (general: string, comments: readonly Comment[]): string =>
     .filter((part) => part !== '')
     .join('\n\n');
 
-/** Paths that have no answer yet. */
 export const openPaths = (decision: DecisionPoint): readonly string[] =>
   decision.files.map((file) => file.path).filter((path) => !Object.hasOwn(decision.answered, path));
 
