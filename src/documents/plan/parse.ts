@@ -22,6 +22,7 @@ import {
   fieldOf,
   onlyField,
   sectionNamed,
+  noteText,
   settingsOf,
   numbersOf,
 } from './reading.js';
@@ -66,6 +67,7 @@ function readPartText(reading: Reading, body: Span, level: number): PartText {
     );
     return found && source.slice(found.body.from, Math.min(found.body.to, body.to));
   };
+  noteText(reading, body, own);
   const said = (name: string): string | null => nonEmpty(fieldOf(fields, name)?.value ?? '');
   return {
     objective: said('Objective') ?? firstParagraph(section('Objective') ?? ''),
@@ -124,7 +126,6 @@ function firstParagraph(text: string): string | null {
   return nonEmpty((end < 0 ? lines : lines.slice(0, end)).map((line) => line.trim()).join(' '));
 }
 
-/** The items of a list, else the text as one. */
 function listed(text: string): readonly string[] {
   const items = [...text.matchAll(/^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(.*)$/gm)].map(([, item = '']) => item.trimEnd());
   return items.length > 0 ? items : [text.trim()].filter((whole) => whole !== '');

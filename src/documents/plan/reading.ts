@@ -1,12 +1,14 @@
 /** Reads the words of headings, fields and front matter. */
 import { isRecord, nearestWord } from '../../shared/text.js';
-import { JOB_KEYS } from '../job/index.js';
+import { LIMITS } from '../../shared/limits.js';
+import { CONFIG_KEYS, JOB_KEYS } from '../job/index.js';
 import { checkKeys, described } from '../source/check.js';
 import { base, repository, SHARED } from '../source/schemas.js';
 import { type FrontMatter, readYaml, splitFrontMatter } from '../source/yaml.js';
 import { readMarkdown, type Outline } from './markdown.js';
 import {
   firstAt,
+  within,
   type Fault,
   type Field,
   type Heading,
@@ -38,9 +40,11 @@ export function partHeading(heading: Heading): PartHeading | null {
   return name === '' ? null : { ...heading, kind: part, number: Number(number), name, markers };
 }
 
-/** In capitals at the end of a heading, as a marker would be, and not one of ours. */
-export const unexpectedMarker = ({ name }: PartHeading): string | null =>
-  /\[([A-Z][A-Z_-]+)\]$/.exec(name)?.[1] ?? null;
+/** In capitals at the end of a heading, or much like one of ours, and none. */
+export function unexpectedMarker({ name }: PartHeading): string | null {
+  const word = /\[ *([A-Za-z][A-Za-z_-]*) *\]$/.exec(name)?.[1] ?? '';
+  return /^[A-Z_-]{2,}$/.test(word) || nearestWord(word, [...MARKERS, 'DONE']) !== null ? word : null;
+}
 
 /** Behind the words and the markers that are there. */
 export const addMarker = (heading: PartHeading, marker: Marker): readonly TextSplice[] =>
@@ -84,7 +88,6 @@ function fieldsOf(source: string, outline: Outline, from: number): readonly Fiel
   return fields;
 }
 
-/** The field of that name, in any case. */
 export const fieldOf = (fields: readonly Field[], name: string): Field | undefined =>
   fields.find((field) => field.name.toLowerCase() === name.toLowerCase());
 
@@ -147,6 +150,9 @@ export function sectionNamed(
   return heading === undefined ? null : { from: heading.from, body: bodyOf(outline, source, heading, source.length) };
 }
 
+/** Words that people give a document, and that are near a setting's name or are one. */
+const METADATA: ReadonlySet<string> = new Set(['approved', 'approver', 'comment', 'contact', 'created', 'plan']);
+
 /** All other keys of the front matter are a person's. */
 export function settingsOf({ file, front, faults, notes }: DocumentReading): PlanFront {
   if (!front.ok) faults.push({ file, line: front.line, message: front.message });
@@ -159,8 +165,11 @@ export function settingsOf({ file, front, faults, notes }: DocumentReading): Pla
   const given = Object.entries(isRecord(yaml.value) ? yaml.value : {});
   const said = given.filter(([key]) => Object.hasOwn(known, key));
   for (const [key] of given) {
-    const near = Object.hasOwn(known, key) ? null : nearestWord(key, [...Object.keys(known), ...JOB_KEYS]);
-    const instead = near === key ? 'for a plan it belongs in emend.yaml' : `did you mean \`${near ?? ''}\`?`;
+    if (Object.hasOwn(known, key) || METADATA.has(key)) continue;
+    const isProjects = Object.hasOwn(LIMITS, key) || CONFIG_KEYS.includes(key);
+    const near = isProjects ? key : nearestWord(key, [...Object.keys(known), ...JOB_KEYS, ...Object.keys(LIMITS)]);
+    const elsewhere = isProjects ? 'for a plan it belongs in emend.yaml' : 'only jobs have it';
+    const instead = near === key ? elsewhere : `did you mean \`${near ?? ''}\`?`;
     const message = `\`${key}\` in the front matter is ignored; ${instead}`;
     if (near !== null) notes.push({ file, line: yaml.lineOf([key]), message });
   }
@@ -172,6 +181,31 @@ export function settingsOf({ file, front, faults, notes }: DocumentReading): Pla
     say,
     add: (path, expected, received) => say(path, `expected ${expected}, received ${described(received)}`),
   });
+}
+
+const NAMES = ['Objective', 'Dependencies', 'Complexity', 'Estimated Time', 'Prerequisites'];
+const LIKE_TASK = /^[ \t]*(?:[-*+]|\d+[.)])[ \t]*\[[ \t]*[xX]?[ \t]*\](?![[(:])/;
+const LIKE_DEPENDENCIES = /^[ \t]*(?:[-*+][ \t]+)?[*_]*depend\w*(?:[ \t]+on)?[*_]*[ \t]*:[ \t*_]*(.*\d.*)$/i;
+
+/** What a person would take for a field or a task of the part, and is text. */
+export function noteText(reading: Reading, body: Span, isOwn: (item: { readonly from: number }) => boolean): void {
+  const { source, outline, fields } = reading;
+  const [tasks, named] = [outline.tasks, fields].map((all) => new Set(all.map(({ line }) => line)));
+  for (const { name, from } of within(fields, body).filter(isOwn)) {
+    const near = /^depend/i.test(name) ? 'Dependencies' : nearestWord(name, NAMES);
+    if (near !== null && near.toLowerCase() !== name.toLowerCase())
+      note(reading, from, `**${name}** is treated as text; did you mean **${near}**?`);
+  }
+  const { starts, lineOf } = outline.lines;
+  for (let line = lineOf(body.from); (starts[line - 1] ?? body.to) < body.to; line += 1) {
+    const from = starts[line - 1] ?? 0;
+    if (isIn(outline.opaque, from) || !isOwn({ from })) continue;
+    const text = source.slice(from, starts[line] ?? source.length).trimEnd();
+    if (LIKE_TASK.test(text) && !tasks?.has(line))
+      note(reading, from, 'expected a task as `- [ ] …` or `- [x] …`, treated as text');
+    const on = named?.has(line) === true ? null : numbersOf(LIKE_DEPENDENCIES.exec(text)?.[1] ?? '');
+    if (on !== null && on.length > 0) note(reading, from, 'expected `**Dependencies**: [1, 3]`, treated as text');
+  }
 }
 
 /** A field as told: the value of the last, with a fault for each further one of the same name. */

@@ -72,6 +72,100 @@ describe('every construct', () => {
     ]);
   });
 
+  test('what people write of a document is no setting, however near one its name is', () => {
+    const keys = [
+      'created',
+      'updated',
+      'author',
+      'date',
+      'title',
+      'status',
+      'version',
+      'tags',
+      'id',
+      'owner',
+      'priority',
+    ];
+    const more = ['plan', 'comment', 'contact', 'approved', 'approver', 'reviewers', 'last_updated', 'due', 'related'];
+    const front = `---\n${[...keys, ...more].map((key) => `${key}: x\n`).join('')}---\n`;
+    expect(
+      parsePlan(front + EVERYTHING, 'p.md').notes.filter(({ message }) => message.includes('front matter')),
+    ).toEqual([]);
+  });
+
+  test('a setting of a project or a job is told where it belongs', () => {
+    const front = '---\nbudget_usd: 5\nhooks: false\ntarget_files: [a.js]\ncreat: false\n---\n';
+    const notes = parsePlan(front + EVERYTHING, 'p.md')
+      .notes.slice(0, 4)
+      .map(({ message }) => message);
+    expect(notes).toEqual([
+      '`budget_usd` in the front matter is ignored; for a plan it belongs in emend.yaml',
+      '`hooks` in the front matter is ignored; for a plan it belongs in emend.yaml',
+      '`target_files` in the front matter is ignored; only jobs have it',
+      '`creat` in the front matter is ignored; did you mean `create`?',
+    ]);
+  });
+
+  test.each([
+    ['**Dependancies**: [1]', '**Dependancies** is treated as text; did you mean **Dependencies**?'],
+    ['- **Dependecies:** [1]', '**Dependecies** is treated as text; did you mean **Dependencies**?'],
+    ['**Depends on**: 1', '**Depends on** is treated as text; did you mean **Dependencies**?'],
+    ['Dependencies: [1]', 'expected `**Dependencies**: [1, 3]`, treated as text'],
+    ['*Dependencies*: Phase 1', 'expected `**Dependencies**: [1, 3]`, treated as text'],
+    ['**Objectve**: x', '**Objectve** is treated as text; did you mean **Objective**?'],
+    ['- [] x', 'expected a task as `- [ ] …` or `- [x] …`, treated as text'],
+    ['-[ ] x', 'expected a task as `- [ ] …` or `- [x] …`, treated as text'],
+    ['- [x ] x', 'expected a task as `- [ ] …` or `- [x] …`, treated as text'],
+    ['  * [ ]x', 'expected a task as `- [ ] …` or `- [x] …`, treated as text'],
+    ['1. [] x', 'expected a task as `- [ ] …` or `- [x] …`, treated as text'],
+  ])('what reads like a field or a task to a person and is text is a note: %s', (line, message) => {
+    const own = `### Phase 2: Two\n**Objective**: two\n\n${line}\n`;
+    const nested = `### Phase 2: Two\n#### Stage 1: S\n\n${line}\n`;
+    for (const [text, at] of [
+      [own, 8],
+      [nested, 8],
+    ] as const) {
+      const read = parsePlan(`### Phase 1: One\n\n- [ ] y\n\n${text}`, 'p.md');
+      expect([read.faults, read.notes]).toEqual([[], [{ file: 'p.md', line: at, message }]]);
+    }
+  });
+
+  test.each(['completed', 'Completed', 'complete', 'done', 'COMPLETE', 'skiped', ' COMPLETED '])(
+    'a marker in other letters is a note: [%s]',
+    (word) => {
+      const { notes, phases } = parsePlan(`### Phase 1: One [${word}]\n`, 'p.md');
+      const message = `[${word.trim()}] is not a marker; treated as part of the name`;
+      expect([notes, phases[0]!.heading.markers]).toEqual([[{ file: 'p.md', line: 1, message }], []]);
+    },
+  );
+
+  test('what is no field and no task is not noted', () => {
+    const text = [
+      ...[
+        '**Status**: open',
+        '**Tasks**: 3 tasks',
+        '**Summary**: x',
+        '**See**: y',
+        '**Owner**: me',
+        '**Date**: 2026-01-02',
+      ],
+      ...['- [notes](a.md)', '- [x](a.md)', '- [x]: a.md', '- [1] cited', '- [ ] task', '* [X] done', '> - [] quoted'],
+      ...[
+        '- it depends: on much',
+        'This depends on: Postgres',
+        '',
+        '```',
+        '- [] code',
+        'Dependencies: [1]',
+        '```',
+        '<!--',
+        '- [] x',
+        '-->',
+      ],
+    ].join('\n');
+    expect(parsePlan(`### Phase 1: One [optional]\n\n${text}\n`, 'p.md').notes).toEqual([]);
+  });
+
   test('of a plan without phases the headings that look like one are named', () => {
     const message = (text: string) =>
       `expected a heading \`### Phase N: Name\`, received ${JSON.stringify(text)}, treated as text`;
