@@ -127,6 +127,10 @@ const takenText = ({ run, committed, failures, replans, spent }: EventOf<'resume
     ...(spent === undefined ? [] : [`budgets used: ${usageText(spent)}`]),
   ].join('; ');
 
+/** `Phase 2/4`; of headings that are not numbered through `Phase 5, 4 of 4`. */
+export const phaseText = (phase: number, place = phase, total: number): string =>
+  `Phase ${phase}${place === phase ? '/' : `, ${place} of `}${total}`;
+
 const all = (file: string): string => (file === '*' ? 'all files' : file);
 
 const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
@@ -177,8 +181,8 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   plan_started: ({ phases, done, mode, waves }) =>
     `plan of ${count(phases, 'phase')}, ${done} done, ${mode}: ${waves.map((wave) => wave.join(', ')).join(' | ')}`,
   resumed_from: takenText,
-  phase_started: ({ phase, total, name, tasks, list = [] }) =>
-    `Phase ${phase}/${total}: ${name} (${count(tasks, 'task')})` +
+  phase_started: ({ phase, place, total, name, tasks, list = [] }) =>
+    `${phaseText(phase, place, total)}: ${name} (${count(tasks, 'task')})` +
     list.map((text, index) => `${index === 0 ? ': ' : '; '}${index + 1}. ${text}`).join('') +
     (list.length > 0 && list.length < tasks ? `; and ${tasks - list.length} more` : ''),
   complexity_checked: ({ phase, score, method, threshold, expanded, above }) =>

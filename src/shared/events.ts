@@ -103,8 +103,15 @@ export interface PlanEvents {
     spent?: StepUsage;
   };
   // step 1: read and scored, before the phase begins
-  /** `list`: their texts, the first of them, each cut short; absent: one holds a secret, or an earlier Emend told it. */
-  phase_started: { phase: number; total: number; name: string; tasks: number; list?: readonly string[] };
+  /** `list`: their texts, the first of them, each cut short; absent: one holds a secret, or an earlier Emend told it. `place`: in the document, of `total`. */
+  phase_started: {
+    phase: number;
+    place?: number;
+    total: number;
+    name: string;
+    tasks: number;
+    list?: readonly string[];
+  };
   complexity_checked: {
     phase: number;
     score: number;

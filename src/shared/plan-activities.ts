@@ -51,12 +51,13 @@ export interface PhaseText {
   /** Absent: it has no stages. */
   readonly stages?: true;
 }
-/** What each phase asks for, by its id. */
 export type PhaseTexts = { readonly phases: Readonly<Record<PhaseId, PhaseText>> };
 
 export interface PhaseJobInput extends PlanActivityBase, Pick<ReadyPlan, 'texts' | 'approval'> {
   readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name' | 'category'>;
   readonly total: number;
+  /** Which of them it is; absent: an earlier Emend asks, which counts by numbers. */
+  readonly place?: number;
   /** Number of the child that the job is for, and its workflow id. */
   readonly run: number;
   readonly child: string;

@@ -92,7 +92,8 @@ export interface ComplexityRecord {
   readonly method: 'threshold' | 'agent' | 'reconciled';
   readonly reasoning: string | null;
 }
-export type PhaseStatus = 'pending' | 'running' | 'completed' | 'incomplete' | 'skipped' | 'failed';
+/** `aborted`: its plan was, while it ran. */
+export type PhaseStatus = 'pending' | 'running' | 'completed' | 'incomplete' | 'skipped' | 'failed' | 'aborted';
 export interface KeptRef {
   /** Of the worktree: the phase's id and the number of its run. */
   readonly name: string;
@@ -138,7 +139,6 @@ export interface PlanCheckpoint extends LeftOpen {
   })[];
 }
 
-// ----------------------------------------------------------------------------------------------------------------------- reading
 export type PhaseCategory = 'code' | 'documentation' | 'test' | 'debug';
 
 /** A phase as one reading of the documents found it. */
@@ -167,7 +167,6 @@ export interface PhaseReading {
   /** sha-256 of name and text without marks of tasks and markers, first 16 hex digits: changes when a person changes what is to be done. */
   readonly text: string;
 }
-/** What runs before this one used of the plan's budgets. */
 export interface PlanSpent {
   readonly usage: StepUsage;
   /** Without the time that waited for a person. */
@@ -243,11 +242,12 @@ export interface ReadyPlan {
   readonly lostMarks: number;
   /** Configuration for the plan's own model calls (JSON blob). */
   readonly settings: BlobRef;
+  /** What in the documents is text and would be taken for more: for people; absent: nothing. */
+  readonly notes?: readonly string[];
   /** Of the first reading; absent: nothing is left, or nothing that makes a difference. */
   readonly resumePoint?: ResumePoint;
 }
 
-// --------------------------------------------------------------------------------------------------------------------- the phases
 /** What a decision about failed tests tells of them. */
 export interface VerificationFailure {
   /** As it was classified (`syntax`, `test_failure`, ...); null: unknown. */

@@ -174,3 +174,18 @@ test.each<[string, (text: string) => string, object]>([
   const found = await read();
   expect(found).toMatchObject({ outcome: 'ready', resumePoint: left });
 });
+
+test('what is text and would be taken for more is told with the reading; a note that quotes a secret is not', async () => {
+  const secret = `Phase 3 ghp_${'aB3dE5fG7h'.repeat(4).slice(0, 36)}`;
+  await committed({
+    'p.md': `${PLAN}\n### Phase 2: B\n\n**Dependancies**: [1]\n\n-[ ] Create \`b.js\`\n\n### ${secret}\n`,
+    'a.js': '',
+  });
+  expect((await read()) as unknown).toMatchObject({
+    outcome: 'ready',
+    notes: [
+      'p.md:9: **Dependancies** is treated as text; did you mean **Dependencies**?',
+      'p.md:11: expected a task as `- [ ] …` or `- [x] …`, treated as text',
+    ],
+  });
+});

@@ -89,6 +89,12 @@ long(
     worker.go();
     const ended = await s.end(run, 150);
     expect(ended.outcome).toBe('aborted');
+    // What its abort cut short did not fail.
+    const told = ended.plan!.phases.map(({ status, why }) => [status, why]);
+    expect(told.slice(0, 2)).toEqual([
+      ['aborted', 'the plan was aborted'],
+      ['completed', null],
+    ]);
     const [kept, ...others] = ended.plan?.kept ?? [];
     expect(others).toEqual([]);
     expect(kept).toMatchObject({ name: 'p2-1', phase: 2 });

@@ -1,6 +1,8 @@
 /** What becomes of a plan where a phase's run is cancelled, a host or a worktree is gone, or a mark cannot be written: the rules alone. */
 import { describe, expect, test } from '@jest/globals';
-import { progressOfPlan } from '../../src/workflows/plan/views.js';
+import { describeEvent } from '../../src/shared/event-text.js';
+import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
+import { progressOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';
 import { worktreeName } from '../../src/workflows/plan/worktrees.js';
 import { reducePlan } from '../../src/workflows/plan/reduce.js';
 import { initialPlan, isHeld, phaseOf } from '../../src/workflows/plan/state.js';
@@ -23,6 +25,19 @@ describe('a cancelled run', () => {
     plan.answer('skip');
     expect(plan.until('run')).toMatchObject({ phases: ['p1'] });
   });
+});
+
+test('an abort of the plan: the phase that it cuts short is told as aborted, not as failed, and nothing is asked', () => {
+  const plan = new Driven(['p1']);
+  plan.until('run');
+  const ended = { phase: 'p1', result: null, how: 'its run was cancelled', cancelled: true, withPlan: true };
+  plan.dispatch({ type: 'phase_ended', ended });
+  plan.dispatch({ type: 'abort', by: 'x' });
+  const [phase] = progressOfPlan(plan.state).phases;
+  expect([phase!.status, phase!.why, plan.state.ask]).toEqual(['aborted', 'the plan was aborted', null]);
+  expect(statusOfPlan(plan.state).counts).toMatchObject({ pending: 1, failed: 0 });
+  // No test of it failed: the next run goes on without a question.
+  expect(checkpointOf(plan.state, 1).tests_passing).toBe(true);
 });
 
 describe('a phase beside others', () => {
@@ -85,6 +100,14 @@ describe('a mark that cannot be written', () => {
   const refused = (plan: Driven): void => {
     plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'conflict', why: 'frozen' } });
   };
+
+  test('the question ends with what to type', () => {
+    const plan = toMark();
+    refused(plan);
+    expect(plan.asked().message).toBe(
+      'the plan could not be marked: frozen. Then `emend retry` writes the mark; `emend skip` continues without it',
+    );
+  });
 
   test.each(['skip', 'manual'])('%s: the plan goes on without, and does not ask again', (answer) => {
     const plan = toMark();
@@ -238,5 +261,55 @@ describe('a document that is changed while a person is waited for before a phase
     plan.state = { ...plan.state, input: { ...plan.state.input, rules } };
     resume(plan);
     plan.until('job');
+  });
+});
+
+test('what the documents hold that is text and would be taken for more is told once', () => {
+  const told = (plan: Driven): readonly string[] =>
+    plan.state.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  const plan = new Driven(['p1'], { ...reading(['p1']), notes: ['a'] });
+  expect(told(plan)).toEqual(['a']);
+  plan.until('run');
+  plan.ends('p1', 'committed');
+  plan.until('mark');
+  plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'marked', commit: null, files: [] } });
+  plan.until('read');
+  plan.dispatch({ type: 'plan_read', result: { ...reading(['p1', 'p2'], ['p1']), hash: 'o', notes: ['a', 'b'] } });
+  expect(told(plan)).toEqual(['a', 'b']);
+});
+
+describe('phases that a person removes from the document', () => {
+  const started = (plan: Driven): string =>
+    plan.state.events.flatMap((event) => (event.type === 'phase_started' ? [describeEvent(event)] : [])).at(-1) ?? '';
+  /** The first of four is done, and the document is read as it is then. */
+  const changedTo = (ids: readonly string[]): Driven => {
+    const plan = alone(['p1', 'p2', 'p3', 'p4']);
+    plan.until('run');
+    plan.ends('p1', 'committed');
+    plan.until('mark');
+    plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'marked', commit: null, files: [] } });
+    plan.until('read');
+    const waves = ids.map((id) => [[id]]);
+    plan.dispatch({ type: 'plan_read', result: { ...reading(ids, ['p1']), hash: 'other', waves } });
+    return plan;
+  };
+
+  test('an open one: what is told next is of the document as it is then', () => {
+    const plan = changedTo(['p1', 'p4']);
+    expect(plan.asked().message).toBe(
+      'unfinished work was changed in the document: Phase 2 (Np2) was removed; Phase 3 (Np3) was removed',
+    );
+    plan.answer('take_new');
+    plan.until('run');
+    expect(started(plan)).toBe('Phase 4, 2 of 2: Np4 (1 task)');
+    expect(statusOfPlan(plan.state).doing).toBe('writing the job of Phase 4, 2 of 2 (Np4)');
+    expect(checkpointOf(plan.state, 1)).toMatchObject({ total_phases: 2, current_phase: 4 });
+  });
+
+  test('one that is done is not counted any more', () => {
+    const plan = changedTo(['p2', 'p3', 'p4']);
+    plan.until('run');
+    expect(started(plan)).toBe('Phase 2, 1 of 3: Np2 (1 task)');
+    expect(checkpointOf(plan.state, 1)).toMatchObject({ total_phases: 3, completed_phases: [] });
   });
 });

@@ -81,7 +81,7 @@ async function marked(ports: ActivityPorts, input: MarkPhaseInput): Promise<Plan
   const asked = known?.phases[phase.id];
   const node = plans.findPhase(read.tree, { ...phase, text: asked?.text });
   if (node === null) {
-    const gone = `${planPath} has no Phase ${phase.number} (${phase.name}) any more: it was removed, or both its name and its text were changed. Restore its heading and retry, or skip the mark`;
+    const gone = `${planPath} has no Phase ${phase.number} (${phase.name}) any more: it was removed, or both its name and its text were changed. Restore its heading`;
     // Without a commit nothing is lost.
     return { before, after: before, ...(commit === null ? {} : { data: gone }) };
   }

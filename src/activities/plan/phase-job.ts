@@ -13,6 +13,7 @@ import { readConfig, readPlan as readFiles, pathsOfPlan } from '../../workspace/
 import { bounded, fenced, UNFINISHED_ASKED } from '../../model/prompts/index.js';
 import type { PhaseCategory } from '../../shared/plan.js';
 import { isRefusal, ProblemError } from '../../shared/problems.js';
+import { phaseText } from '../../shared/event-text.js';
 import { phaseKey } from '../../shared/ids.js';
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -142,11 +143,11 @@ const PROMPTS: Record<PhaseCategory, string> = {
 const taskLine = ({ text, done, depth }: PhaseText['tasks'][number], index: number): string =>
   `${'   '.repeat(depth)}${index + 1}. [${done ? 'x' : ' '}] ${text}`;
 
-const commitMessage = (title: string, { planPath, phase, total, commands }: PhaseJobInput): string =>
+const commitMessage = (title: string, { planPath, phase, place, total, commands }: PhaseJobInput): string =>
   [
     title,
     '',
-    `Plan ${planPath}, phase ${phase.number} of ${total}.`,
+    `Plan ${planPath}, ${phaseText(phase.number, place, total).toLowerCase().replace('/', ' of ')}.`,
     ...(commands.length === 0 ? ['No tests were run: none are configured, found or requested.'] : []),
   ].join('\n');
 

@@ -30,6 +30,7 @@ import { foundTests, testPlanOf } from '../step/verify.js';
 // bound: A mark that is gone each time the plan is read is written this often again; then a person is asked who takes it out.
 const LOST_MARKS = 3;
 const TASKS_SHOWN = 30; // bound: Tasks that the event of a phase's begin shows,
+const NOTES_SHOWN = 20; // bound: Notes on the documents that a run tells of.
 const TASK_SHOWN_CHARS = 120; // bound: and of each this much.
 
 export const readPlan = async (ports: ActivityPorts, input: ReadPlanInput): Promise<ReadPlanResult> => {
@@ -102,6 +103,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     title: report.title ?? plan.place.stem,
     hash,
     ...(left === null ? {} : { resumePoint: left }),
+    ...(await notesOf(plan)),
     level,
     phases,
     declared: report.declared,
@@ -119,6 +121,14 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
       limits,
     } satisfies PlanSettings),
   };
+}
+
+/** They go into the history: none that holds a secret. */
+async function notesOf({ tree }: ReadPlan): Promise<Pick<ReadyPlan, 'notes'>> {
+  const notes: string[] = [];
+  for (const { file, line, message } of tree.notes.slice(0, NOTES_SHOWN))
+    if ((await findSecrets(message)).length === 0) notes.push(`${file}:${line}: ${message}`);
+  return notes.length === 0 ? {} : { notes };
 }
 
 /** With the texts of its tasks, which go into the history: none where one holds a secret. */

@@ -4,7 +4,7 @@
  */
 import { getJson, putJson } from '../../stores/ports.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
-import { ProblemError } from '../../shared/problems.js';
+import { ProblemError, sentence } from '../../shared/problems.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
 import type { MarkPhaseResult, PhaseWriteInput } from '../../shared/plan-activities.js';
 import { changedTexts, dropFolders, inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
@@ -174,5 +174,8 @@ async function land(
   await release();
   const { outcome } = committed;
   if (outcome === 'no_sandbox') return { outcome: 'conflict', why: noSandboxFor('commit hooks', committed.why) };
-  return { outcome: 'conflict', why: outcome === 'failed' ? committed.problem.message : committed.why };
+  if (outcome === 'failed') return { outcome: 'conflict', why: sentence(committed.problem) };
+  const why =
+    outcome === 'conflict' ? `${committed.why}. Commit or undo changes of yours that are in the way` : committed.why;
+  return { outcome: 'conflict', why };
 }

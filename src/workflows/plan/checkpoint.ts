@@ -3,7 +3,7 @@ import type { PhaseId, PlanCheckpoint } from '../../shared/plan.js';
 import { planNumber } from '../../shared/text.js';
 import { spentOf } from './budget.js';
 import { reportsOf } from './reports.js';
-import { isDone, type PlanState } from './state.js';
+import { listedOf, openOf, type PlanState } from './state.js';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
@@ -16,10 +16,11 @@ function statusOf({ stage, phases, controls }: PlanState, allDone: boolean): Pla
 export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
   const { records } = state;
   const { repository } = state.input;
-  const numberOf = (id: PhaseId): number => state.phases.find((phase) => phase.id === id)?.number ?? 0;
-  const open = state.phases.filter((phase) => !isDone(phase));
+  const phases = listedOf(state);
+  const open = openOf({ phases });
+  const numberOf = (id: PhaseId): number => phases.find((phase) => phase.id === id)?.number ?? 0;
   const byNumber = <T>(of: (phase: PlanState['phases'][number]) => T): Readonly<Record<string, T>> =>
-    Object.fromEntries(state.phases.map((phase) => [String(phase.number), of(phase)]));
+    Object.fromEntries(phases.map((phase) => [String(phase.number), of(phase)]));
   return {
     workflow_description: 'plan',
     plan_path: state.input.planPath,
@@ -28,8 +29,8 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     step_key: state.input.stepKey,
     ...(repository?.branch === undefined ? {} : { base: repository.base, branch: repository.branch }),
     current_phase: open[0]?.number ?? null,
-    total_phases: state.phases.length,
-    completed_phases: state.phases.filter(({ status }) => status === 'completed').map(({ number }) => number),
+    total_phases: phases.length,
+    completed_phases: phases.filter(({ status }) => status === 'completed').map(({ number }) => number),
     status: statusOf(state, open.length === 0),
     tests_passing: state.phases.every(
       ({ status, unfinished }) => (status !== 'incomplete' || unfinished > 0) && status !== 'failed',
@@ -64,7 +65,7 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     last_updated: iso(now),
     timestamp: iso(now),
     spent: { own: spentOf({ ...state, spentBefore: null }, now), before: state.spentBefore },
-    phases: state.phases.map(({ id, number, name, text, forceSpent }) => ({
+    phases: phases.map(({ id, number, name, text, forceSpent }) => ({
       ...{ id, number, name, text },
       force_spent: forceSpent,
     })),

@@ -88,8 +88,6 @@ function makeAgain(before: PlanState, id: PhaseId | null, { answer, note }: Deci
   const without = { report: null, failures: lost.map((failure) => ({ ...failure, output: null })) };
   return withoutCurrent(readAgain(id === null ? state : withPhase(state, id, without), { renew: true }));
 }
-
-/** `retry`, `manual` and `skip` of a phase. */
 function resolvePhase(state: PlanState, id: PhaseId, request: DecisionRequest, now: number): PlanState {
   // It was committed and is only not marked: its mark is what is asked about.
   const { at } = state.stage;

@@ -7,8 +7,6 @@ import { budgetReached } from './budget.js';
 import { groupOf, inWaves, isDone, unmarkedOf, type PlanState, type Revising } from './state.js';
 import { reportedFor } from './reports.js';
 import { dueBefore } from './revising.js';
-
-/** Moves of a plan's own, by their kind. */
 export interface PlanMoves {
   read: object;
   /** A trigger is dealt with: judged, debugged, proposed for, carried out. */
@@ -51,8 +49,6 @@ const toMerge = (state: PlanState): PhaseId | null =>
 
 const endOf = (state: PlanState): PlanOutcome =>
   state.phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
-
-/** Asked once, before the first phase begins. */
 const estimateWanted = ({ estimateAsked: message }: PlanState): FrameEffect | null =>
   message === null ? null : { kind: 'pause', pause: { reason: 'estimate', message, files: [], subject: null } };
 
@@ -111,8 +107,6 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
     }
   }
 }
-
-/** Before a group begins: reports of people, second scores, triggers of complexity. */
 function beginEffect(state: PlanState, group: readonly PhaseId[]): PlanEffect {
   const due = dueBefore(state, group);
   if (due === null) return { kind: 'begin', group };

@@ -102,12 +102,9 @@ async function attach(state: PlanState, phase: PhaseEntry, child: string, calls:
   }
 }
 
-/** Cancels a phase's run that its plan is no parent of, and waits for its end. */
 async function endPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Promise<EndedPhase> {
   return waitFor(state, phase.id, await cancelPhase(state, phase), calls);
 }
-
-/** Asks for its end; returns its workflow id. */
 export async function cancelPhase(state: PlanState, { id, runs }: PhaseEntry): Promise<string> {
   const child = childId(state.input, id, runs);
   await getExternalWorkflowHandle(child)
@@ -116,7 +113,6 @@ export async function cancelPhase(state: PlanState, { id, runs }: PhaseEntry): P
   return child;
 }
 
-// ------------------------------------------------------------------------------------------------------------------ side by side
 export async function runPhases(run: PlanRun, ids: readonly PhaseId[]): Promise<void> {
   if (ids.some((id) => lacksWorktree(run.state, phaseOf(run.state, id)))) {
     run.dispatch({ type: 'worktrees_wanted' });
@@ -147,10 +143,10 @@ export async function runPhases(run: PlanRun, ids: readonly PhaseId[]): Promise<
 async function runOne(run: PlanRun, id: PhaseId): Promise<void> {
   const ended = await endOf(run, id, () => runPhase(run.state, phaseOf(run.state, id), run.calls));
   if (ended === null) return;
-  const stopped = CancellationScope.current().consideredCancelled;
-  run.dispatch({ type: 'phase_ended', ended });
+  const withPlan = CancellationScope.current().consideredCancelled;
+  run.dispatch({ type: 'phase_ended', ended: { ...ended, withPlan } });
   // A run that somebody else cancelled is a question about its phase; those beside it go on.
-  if (ended.cancelled === true && stopped) throw new CancelledFailure(ended.how);
+  if (ended.cancelled === true && withPlan) throw new CancelledFailure(ended.how);
 }
 
 /** With what a run used that left no result; without it where nobody can say. */
@@ -181,7 +177,7 @@ export async function endRuns(run: PlanRun): Promise<readonly string[]> {
   const stay: string[] = [];
   for (const { id, worktree } of run.state.phases.filter(({ status }) => status === 'running')) {
     const ended = await endOf(run, id, () => endPhase(run.state, phaseOf(run.state, id), run.calls));
-    if (ended !== null) run.dispatch({ type: 'phase_ended', ended });
+    if (ended !== null) run.dispatch({ type: 'phase_ended', ended: { ...ended, withPlan: true } });
     else if (worktree !== null) stay.push(worktree.name);
   }
   return stay;

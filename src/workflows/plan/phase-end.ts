@@ -31,16 +31,16 @@ export interface EndedPhase {
   readonly how: string;
   /** By somebody else than its plan. */
   readonly cancelled?: boolean;
+  /** By its plan, which is being aborted. */
+  readonly withPlan?: boolean;
   /** Where there is no result: by the journal. */
   readonly usage?: StepUsage;
 }
-
-/** A pass, or nothing to run. */
 const isPassed = ({ verification }: StepResult): boolean => verification === null || PASSED.includes(verification);
 
 export function onPhaseEnded(
   before: PlanState,
-  { phase: id, result, how, cancelled = false, usage = NO_USAGE }: EndedPhase,
+  { phase: id, result, how, cancelled = false, withPlan = false, usage = NO_USAGE }: EndedPhase,
   now: number,
 ): PlanState {
   const { number } = phaseOf(before, id);
@@ -77,6 +77,8 @@ export function onPhaseEnded(
   if (result?.outcome === 'skipped')
     return closePhase(ended, id, { as: 'skipped', why: 'its change was skipped' }, now);
   if (result?.outcome === 'tests_failed') return failedTests(ended, id, result, now);
+  if (withPlan && (result === null || result.outcome === 'aborted'))
+    return withPhase(ended, id, { status: 'aborted', why: 'the plan was aborted' });
   // Refused, aborted, failed, terminated: a person says what becomes of the phase.
   const said = result?.problem == null ? null : sentence(result.problem);
   const why = cut(state, said ?? (result === null ? how : `its run ended as ${result.outcome}`));
@@ -152,8 +154,6 @@ function marksAfter({ marks = [] }: PlanState, result: MarkPhaseResult): Pick<Pl
   if (result.marks === true) return { marks: [] };
   return result.outcome === 'conflict' || result.held == null ? {} : { marks: [...marks, result.held] };
 }
-
-/** Result is written into the document, or is not yet. */
 export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult, now: number): PlanState {
   const phase = phaseOf(state, id);
   const free = { ...state, ...marksAfter(state, result), busy: FREE };
@@ -181,7 +181,9 @@ export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult,
     case 'conflict': {
       // What was written of it is put back; the next attempt has records of its own.
       const next = withPhase(free, id, { marks: phase.marks + 1 });
-      return askAbout(next, id, 'engine_failed', `the plan could not be marked: ${result.why}`);
+      const why = result.why.replace(/\.?$/, '.');
+      const message = `the plan could not be marked: ${why} Then \`emend retry\` writes the mark; \`emend skip\` continues without it`;
+      return askAbout(next, id, 'engine_failed', message);
     }
   }
 }

@@ -21,8 +21,12 @@ import {
 import type { ReadPlanResult, SamePlan } from '../../shared/plan-activities.js';
 import type { ResumePoint, PhaseReading, ReadyPlan } from '../../shared/plan.js';
 
-export function onPlanRead(state: PlanState, result: ReadPlanResult, now: number): PlanState {
-  const { plan } = state.reading;
+export function onPlanRead(before: PlanState, result: ReadPlanResult, now: number): PlanState {
+  const { plan } = before.reading;
+  const notes = result.outcome === 'ready' ? (result.notes ?? []) : [];
+  const state = notes
+    .filter((message) => plan?.notes?.includes(message) !== true)
+    .reduce((told, message) => emit(told, now, { type: 'warning', message }), before);
   const wanted = state.stage.at === 'reading' ? state.stage : { inherit: null, renew: false };
   if (result.outcome === 'refused') {
     if (plan === null) return closePlan(state, 'refused', now, result.problem);
@@ -142,12 +146,12 @@ function marked(state: PlanState, plan: ReadyPlan, result: SamePlan | ReadyPlan,
   const lostOnes = new Set(lost);
   const phases = state.phases.map((phase) => {
     const now_ = found.get(phase.id);
-    if (now_ === undefined) return phase;
+    if (now_ === undefined) return { ...phase, gone: true };
     const { number, expanded, tasks, marker } = now_;
     const marks = lostOnes.has(phase) ? { marked: false, marksLost: phase.marksLost + 1 } : {};
     // What is done with may be renamed; of what is open a person is asked.
     const name = isDone(phase) && 'name' in now_ ? now_.name : phase.name;
-    return { ...phase, name, number, expanded, tasks: { ...phase.tasks, ...tasks }, marker, ...marks };
+    return { ...phase, gone: false, name, number, expanded, tasks: { ...phase.tasks, ...tasks }, marker, ...marks };
   });
   const read = within({ ...state, phases }, 'reading', { plan: { ...plan, level: result.level } });
   const told = emit(within(read, 'group', { ids: [] }), now, {
@@ -178,13 +182,11 @@ function askLostMark(state: PlanState, { id, number, name, marksLost }: PhaseEnt
   const message = `the mark of Phase ${number} (${name}) was written ${marksLost} times but disappears from ${state.input.planPath} each time: a hook, a formatter or another program removes it`;
   return askAbout(state, id, 'engine_failed', message);
 }
-
-/** In words, for phases that are not done with. */
 function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readonly string[] {
   const before = new Map(plan.phases.map((phase) => [phase.id, phase]));
   const after = new Set(result.phases.map(({ id }) => id));
   const open = new Set(state.phases.filter((phase) => !isDone(phase)).map(({ id }) => id));
-  const isDue = (id: string): boolean => open.has(id) || rulesOf(state).ordersPhases !== true;
+  const isDue = (id: string): boolean => after.has(id) && (open.has(id) || rulesOf(state).ordersPhases !== true);
   const waits = ({ dependsOn }: PhaseReading): string => dependsOn.filter(isDue).join();
   return [
     ...result.phases.flatMap((phase) => {

@@ -30,14 +30,13 @@ import {
   groupOf,
   isDone,
   phaseOf,
+  placeOf,
   readAgain,
   withPhase,
   type PlanState,
   type Revising,
 } from './state.js';
 import { isReport, onReported, withoutCurrent } from './reports.js';
-
-/** What an activity returned of a phase, or of what is being revised. */
 interface OfPhase<N extends ActivityName> {
   phase: PhaseId;
   result: ResultOf<N>;
@@ -46,7 +45,6 @@ interface OfRevising<N extends ActivityName> {
   revising: Revising;
   result: ResultOf<N>;
 }
-/** By their type. */
 interface PlanFacts extends FrameFacts {
   plan_read: { result: ResultOf<'readPlan'> };
   begun: { group: readonly PhaseId[] };
@@ -110,10 +108,11 @@ function onBegun(before: PlanState, group: readonly PhaseId[], now: number): Pla
     groups: before.counts.groups + 1,
   });
   const state: PlanState = { ...begun, stage: { at: group.length > 1 ? 'worktrees' : 'jobs' } };
-  const total = state.phases.length;
-  return groupOf(state).reduce((told, { id, number, name, tasks, complexityTold }) => {
+  return groupOf(state).reduce((told, phase) => {
+    const { id, number, name, tasks, complexityTold } = phase;
     const list = tasks.shown === undefined ? {} : { list: tasks.shown };
-    const event = { type: 'phase_started', phase: number, total, name, tasks: tasks.total, ...list } as const;
+    const { place, total } = placeOf(state, phase);
+    const event = { type: 'phase_started', phase: number, place, total, name, tasks: tasks.total, ...list } as const;
     const started = emit(told, now, event);
     return withPhase(complexityTold ? started : tellComplexity(started, id, now), id, { complexityTold: false });
   }, state);

@@ -104,6 +104,17 @@ export const commandsOf = ({ tests }: PlanState, ids: readonly PhaseId[]): reado
   ...new Set(ids.flatMap((id) => tests.own?.[id] ?? tests.commands)),
 ];
 
+/** All but those that are done and were removed from the document since. */
+export const listedOf = ({ phases }: Pick<PlanState, 'phases'>): readonly PhaseEntry[] =>
+  phases.filter((phase) => phase.gone !== true || !isDone(phase));
+
+/** Which of how many it is, of the document that its number is from, and how many of those are completed. */
+export function placeOf(state: PlanState, { id }: PhaseEntry): Readonly<Record<'place' | 'total' | 'done', number>> {
+  const listed = listedOf(state);
+  const done = listed.filter(({ status }) => status === 'completed').length;
+  return { place: listed.findIndex((phase) => phase.id === id) + 1, total: listed.length, done };
+}
+
 export const markerOf = ({ status }: PhaseEntry): PhaseMarker =>
   status === 'skipped' || status === 'incomplete' ? status : 'completed';
 
@@ -131,6 +142,8 @@ export const isHeld = (state: PlanState, id: PhaseId): boolean => {
 
 export interface PhaseEntry extends PhaseReading, Pick<ResumePhase, 'replans' | 'forceSpent' | 'failures'> {
   readonly status: PhaseStatus;
+  /** The document had it no more when it was read last. */
+  readonly gone?: boolean;
   /** Children started for it; the stepKey of the n-th is `<plan's key>-<id>-<n>`. */
   readonly runs: number;
   /** The job of the next or running child. */
@@ -151,7 +164,6 @@ export interface PhaseEntry extends PhaseReading, Pick<ResumePhase, 'replans' | 
   readonly asksItself: boolean;
   /** It failed by its tests, and what comes next is not yet judged. */
   readonly testsFailed: boolean;
-  /** A second score was asked for. */
   readonly secondAsked: boolean;
   /** The trigger of complexity was judged. */
   readonly complexityEvaluated: boolean;

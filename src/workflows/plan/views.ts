@@ -1,11 +1,12 @@
 /** What queries, the Temporal UI and the faces read of a plan's state: the shapes of a step's, with the phases beside. Pure. */
 import type { PhaseId, PlanProgress, PhaseStatus } from '../../shared/plan.js';
+import { phaseText } from '../../shared/event-text.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { phaseKey } from '../../shared/ids.js';
 import { estimateOfPlan } from './budget.js';
 import { addUsage, NO_USAGE, tokensOf } from '../../shared/usage.js';
 import { reportsOf } from './reports.js';
-import { inWaves, type PlanState, groupOf, phaseOf, unmarkedOf, type PhaseEntry } from './state.js';
+import { inWaves, type PlanState, groupOf, phaseOf, placeOf, unmarkedOf, type PhaseEntry } from './state.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import { countsOf, type FileStatus, type StepResult, type StepStatus } from '../../shared/run.js';
 import { bounded, decisionDetails, plain, resultBase, statusBase } from '../frame/details.js';
@@ -16,7 +17,6 @@ export const progressOfPlan = (state: PlanState): PlanProgress => {
   const used = addUsage(spentBefore?.usage ?? NO_USAGE, state.usage);
   const numberOf = new Map(state.phases.map(({ id, number }) => [id, number]));
   const numbersOf = (ids: readonly PhaseId[]): readonly number[] => ids.flatMap((id) => numberOf.get(id) ?? []);
-  /** Of the phase that a worktree is for. */
   const phaseIn = (worktree: string): number => numberOf.get(worktree.slice(0, worktree.lastIndexOf('-'))) ?? 0;
   return {
     phases: state.phases.map(
@@ -52,8 +52,10 @@ export const resultOfPlan = (state: PlanState): StepResult => ({
   plan: progressOfPlan(state),
 });
 
-const of = (state: PlanState, { number, name }: PhaseEntry): string =>
-  `Phase ${number}/${state.phases.length} (${name})`;
+const of = (state: PlanState, phase: PhaseEntry): string => {
+  const { place, total } = placeOf(state, phase);
+  return `${phaseText(phase.number, place, total)} (${phase.name})`;
+};
 
 const isWaiting = (state: PlanState): state is PlanState & { readonly outage: Outage } =>
   state.decision === null && state.outage?.over === false;
@@ -99,6 +101,7 @@ const FILE_STATUS: Record<PhaseStatus, FileStatus> = {
   completed: 'done',
   incomplete: 'failed',
   failed: 'failed',
+  aborted: 'pending',
   skipped: 'skipped',
 };
 

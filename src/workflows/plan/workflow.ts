@@ -17,7 +17,7 @@ import { cancelPhase, childId, endRuns, runPhases } from './phase-child.js';
 import { reducePlan, type PlanFact, type PlanRun } from './reduce.js';
 import { reportsOf } from './reports.js';
 import { about, revise, score } from './revise.js';
-import { commandsOf, initialPlan, isDone, isHeld, markerOf, phaseOf, type PlanState } from './state.js';
+import { commandsOf, initialPlan, isDone, isHeld, markerOf, phaseOf, placeOf, type PlanState } from './state.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
 import { worktreeName } from './worktrees.js';
 
@@ -130,9 +130,11 @@ async function awaitResume(run: PlanRun): Promise<void> {
 
 function job(run: PlanRun, id: PhaseId): Promise<void> {
   const { state } = run;
-  const { input, reading, tests, phases } = state;
+  const { input, reading, tests } = state;
   const { plan: last } = reading;
-  const { runs, number, name, category, complexity, note, report, failures } = phaseOf(state, id);
+  const phase = phaseOf(state, id);
+  const { runs, number, name, category, complexity, note, report, failures } = phase;
+  const { place, total } = placeOf(state, phase);
   if (last === null) throw new Error('no plan was read');
   return run.call(
     'writePhaseJob',
@@ -140,7 +142,7 @@ function job(run: PlanRun, id: PhaseId): Promise<void> {
     {
       ...where(state),
       phase: { id, number, name, category },
-      total: phases.length,
+      ...{ place, total },
       run: runs + 1,
       child: childId(input, id, runs + 1),
       texts: last.texts,
@@ -227,10 +229,10 @@ function checkpoint(run: PlanRun): Promise<void> {
 
 function mark(run: PlanRun, id: PhaseId, hold: boolean): Promise<void> {
   const { state } = run;
-  const { phases } = state;
   const { plan: last } = state.reading;
   const phase = phaseOf(state, id);
   const { number, name, result: ended } = phase;
+  const { done, total } = placeOf(state, phase);
   return run.call(
     'markPhase',
     { summary: `mark Phase ${number}`, about: id },
@@ -245,8 +247,7 @@ function mark(run: PlanRun, id: PhaseId, hold: boolean): Promise<void> {
       ...{ hold, marks: state.marks ?? [] },
       why: phase.why,
       verification: ended?.verification ?? phase.tests,
-      done: phases.filter(({ status }) => status === 'completed').length,
-      total: phases.length,
+      ...{ done, total },
       texts: last?.texts ?? null,
     },
     (result) => ({ type: 'phase_marked', phase: id, result }),
