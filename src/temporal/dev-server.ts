@@ -30,7 +30,6 @@ const DEV_STARTS = 3; // bound: Starts tried, as ports found free may be taken t
 
 const LOOPBACK = '127.0.0.1';
 
-/** The wanted port if it is free, else any other free one. */
 export const freePort = async (wanted: number, host = LOOPBACK): Promise<number> => {
   for (let port = await listenOnce(wanted, host); ; port = await listenOnce(0, host)) if (port !== null) return port;
 };

@@ -240,7 +240,6 @@ const TYPES: Record<string, string> = {
 };
 const WORTH_bytes = 1_024;
 
-/** `dist/web`, from dist/src/web as from src/web. */
 const builtPage = (): string =>
   fileURLToPath(new URL(import.meta.url.includes('/dist/') ? '../../web/' : '../../dist/web/', import.meta.url));
 

@@ -264,16 +264,17 @@ test('terminated with one phase paused and one in apply: their runs come to thei
   expect(subjects(s)).toEqual(['base']);
 }, 240_000);
 
-/** To before its phases were started: they are met as runs of others. */
-const resetToPhases = (s: Scene, run: Run): Promise<unknown> =>
+/** To before its phases were started: they are met as runs of others. Or to before a person's first answer. */
+const resetToPhases = (s: Scene, run: Run, toAnswer = false): Promise<unknown> =>
   withHandle(s, run, async (handle, client) => {
     const { events } = await handle.fetchHistory();
     const started = (events ?? []).findIndex(
       (event) => event.startChildWorkflowExecutionInitiatedEventAttributes != null,
     );
-    const point = (events ?? [])
-      .slice(0, started)
-      .findLast((event) => event.workflowTaskStartedEventAttributes != null);
+    const answered = (events ?? []).findIndex((event) => event.workflowExecutionUpdateAcceptedEventAttributes != null);
+    const before = (events ?? []).slice(0, toAnswer ? answered : started);
+    // An answer brings a workflow task of its own, which is no boundary.
+    const point = before.filter((event) => event.workflowTaskStartedEventAttributes != null).at(toAnswer ? -2 : -1);
     await client.workflowService.resetWorkflowExecution({
       namespace: s.emend.namespace,
       workflowExecution: { workflowId: run.live!.workflowId, runId: (await handle.describe()).runId },
@@ -282,6 +283,28 @@ const resetToPhases = (s: Scene, run: Run): Promise<unknown> =>
       workflowTaskFinishEventId: point!.eventId!,
     });
   });
+
+test('reset to before an answer, a phase of what is dropped waits on: it says that its plan does not wait for it, and how to end it', async () => {
+  const [one] = PHASES as [DemoPhase, DemoPhase];
+  const s = (open = await scene({ [PLAN]: planText([one]), 'emend.yaml': 'test: false\n' }, [answerFor(one)]));
+  await s.worker();
+  const run = await startDemo(s, { estimate: 'ask' });
+  await s.settle(run, 60);
+  await s.answer(run, 'continue');
+  const phase = await phaseRun(s, run, 'p1-1');
+  await s.settle(phase, 60);
+  const shown = async (): Promise<string> => (await emendCommand(s, 'show', `${run.stepKey.slice(0, 8)}-p1-1`)).out;
+  expect(await shown()).not.toContain('does not wait');
+  await resetToPhases(s, run, true);
+  const now = await resolveRun(s.emend, run.stepKey);
+  await s.settle(now, 60);
+  const said = `Its plan ${run.stepKey.slice(0, 8)} does not wait for it: the plan has ended, or was reset to an earlier point.`;
+  expect(await shown()).toContain(said);
+  await s.answer(now, 'abort');
+  await s.end(now, 60);
+  expect(await shown()).toContain(said);
+  expect(await shown()).toContain(`emend abort ${run.stepKey.slice(0, 8)}-p1-1`);
+}, 240_000);
 
 test('reset with one phase paused and one in apply: both are found again, each is committed, merged and marked once', async () => {
   const { s, mine, worker, run, one } = await onePausedOneInApply();

@@ -45,7 +45,6 @@ export interface PlanCall<T> {
   readonly check: JsonWanted<T>['check'];
 }
 export type PhaseAsked = PlanCallInput['phase'] & PhaseShown;
-/** The phase that a call is about, and what it asks for. */
 export async function phaseAsked({ blobs }: ActivityPorts, { texts, phase }: PlanCallInput) {
   const { phases } = await getJson<PhaseTexts>(blobs, texts, 'phase texts');
   const asked = phases[phase.id];

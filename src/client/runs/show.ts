@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { PauseReason } from '../../shared/decisions.js';
-import type { StepKey } from '../../shared/ids.js';
+import { planOf, shownKey, type StepKey } from '../../shared/ids.js';
 import { type ResolvedRun, withLive, eventsFrom, noteClosed } from './resolve.js';
 import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway } from '../types.js';
 import { checkVersion, nullOn, problemOn, sentence } from '../../shared/problems.js';
@@ -261,7 +261,19 @@ export interface ShownRun extends RunView {
 /** As `showRun`, and an action more for each phase that is under way: not for whoever asks again and again. */
 export const showWithPhases = async (emend: Emend, run: ResolvedRun): Promise<ShownRun> => {
   const view = await showRun(emend, run);
-  return { ...view, phasesWaiting: await phasesWaiting(emend, view) };
+  const note = [view.note, await leftNote(emend, run)].flatMap((each) => each ?? []).join(' ') || null;
+  return { ...view, note, phasesWaiting: await phasesWaiting(emend, view) };
+};
+
+/** Of an open phase's run that its plan does not wait for. */
+const leftNote = async (emend: Emend, { stepKey, live }: ResolvedRun): Promise<string | null> => {
+  const key = planOf(stepKey);
+  const plan = key === stepKey || live?.open !== true ? null : await withLive(emend, key, null).catch(nullOn('disk'));
+  if (plan === null) return null;
+  const { phases } = (await showRun(emend, plan, { full: false })).status.plan ?? {};
+  const waits = phases?.some(({ run, status }) => run === stepKey && status === 'running') ?? true;
+  if (plan.live?.open === true ? waits : plan.live === null) return null;
+  return `Its plan ${shownKey(key)} does not wait for it: the plan has ended, or was reset to an earlier point. What you approve is committed anyway. To end this run: emend abort ${shownKey(stepKey)}`;
 };
 
 const phasesWaiting = async (

@@ -71,7 +71,6 @@ const ANSWER_SHARE = 0.5;
 /** Tokens are estimated from bytes, and low for source code: a prompt may weigh a third more than its estimate. */
 const ESTIMATE_SHARE = 0.75;
 
-/** What an answer of the model may be asked for at most. */
 export const mostOutput_tokens = ({ context_tokens, maxOutput_tokens }: ModelEntry): number =>
   Math.min(maxOutput_tokens, Math.floor(context_tokens * ANSWER_SHARE));
 
@@ -96,7 +95,6 @@ const ADAPTIVE = { thinking: { type: 'adaptive' } } as const;
 export const roomFor = ({ maxOutputBudget_tokens }: Limits, outputBudget_tokens: number | null): number =>
   (maxOutputBudget_tokens ?? 0) - (outputBudget_tokens ?? 0);
 
-/** Output limits that fit the model; the others as they are. */
 export function fitLimits(limits: Limits, entry: ModelEntry): Limits {
   const most = mostOutput_tokens(entry);
   const fit = (limit: number | null): number => Math.min(limit ?? most, most);

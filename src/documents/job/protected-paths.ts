@@ -110,7 +110,6 @@ export const namedByScripts = (path: string, source: string): readonly string[] 
   return named.length === 0 ? [] : [reason(`a script in ${path} uses it`), ...new Set(named), FILES_ONLY];
 };
 
-/** Of the files that git's configuration includes, or has git run. */
 export const namedByGit = (paths: readonly string[]): readonly string[] =>
   paths.length === 0 ? [] : [reason("git's configuration uses it"), ...paths.map(exactly), FILES_ONLY];
 

@@ -166,12 +166,14 @@ export function settingsOf({ file, front, faults, notes }: DocumentReading): Pla
   const said = given.filter(([key]) => Object.hasOwn(known, key));
   for (const [key] of given) {
     if (Object.hasOwn(known, key) || METADATA.has(key)) continue;
-    const isProjects = Object.hasOwn(LIMITS, key) || CONFIG_KEYS.includes(key);
-    const near = isProjects ? key : nearestWord(key, [...Object.keys(known), ...JOB_KEYS, ...Object.keys(LIMITS)]);
-    const elsewhere = isProjects ? 'for a plan it belongs in emend.yaml' : 'only jobs have it';
-    const instead = near === key ? elsewhere : `did you mean \`${near ?? ''}\`?`;
+    const isProjects = (name: string): boolean => Object.hasOwn(LIMITS, name) || CONFIG_KEYS.includes(name);
+    const names = [...Object.keys(known), ...JOB_KEYS, ...Object.keys(LIMITS)];
+    const near = isProjects(key) ? key : nearestWord(key, names);
+    if (near === null) continue;
+    const where = isProjects(near) ? 'for a plan it belongs in emend.yaml' : 'only jobs have it';
+    const instead = near === key ? where : `did you mean \`${near}\`?${Object.hasOwn(known, near) ? '' : ` ${where}`}`;
     const message = `\`${key}\` in the front matter is ignored; ${instead}`;
-    if (near !== null) notes.push({ file, line: yaml.lineOf([key]), message });
+    notes.push({ file, line: yaml.lineOf([key]), message });
   }
   const say = (path: readonly PropertyKey[], sentence: string): void => {
     faults.push({ file, line: yaml.lineOf(path), message: `${path.map(String).join('.')}: ${sentence}` });

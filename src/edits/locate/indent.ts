@@ -21,7 +21,6 @@ const indentShift = (wanted: readonly string[], found: readonly string[]): Shift
     pairs.push([a, b]);
   }
   const shift = pairs.length === 0 ? null : shiftOf(pairs);
-  // A blank line stays as it is.
   return shift === null ? null : (line) => (isBlank(line) ? line : shift(line));
 };
 

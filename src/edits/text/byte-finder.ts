@@ -18,7 +18,6 @@ const hash = (view: DataView, from: number, to: number): number => {
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   return h ^ (h >>> 13);
 };
-/** The byte of the marks in which the bit of a hash stands. */
 const markOf = (hashed: number, mask: number): number => (hashed & (2 * mask + 1)) >>> 3;
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 

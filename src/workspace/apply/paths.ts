@@ -20,7 +20,6 @@ export interface TargetPaths {
   readonly target: string;
   /** The result's bytes (or nothing, for a deletion) until its file is finished: its absence says that some attempt has done so. */
   readonly temp: string;
-  /** A backup of an attempt; `seq` counts those of one attempt. */
   readonly backup: (attempt: string, seq: number) => string;
 }
 

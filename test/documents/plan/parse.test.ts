@@ -94,15 +94,16 @@ describe('every construct', () => {
   });
 
   test('a setting of a project or a job is told where it belongs', () => {
-    const front = '---\nbudget_usd: 5\nhooks: false\ntarget_files: [a.js]\ncreat: false\n---\n';
+    const front = '---\nbudget_usd: 5\nhooks: false\ntarget_files: [a.js]\ncreat: false\nbudgt_usd: 5\n---\n';
     const notes = parsePlan(front + EVERYTHING, 'p.md')
-      .notes.slice(0, 4)
+      .notes.slice(0, 5)
       .map(({ message }) => message);
     expect(notes).toEqual([
       '`budget_usd` in the front matter is ignored; for a plan it belongs in emend.yaml',
       '`hooks` in the front matter is ignored; for a plan it belongs in emend.yaml',
       '`target_files` in the front matter is ignored; only jobs have it',
       '`creat` in the front matter is ignored; did you mean `create`?',
+      '`budgt_usd` in the front matter is ignored; did you mean `budget_usd`? for a plan it belongs in emend.yaml',
     ]);
   });
 

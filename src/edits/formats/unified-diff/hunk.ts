@@ -6,7 +6,6 @@ import type { Fault } from '../../types.js';
 
 export interface HunkLine {
   readonly sign: ' ' | '-' | '+';
-  /** The line without its sign. */
   readonly text: string;
   /** A context line that came without its blank. */
   readonly unsigned: boolean;
@@ -46,7 +45,6 @@ const withTexts = <H extends Pick<Hunk, 'lines'>>(hunk: H, textOf: (line: HunkLi
   ...hunk,
   lines: hunk.lines.map((line) => ({ ...line, text: textOf(line) })),
 });
-/** The hunk with carriage returns as text. */
 export const withReturns = (hunk: Hunk): Hunk =>
   withTexts(hunk, ({ text, returned }) => (returned === true ? `${text}\r` : text));
 export const withoutBoms = <H extends Pick<Hunk, 'lines'>>(hunk: H): H =>

@@ -4,8 +4,6 @@ import { lookUp } from '../../paths.js';
 import { fault } from '../reader.js';
 import type { ContextFile, Fault, FormatContext, Reason } from '../../types.js';
 
-// The header of one file of a diff.
-
 export interface FileHeader {
   /** 1-based line of the answer. */
   readonly answerLine: number;
