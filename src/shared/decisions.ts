@@ -98,7 +98,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   known: 'continue: ignore tests that already failed before the change',
   abort: 'end the run and roll back uncommitted changes',
 };
-/** What a plan asks about its phases: no file is named. */
+/** What a plan asks about its phases: it has no proposal of its own. */
 const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> = {
   replan_limit: { skip: 'skip the phase', revise: 'replan once more, with your note as the goal' },
   merge_conflict: {
@@ -115,8 +115,8 @@ const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
     keep: 'continue with what is merged, although its tests fail',
   },
 };
-export const meaningOf = (decision: Pick<DecisionPoint, 'reason' | 'files'> | null, answer: Answer): string =>
-  (decision?.files.length === 0 ? OF_PHASES[decision.reason]?.[answer] : undefined) ?? ANSWER_MEANS[answer];
+export const meaningOf = (decision: Pick<DecisionPoint, 'reason' | 'proposalId'> | null, answer: Answer): string =>
+  (decision?.proposalId === null ? OF_PHASES[decision.reason]?.[answer] : undefined) ?? ANSWER_MEANS[answer];
 
 const BY_FILE: ReadonlySet<string> = new Set(
   'approve skip revise select retry manual rebase regenerate take_theirs take'.split(' '),

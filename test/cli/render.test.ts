@@ -102,16 +102,23 @@ describe('a decision', () => {
   });
 
   test('failed tests of a plan: answers say what they do to its phases; those of a job speak of files', () => {
-    const means = (files: DecisionPoint['files'], accepts: DecisionPoint['accepts']): string =>
-      decisionLines('abcd1234', decision({ reason: 'tests_failed', files, accepts })).join('\n');
-    const before = means([], ['revise', 'continue', 'manual', 'skip', 'abort']);
+    const means = (proposalId: string | null, accepts: DecisionPoint['accepts']): string =>
+      decisionLines('abcd1234', decision({ reason: 'tests_failed', files: [], proposalId, accepts })).join('\n');
+    const before = means(null, ['revise', 'continue', 'manual', 'skip', 'abort']);
     expect(before).toContain('start the phases although these tests fail');
     expect(before).toContain('run the tests again, on the branch as you fixed it');
     expect(before).toContain('skip the first of these phases');
-    expect(means([], ['revise', 'keep', 'manual'])).toContain('continue with what is merged');
+    expect(means(null, ['revise', 'keep', 'manual'])).toContain('continue with what is merged');
     expect(before).not.toContain('these files');
-    const file = { path: 'a.ts', reason: 'tests_failed', message: 'x' } as const;
-    expect(means([file], ['revise', 'keep', 'manual', 'skip'])).toContain('leave these files unchanged');
+    // Nor does that of a job, or of a phase's own run, name any.
+    const ofJob = means('99999999', ['revise', 'keep', 'manual', 'skip']);
+    for (const words of [
+      'ask the model again',
+      'marked [INCOMPLETE]',
+      'as you edited them',
+      'leave these files unchanged',
+    ])
+      expect(ofJob).toContain(words);
   });
 
   test('of a question with parts each one, and the command that says the first answer of each', () => {

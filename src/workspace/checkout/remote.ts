@@ -170,7 +170,7 @@ export async function resolveBase(
     fail(
       'job_invalid',
       `base: expected a branch or commit of ${remote.url}, it has no ${base}.`,
-      'Name another. For a run that has begun, push it again under this name and answer retry.',
+      'Name another with --base BRANCH, or as `base` where the job or plan says it. For a run that has begun, push it again under this name and answer retry.',
     );
   await hasFetched(remote, said);
   const commit = await commitIn(remote, isCommitId(base) ? base : baseRef(remote));
