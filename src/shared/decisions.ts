@@ -98,7 +98,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   known: 'continue: ignore tests that already failed before the change',
   abort: 'end the run and roll back uncommitted changes',
 };
-/** What a plan asks about its phases: it has no proposal of its own. */
+/** What a plan asks about its phases. */
 const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> = {
   replan_limit: { skip: 'skip the phase', revise: 'replan once more, with your note as the goal' },
   merge_conflict: {
@@ -107,6 +107,10 @@ const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
     skip: 'skip the phase',
   },
   cancelled: { skip: 'skip the phase' },
+  engine_failed: {
+    manual: 'count it as done by you: the phase, or its mark or merge where that is asked about',
+    skip: 'skip the phase, or its mark or merge where that is asked about',
+  },
   tests_failed: {
     revise: 'have the plan revised, with your note as the goal',
     continue: 'start the phases although these tests fail',
@@ -115,8 +119,8 @@ const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
     keep: 'continue with what is merged, although its tests fail',
   },
 };
-export const meaningOf = (decision: Pick<DecisionPoint, 'reason' | 'proposalId'> | null, answer: Answer): string =>
-  (decision?.proposalId === null ? OF_PHASES[decision.reason]?.[answer] : undefined) ?? ANSWER_MEANS[answer];
+export const meaningOf = (decision: Pick<DecisionPoint, 'reason' | 'ofPlan'> | null, answer: Answer): string =>
+  (decision?.ofPlan === true ? OF_PHASES[decision.reason]?.[answer] : undefined) ?? ANSWER_MEANS[answer];
 
 const BY_FILE: ReadonlySet<string> = new Set(
   'approve skip revise select retry manual rebase regenerate take_theirs take'.split(' '),
@@ -147,6 +151,8 @@ export interface DecisionPoint extends Pause {
   readonly n: number;
   readonly accepts: readonly Answer[];
   readonly proposalId: string | null;
+  /** Asked about a plan or a phase of it; absent: about a job. */
+  readonly ofPlan?: true;
   /** Answers so far by path; the decision is resolved when every file has one. */
   readonly answered: Readonly<Record<string, Answer>>;
   /** Workflow time, ms since the epoch. */

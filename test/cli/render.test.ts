@@ -6,7 +6,7 @@ import { printDiff, eventText, isWorthALine, folded, line, plain, table } from '
 import { LiveBlock, progressLines } from '../../src/cli/live.js';
 import { resultLines, viewLines } from '../../src/cli/render/run.js';
 import type { ShownRun } from '../../src/client/runs/show.js';
-import { ANSWERS_BY_REASON, type DecisionPoint } from '../../src/shared/decisions.js';
+import { ANSWERS_BY_REASON, type DecisionPoint, type PauseReason } from '../../src/shared/decisions.js';
 import type { LedgerRow, StepResult } from '../../src/shared/run.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { statusOf } from '../client/fake.js';
@@ -94,24 +94,31 @@ describe('a decision', () => {
       '  emend abort abcd1234 --decision 1-abcd1234-99999999              end the run and roll back uncommitted changes',
       '  --file PATH (repeatable) answers for these files only',
     ]);
-    const ofPhase = decisionLines('abcd1234', decision({ reason: 'replan_limit', files: [], proposalId: null }));
+    const ofPhase = decisionLines('abcd1234', decision({ reason: 'replan_limit', files: [], ofPlan: true }));
     expect(ofPhase).toContain('  emend skip abcd1234 --decision 1-abcd1234-99999999               skip the phase');
-    const merge = { reason: 'merge_conflict', files: [], proposalId: null, accepts: ['regenerate', 'manual'] } as const;
+    const merge = { reason: 'merge_conflict', files: [], ofPlan: true, accepts: ['regenerate', 'manual'] } as const;
     const merging = decisionLines('abcd1234', decision(merge));
     expect(merging.join('\n')).toMatch(/regenerate .* do the phase again.*\n.*manual .* the phase is merged by you/);
   });
 
   test('failed tests of a plan: answers say what they do to its phases; those of a job speak of files', () => {
-    const means = (proposalId: string | null, accepts: DecisionPoint['accepts']): string =>
-      decisionLines('abcd1234', decision({ reason: 'tests_failed', files: [], proposalId, accepts })).join('\n');
-    const before = means(null, ['revise', 'continue', 'manual', 'skip', 'abort']);
+    const means = (
+      of: Pick<DecisionPoint, 'ofPlan'>,
+      accepts: DecisionPoint['accepts'],
+      reason = 'tests_failed',
+    ): string =>
+      decisionLines('abcd1234', decision({ reason: reason as PauseReason, files: [], ...of, accepts })).join('\n');
+    const plan = { ofPlan: true } as const;
+    const before = means(plan, ['revise', 'continue', 'manual', 'skip', 'abort']);
     expect(before).toContain('start the phases although these tests fail');
     expect(before).toContain('run the tests again, on the branch as you fixed it');
     expect(before).toContain('skip the first of these phases');
-    expect(means(null, ['revise', 'keep', 'manual'])).toContain('continue with what is merged');
+    expect(means(plan, ['revise', 'keep', 'manual'])).toContain('continue with what is merged');
     expect(before).not.toContain('these files');
+    const failed = means(plan, ['retry', 'manual', 'skip'], 'engine_failed');
+    for (const words of ['count it as done by you', 'skip the phase']) expect(failed).toContain(words);
     // Nor does that of a job, or of a phase's own run, name any.
-    const ofJob = means('99999999', ['revise', 'keep', 'manual', 'skip']);
+    const ofJob = means({}, ['revise', 'keep', 'manual', 'skip']);
     for (const words of [
       'ask the model again',
       'marked [INCOMPLETE]',

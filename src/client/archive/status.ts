@@ -85,6 +85,7 @@ const openDecision = (run: ArchivedRun): DecisionPoint | null => {
     openedAt: paused.at,
     subject: null,
     ...(paused.mustSign === undefined ? {} : { mustSign: true }),
+    ...(run.events.some(({ type }) => type === 'plan_started') ? { ofPlan: true } : {}),
   };
 };
 

@@ -153,7 +153,6 @@ const holdersOf = (emend: Emend): HolderOf => {
   };
 };
 
-/** The files of the place: in the store's bucket, or on this machine's disk. */
 export const filesAt = ({ files }: Pick<Emend, 'files'>, place: string): StoreFiles =>
   isBucket(place) ? files : diskFiles;
 

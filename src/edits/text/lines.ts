@@ -47,7 +47,6 @@ export const splitLines = (text: string, stop: '\n' | '\r' = stopOf(text)): Text
 /** The whole text again, with its ends. */
 export const textOf = ({ lines, ends }: Text): string => lines.map((line, i) => line + (ends[i] ?? '')).join('');
 
-/** Lines with their ends, which are all `end`. */
 export const linesWithEnds = (text: string, end: '\n' | '\r' = '\n'): readonly string[] =>
   text.match(end === '\n' ? /[^\n]*\n|[^\n]+/g : /[^\r]*\r|[^\r]+/g) ?? [];
 

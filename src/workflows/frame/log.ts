@@ -31,6 +31,7 @@ export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: Ev
 interface Opening {
   readonly answers: readonly Answer[];
   readonly proposalId?: string | null;
+  readonly ofPlan?: true;
   readonly progress: Progress;
 }
 /** A pause becomes the open decision. Whoever is asked answers for an outage, too: what comes next is tried at once. */
@@ -38,14 +39,14 @@ export const openDecision = <S extends DecisionState & EventLog & Numbered & Rul
   state: S,
   { reason, message, files, subject, parts }: Pause,
   now: number,
-  { answers, proposalId = null, progress }: Opening,
+  { answers, proposalId = null, progress, ...of }: Opening,
 ): S => {
   const n = state.nextDecision;
   const id = decisionId(state, proposalId);
   const about = { id, n, reason, message, files, proposalId, subject, ...(parts === undefined ? {} : { parts }) };
   const signing = state.approvers === undefined ? {} : { mustSign: true as const };
   const accepts = [...answers, 'abort' as const];
-  const decision: DecisionPoint = { ...about, accepts, answered: {}, openedAt: now, ...signing };
+  const decision: DecisionPoint = { ...about, accepts, answered: {}, openedAt: now, ...signing, ...of };
   const opened = { ...state, ask: null, outage: null, nextDecision: n + 1, decision };
   return emit(opened, now, { type: 'edit_step_paused', reason, progress, decision: id, ...signing });
 };

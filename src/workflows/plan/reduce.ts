@@ -100,7 +100,7 @@ function onPaused(state: PlanState, wanted: Pause, now: number): PlanState {
     skipped: count('skipped'),
     total: state.phases.length,
   };
-  return openDecision(state, wanted, now, { answers: answersOf(state, wanted), progress });
+  return openDecision(state, wanted, now, { answers: answersOf(state, wanted), progress, ofPlan: true });
 }
 
 function onBegun(before: PlanState, group: readonly PhaseId[], now: number): PlanState {

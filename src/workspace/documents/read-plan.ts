@@ -156,7 +156,6 @@ export const refuseFaults = (faults: readonly plans.Fault[]): void =>
 
 // Where a plan's files are in the workspace.
 
-/** A path of the plan, which is relative to the folder that the plan lies in, as one of the workspace. */
 export const inWorkspace = ({ base }: Pick<ReadPlan, 'base'>, workspace: string, path: string): string =>
   relative(workspace, join(base, path)).split(sep).join('/');
 

@@ -57,7 +57,6 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     );
     return noted?.path ?? null;
   };
-  /** As recorded, in the directory where it was made. */
   const asMade = async (recorded: Worktree): Promise<Worktree> =>
     inGit.placedAt(recorded, (await madeAt(recorded)) ?? recorded.path);
 

@@ -51,7 +51,6 @@ const KEYS: Readonly<Record<Operation['type'], readonly string[]>> = {
   append: [...COMMON_KEYS, 'content'],
   prepend: [...COMMON_KEYS, 'content'],
 };
-/** Of one line, in place of a range. */
 const LINE_KEYS: Partial<typeof KEYS> = { replace: KEYS.insert, delete: [...COMMON_KEYS, 'line'] };
 /** What a place by symbol takes instead of line numbers and contexts. */
 const AT_KEYS = ['type', 'file_path', 'at', 'content'];

@@ -155,7 +155,6 @@ const fileRows = (add: AddRow, file: DiffFile, input: RowsInput, spots: Readonly
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-/** Its number as `emend review`, `--hunk` and "needs hunk 1" count. */
 const hunkText = ({ beforeStart, beforeLines, afterStart, afterLines }: Hunk, index: number, of: number): string => {
   const range = (start: number, count: number): string => `${start}-${Math.max(start, start + count - 1)}`;
   const number = of > 1 ? `hunk ${index + 1}/${of}: ` : '';
