@@ -117,7 +117,9 @@ describe('without the signature of an approver nothing is approved', () => {
       /not signed/,
     );
     iAm('eve');
-    await expect(s.answer(run, 'approve')).rejects.toThrow(/its key does not belong to an approver: No principal matched[.](?![.])/);
+    await expect(s.answer(run, 'approve')).rejects.toThrow(
+      /its key does not belong to an approver: No principal matched[.](?![.])/,
+    );
 
     const signedBy = (who: string, what: DecisionRequest, stepKey = run.stepKey, proposal = proposalId) =>
       sign(stepKey, { proposalId: proposal }, what, join(keys, who));
