@@ -33,7 +33,10 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     completed_phases: phases.filter(({ status }) => status === 'completed').map(({ number }) => number),
     status: statusOf(state, open.length === 0),
     tests_passing: state.phases.every(
-      ({ status, unfinished }) => (status !== 'incomplete' || unfinished > 0) && status !== 'failed',
+      ({ status, unfinished, failures }) =>
+        (status !== 'incomplete' || unfinished > 0) &&
+        status !== 'failed' &&
+        (status !== 'aborted' || failures.length === 0),
     ),
     // What was mended since is no error any more.
     last_error: open.findLast(({ failures }) => failures.length > 0)?.failures.at(-1)?.summary ?? null,
