@@ -1163,3 +1163,25 @@ describe('unified-diff', () => {
     expect(told('unified-diff', diff, { f: 'a\nx\n0\nb\nc\r\n' })).toEqual({ f: 'a\nX\n0\nB\nc\r\n' });
   });
 });
+
+describe('a closed fence behind a hunk whose counts are wrong', () => {
+  const bare = '```\nnpm test\n```\n';
+  const again = '```\n\ndiff --git a/g b/g\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n```\n';
+  const cases: readonly (readonly [name: string, counts: string, tail: string, outcome: string])[] = [
+    ['right counts, and another fence', '-1,3 +1,3', bare, 'applied'],
+    ['more lines than told', '-1,2 +1,2', bare, 'applied'],
+    ['more old lines than told', '-1,2 +1,3', bare, 'applied'],
+    ['more new lines than told', '-1,3 +1,2', bare, 'applied'],
+    ['fewer lines than told: the next fence could close a text', '-1,4 +1,4', bare, 'stray_line'],
+    ['fewer old lines than told', '-1,4 +1,3', bare, 'stray_line'],
+    ['fewer new lines than told', '-1,3 +1,4', bare, 'stray_line'],
+    ['fewer lines, and a fence of another language', '-1,4 +1,4', bare.replace('```', '```sh'), 'applied'],
+    ['fewer lines, and a fence round another diff', '-1,4 +1,4', again, 'applied'],
+    ['fewer lines, and words like a header in a fence', '-1,4 +1,4', '```\nx diff -u\n```\n', 'stray_line'],
+  ];
+  test.each(cases)('%s', (_name, counts, tail, outcome) => {
+    const diff = `\`\`\`diff\n${HEAD}@@ ${counts} @@\n a\n-b\n+B\n c\n\`\`\`\n\nThat is all.\n\n${tail}`;
+    const reading = readOne(unifiedDiff, diff, contextOf({ f: LETTERS, g: '1\n' }));
+    expect(reading.kind === 'plans' ? 'applied' : reading.reasons[0]?.code).toBe(outcome);
+  });
+});
