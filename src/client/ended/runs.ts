@@ -33,7 +33,7 @@ export interface EndedWorktree extends Omit<RemovedWorktree, 'branch'> {
   readonly why: string | null;
 }
 
-/** Never throws for an absent server: then nothing is looked at. What is damaged of one plan keeps those of no other. */
+/** Never throws for a server that is absent from the beginning: then nothing is looked at. What is damaged of one plan keeps those of no other. */
 export const removeEndedWorktrees = async (emend: Emend): Promise<readonly EndedWorktree[]> => {
   const resolved: EndedWorktree[] = [];
   const { home } = emend;
@@ -41,6 +41,7 @@ export const removeEndedWorktrees = async (emend: Emend): Promise<readonly Ended
   const locks = createLocks({ home });
   const keep = (plan: StepKey, name: string, path: string) => (error: unknown) => {
     const problem = problemOn()(error);
+    if (problem.code === 'no_server') throw error;
     const outcome = problem.code === 'busy' ? 'kept' : 'failed';
     resolved.push({ plan, name, path, outcome, dropped: null, kept: null, why: sentence(problem) });
   };

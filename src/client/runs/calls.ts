@@ -45,7 +45,9 @@ export const sentContext = async (
   { calls, records }: Pick<Emend, 'calls' | 'records'>,
   run: StepKey,
 ): Promise<readonly SentContext[]> => {
-  const edits = (await callsOfStep(calls, run)).found.filter(({ call }) => call.role === 'edit');
+  const { found, unread } = await callsOfStep(calls, run);
+  failAll(unread);
+  const edits = found.filter(({ call }) => call.role === 'edit');
   const sent = edits.map(async ({ callKey, call: { n, file } }) => {
     const recorded = await records.get(`shown/${callKey}`);
     const { files = null, omitted = [] } = (recorded ?? {}) as Partial<SentContext>;

@@ -82,7 +82,7 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
     data: { request, result },
   } as const;
   // The run has it, whatever becomes of our own note.
-  const unkept = await emend.archive.append(run.stepKey, [entry]).catch(problemOn('disk'));
+  const unkept = await emend.archive.append(run.stepKey, [entry]).catch(problemOn('disk', 'store_unusable'));
   return unkept ? { ...result, message: `${result.message} (not noted in the archive: ${unkept.message})` } : result;
 };
 

@@ -186,7 +186,7 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
     return archivedRun(run.stepKey, await emend.archive.read(run.stepKey));
   };
   // What cannot be kept now is told all the same, and kept by whoever looks next.
-  return (await note().catch(nullOn('disk'))) ?? { ...archived, closed };
+  return (await note().catch(nullOn('disk', 'store_unusable'))) ?? { ...archived, closed };
 };
 
 /** Unsigned where nobody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. Loaded for a run that has just ended. */

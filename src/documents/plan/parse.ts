@@ -67,7 +67,6 @@ function readPartText(reading: Reading, body: Span, level: number): PartText {
     );
     return found && source.slice(found.body.from, Math.min(found.body.to, body.to));
   };
-  noteText(reading, body, own);
   const said = (name: string): string | null => nonEmpty(fieldOf(fields, name)?.value ?? '');
   return {
     objective: said('Objective') ?? firstParagraph(section('Objective') ?? ''),
@@ -187,7 +186,9 @@ function phasesOf(reading: Reading): readonly Part[] {
     fault(reading, phases[PLAN_PHASES]?.from ?? 0, `expected at most ${PLAN_PHASES} phases, received ${phases.length}`);
     return [];
   }
-  return phases.map((heading) => ({ heading, ...partOf(reading, heading, source.length) }));
+  const parts = phases.map((heading) => ({ heading, ...partOf(reading, heading, source.length) }));
+  for (const { body } of parts) noteText(reading, body);
+  return parts;
 }
 
 const COUNTER =
@@ -245,6 +246,7 @@ export function readPartFile(source: string, path: string, shown: string, expect
   const body = { from: line === null ? headerEnd : line.index + line[0].length, to: source.length };
   const header = { from: 0, to: headerEnd };
   const text = readPartText(reading, body, 1);
+  noteText(reading, body);
   const told = (name: string): string | null =>
     fieldOf(
       fields.filter(({ from }) => from < headerEnd),

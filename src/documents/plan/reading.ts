@@ -40,10 +40,11 @@ export function partHeading(heading: Heading): PartHeading | null {
   return name === '' ? null : { ...heading, kind: part, number: Number(number), name, markers };
 }
 
-/** In capitals at the end of a heading, or much like one of ours, and none. */
+const NEARLY = 9; // bound: One of so many letters of a marker or a field's name may differ: with more, `Objects` would be one.
+/** In capitals at the end of a heading, or nearly one of ours. */
 export function unexpectedMarker({ name }: PartHeading): string | null {
   const word = /\[ *([A-Za-z][A-Za-z_-]*) *\]$/.exec(name)?.[1] ?? '';
-  return /^[A-Z_-]{2,}$/.test(word) || nearestWord(word, [...MARKERS, 'DONE']) !== null ? word : null;
+  return /^(?:[A-Z_-]{2,}|[Dd]one)$/.test(word) || nearestWord(word, MARKERS, NEARLY) !== null ? word : null;
 }
 
 /** Behind the words and the markers that are there. */
@@ -186,27 +187,27 @@ export function settingsOf({ file, front, faults, notes }: DocumentReading): Pla
 }
 
 const NAMES = ['Objective', 'Dependencies', 'Complexity', 'Estimated Time', 'Prerequisites'];
-const LIKE_TASK = /^[ \t]*(?:[-*+]|\d+[.)])[ \t]*\[[ \t]*[xX]?[ \t]*\](?![[(:])/;
-const LIKE_DEPENDENCIES = /^[ \t]*(?:[-*+][ \t]+)?[*_]*depend\w*(?:[ \t]+on)?[*_]*[ \t]*:[ \t*_]*(.*\d.*)$/i;
+const LIKE_TASK = /^[ \t]*(?:[-*+]|\d+[.)])[ \t]*\[[ \t]*(?:[xX][ \t]*)?\](?![[(:])/;
+const LIKE_DEPENDENCIES = /^[ \t]*(?:[-*+][ \t]+)?[*_]*depend(?:s|[ea]nc(?:y|ies))(?: on)?[*_]*[ \t]*:[*_]*(.*)$/i;
 
-/** What a person would take for a field or a task of the part, and is text. */
-export function noteText(reading: Reading, body: Span, isOwn: (item: { readonly from: number }) => boolean): void {
-  const { source, outline, fields } = reading;
-  const [tasks, named] = [outline.tasks, fields].map((all) => new Set(all.map(({ line }) => line)));
-  for (const { name, from } of within(fields, body).filter(isOwn)) {
-    const near = /^depend/i.test(name) ? 'Dependencies' : nearestWord(name, NAMES);
+/** What a person would take for a field or a task of a phase or its stages, and is text. */
+export function noteText(reading: Reading, body: Span): void {
+  const { source, outline } = reading;
+  const [tasks, fields] = [within(outline.tasks, body), within(reading.fields, body)];
+  const read = new Set([...tasks, ...fields].map(({ line }) => line));
+  for (const { name, from } of fields) {
+    const near = /^depend(?:ency|s on)$/i.test(name) ? 'Dependencies' : nearestWord(name, NAMES, NEARLY);
     if (near !== null && near.toLowerCase() !== name.toLowerCase())
       note(reading, from, `**${name}** is treated as text; did you mean **${near}**?`);
   }
   const { starts, lineOf } = outline.lines;
   for (let line = lineOf(body.from); (starts[line - 1] ?? body.to) < body.to; line += 1) {
     const from = starts[line - 1] ?? 0;
-    if (isIn(outline.opaque, from) || !isOwn({ from })) continue;
     const text = source.slice(from, starts[line] ?? source.length).trimEnd();
-    if (LIKE_TASK.test(text) && !tasks?.has(line))
-      note(reading, from, 'expected a task as `- [ ] …` or `- [x] …`, treated as text');
-    const on = named?.has(line) === true ? null : numbersOf(LIKE_DEPENDENCIES.exec(text)?.[1] ?? '');
-    if (on !== null && on.length > 0) note(reading, from, 'expected `**Dependencies**: [1, 3]`, treated as text');
+    if (read.has(line) || isIn(outline.opaque, from + text.search(/\S|$/))) continue;
+    if (LIKE_TASK.test(text)) note(reading, from, 'expected a task as `- [ ] …` or `- [x] …`, treated as text');
+    const on = numbersOf(LIKE_DEPENDENCIES.exec(text)?.[1] ?? '') ?? [];
+    if (on.length > 0) note(reading, from, 'expected `**Dependencies**: [1, 3]`, treated as text');
   }
 }
 

@@ -77,7 +77,7 @@ export class CallFiles {
 
   /** Numbers of the attempts that were begun, rising. Each file of one says so: one whose claim is lost may be paid for all the same. */
   async attempts(): Promise<readonly number[]> {
-    const ofAttempt = /^attempt-([1-9]\d*)\.(?:json|end\.json|events\.jsonl)$/;
+    const ofAttempt = /^attempt-([1-9]\d*)\.(?:json|end\.json|events(?:\.jsonl)?)$/;
     const found = (await this.calls.names(this.key)).flatMap((name) => ofAttempt.exec(name)?.[1] ?? []);
     return [...new Set(found.map(Number))].sort((a, b) => a - b);
   }

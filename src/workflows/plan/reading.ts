@@ -24,8 +24,11 @@ import type { ResumePoint, PhaseReading, ReadyPlan } from '../../shared/plan.js'
 export function onPlanRead(before: PlanState, result: ReadPlanResult, now: number): PlanState {
   const { plan } = before.reading;
   const notes = result.outcome === 'ready' ? (result.notes ?? []) : [];
+  // Their lines move as the document changes.
+  const inWords = (note: string): string => note.replace(/:\d+: /, ': ');
+  const known = new Set(plan?.notes?.map(inWords));
   const state = notes
-    .filter((message) => plan?.notes?.includes(message) !== true)
+    .filter((note) => !known.has(inWords(note)))
     .reduce((told, message) => emit(told, now, { type: 'warning', message }), before);
   const wanted = state.stage.at === 'reading' ? state.stage : { inherit: null, renew: false };
   if (result.outcome === 'refused') {
@@ -172,7 +175,8 @@ function later(state: PlanState, known: ReadyPlan, result: ReadyPlan, now: numbe
   if (result.hash === plan.hash) return next;
   const words = changesOf(state, plan, result);
   // What is done with may be reworded by whoever likes.
-  if (words.length === 0) return within(next, 'reading', { plan: { ...plan, level: result.level, hash: result.hash } });
+  const { level, hash, notes: told = [] } = result;
+  if (words.length === 0) return within(next, 'reading', { plan: { ...plan, level, hash, notes: told } });
   const message = `unfinished work was changed in the document: ${words.join('; ')}`;
   return askAbout(within(next, 'reading', { changed: result }), null, 'plan_changed', message);
 }
@@ -186,7 +190,7 @@ function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readon
   const before = new Map(plan.phases.map((phase) => [phase.id, phase]));
   const after = new Set(result.phases.map(({ id }) => id));
   const open = new Set(state.phases.filter((phase) => !isDone(phase)).map(({ id }) => id));
-  const isDue = (id: string): boolean => after.has(id) && (open.has(id) || rulesOf(state).ordersPhases !== true);
+  const isDue = (id: string): boolean => rulesOf(state).ordersPhases !== true || (after.has(id) && open.has(id));
   const waits = ({ dependsOn }: PhaseReading): string => dependsOn.filter(isDue).join();
   return [
     ...result.phases.flatMap((phase) => {

@@ -110,7 +110,8 @@ export const listedOf = ({ phases }: Pick<PlanState, 'phases'>): readonly PhaseE
 
 /** Which of how many it is, of the document that its number is from, and how many of those are completed. */
 export function placeOf(state: PlanState, { id }: PhaseEntry): Readonly<Record<'place' | 'total' | 'done', number>> {
-  const listed = listedOf(state);
+  // The phase itself is one of them until it is marked.
+  const listed = state.phases.filter((phase) => phase.id === id || phase.gone !== true || !isDone(phase));
   const done = listed.filter(({ status }) => status === 'completed').length;
   return { place: listed.findIndex((phase) => phase.id === id) + 1, total: listed.length, done };
 }

@@ -59,7 +59,7 @@ export const lastChange = async (sys: Sys, home: string, root: string): Promise<
   const unread = new Map<StepKey, Problem>();
   let last: { stepKey: StepKey; at: string; records: readonly AppliedRecord[] } | null = null;
   for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey)) {
-    const all = await appliedRecords(sys, transactions, root, stepKey).catch(problemOn('disk'));
+    const all = await appliedRecords(sys, transactions, root, stepKey).catch(problemOn('disk', 'version_unknown'));
     if ('code' in all) {
       unread.set(stepKey, all);
       continue;
@@ -71,8 +71,10 @@ export const lastChange = async (sys: Sys, home: string, root: string): Promise<
   }
   // A plan that cannot be read does not say of which workspace it is. Its lock does; what was changed later stands in its own right.
   const takings = unread.size === 0 ? [] : await createLocks({ home, sys }).takings(root);
-  const later = takings.filter(({ token }) => token > (last?.records.at(-1)?.plan.lock.token ?? 0));
-  failAll(later.flatMap(({ stepKey }) => unread.get(stepKey) ?? []));
+  const later = takings.filter(({ takenAt }) => takenAt > (last?.at ?? ''));
+  // With all that are kept later, one that is kept no more may have been, too.
+  const mayBeIts = later.length > 0 && later.length === takings.length;
+  failAll(mayBeIts ? [...unread.values()] : later.flatMap(({ stepKey }) => unread.get(stepKey) ?? []));
   if (last === null) return null;
   const { stepKey, at, records } = last;
   let commit: string | null = null;

@@ -50,6 +50,7 @@ export const appliedRecords = async (
     // A damaged one of another workspace says nothing of this.
     if (first !== null && first.workspace !== workspace) continue;
     const { plan, closed, ...rest } = await record.load();
+    if (plan !== null && plan.workspace !== workspace) continue;
     if (plan === null && closed !== null)
       fail('disk', `${transactions}/${record.name}: the plan of this change is lost.`, 'Restore it from a backup.');
     if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;

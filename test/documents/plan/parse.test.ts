@@ -149,11 +149,16 @@ describe('every construct', () => {
         '**See**: y',
         '**Owner**: me',
         '**Date**: 2026-01-02',
+        '**Objects**: three',
+        '**Estimated Cost**: 3',
+        '**Dependents**: 4',
       ],
       ...['- [notes](a.md)', '- [x](a.md)', '- [x]: a.md', '- [1] cited', '- [ ] task', '* [X] done', '> - [] quoted'],
       ...[
         '- it depends: on much',
         'This depends on: Postgres',
+        'dependency_count: 3',
+        'Dependents: 4',
         '',
         '```',
         '- [] code',
@@ -162,9 +167,12 @@ describe('every construct', () => {
         '<!--',
         '- [] x',
         '-->',
+        '',
+        '    - [] code',
       ],
     ].join('\n');
-    expect(parsePlan(`### Phase 1: One [optional]\n\n${text}\n`, 'p.md').notes).toEqual([]);
+    for (const word of ['optional', 'gone', 'Zone', 'Extended'])
+      expect(parsePlan(`### Phase 1: One [${word}]\n\n${text}\n`, 'p.md').notes).toEqual([]);
   });
 
   test('of a plan without phases the headings that look like one are named', () => {
