@@ -45,6 +45,7 @@ const mix = (previous: number, own: number, next: number): string => {
 export const lineCheck = (previous: string | undefined, line: string, next: string | undefined): string =>
   mix(hashLine(previous), hashLine(line), hashLine(next));
 
+/** The check of 1-based line `line` of a text. */
 export const checkAt = (lines: Pick<LineIndex, 'line'>, line: number): string | null => {
   const own = lines.line(line - 1);
   return own === undefined ? null : lineCheck(lines.line(line - 2), own, lines.line(line));

@@ -53,6 +53,7 @@ export interface CallKeyParts {
   readonly role: Role;
   /** Target path, or `*` for the whole step. */
   readonly file: string;
+  /** Region, or `*`. */
   readonly region: string;
   /** Counted by the reducer; up only when a new answer is wanted. */
   readonly regeneration: number;

@@ -83,6 +83,7 @@ export type Baseline = (typeof BASELINES)[number];
 export interface Overrides extends Readonly<Partial<Limits>> {
   readonly requireCompleteSentinel?: boolean;
 }
+/** Resolved limits: a number, or null where there is no limit. */
 export type Limits = Record<LimitName, number | null>;
 
 /**

@@ -20,6 +20,7 @@ export interface UiOptions {
   readonly host: string;
   /** Where the UI is now, `http://127.x.y.z:port`; null: there is none. */
   readonly source: () => Promise<string | null>;
+  /** Null: not let in. */
   readonly session: (cookie: string | undefined) => Session | null;
   /** Of who is not let in. */
   readonly strangers: (request: IncomingMessage) => RateBound;

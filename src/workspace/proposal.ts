@@ -22,6 +22,7 @@ export interface Proposal {
   readonly unfinished?: readonly { readonly task: number; readonly why: string }[];
 }
 
+/** What is to be applied of a proposal; `files` null: all. */
 export const toApply = (proposal: Proposal, files: readonly string[] | null = null) => {
   const all = proposal.files.map(({ path }) => path);
   return { proposal, proposalId: proposalIdOf(proposal), files: files ?? all };

@@ -147,7 +147,7 @@ const commitMessage = (title: string, { planPath, phase, place, total, commands 
   [
     title,
     '',
-    `Plan ${planPath}, ${phaseText(phase.number, place, total).toLowerCase().replace('/', ' of ')}.`,
+    `Plan ${planPath}, ${phaseText(phase.number, place, total, ' of ').toLowerCase()}.`,
     ...(commands.length === 0 ? ['No tests were run: none are configured, found or requested.'] : []),
   ].join('\n');
 

@@ -30,9 +30,9 @@ import { foundTests, testPlanOf } from '../step/verify.js';
 // bound: A mark that is gone each time the plan is read is written this often again; then a person is asked who takes it out.
 const LOST_MARKS = 3;
 const TASKS_SHOWN = 30; // bound: Tasks that the event of a phase's begin shows,
-const NOTES_SHOWN = 20; // bound: Notes on the documents that a run tells of.
-const NOTE_SHOWN_CHARS = 300; // bound: Of each this much.
 const TASK_SHOWN_CHARS = 120; // bound: and of each this much.
+const NOTES_SHOWN = 20; // bound: Notes on the documents that a run tells of,
+const NOTE_SHOWN_CHARS = 300; // bound: and of each this much.
 
 export const readPlan = async (ports: ActivityPorts, input: ReadPlanInput): Promise<ReadPlanResult> => {
   const key = `steps/${input.stepKey}/plan-${input.reading}`;

@@ -1,16 +1,7 @@
 /** What edits are expected to take: said before anything is paid for, and so on the high side. */
 import { usageOfEnded } from '../../model/journal/calls.js';
 import { usdOf } from '../../model/tokens.js';
-import {
-  fitLimits,
-  inputBudget,
-  modelEntry,
-  roomFor,
-  totalChunks,
-  thinkingOf,
-  type Effort,
-  type ProjectConfig,
-} from '../../documents/job/index.js';
+import * as jobs from '../../documents/job/index.js';
 import { NO_USAGE, sumEstimates, type StepEstimate } from '../../shared/usage.js';
 import { CHARS_PER_TOKEN, CHECKED_LINE_HEAD_CHARS, PICK_LIST_TOKENS } from '../../model/prompts/index.js';
 import { fail } from '../../shared/problems.js';
@@ -36,17 +27,17 @@ export type EstimatedFile = Pick<Target, 'bytes' | 'lines' | 'isNew' | 'format'>
 export const tokensOfBytes = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
 
 export const priceOf = (
-  config: Pick<ProjectConfig, 'models'>,
+  config: Pick<jobs.ProjectConfig, 'models'>,
   model: string,
   { input_tokens, output_tokens }: Pick<StepEstimate, 'input_tokens' | 'output_tokens'>,
-): number | null => usdOf(modelEntry(config, model), { ...NO_USAGE, input_tokens, output_tokens });
+): number | null => usdOf(jobs.modelEntry(config, model), { ...NO_USAGE, input_tokens, output_tokens });
 
 interface Expected {
   /** One call a file; else one for all of them. */
   readonly split: boolean;
   /** What each call is told beside its files. */
   readonly text_bytes: number;
-  readonly effort: Effort | null;
+  readonly effort: jobs.Effort | null;
   readonly limits: Limits;
   /** Calls before the edits: to pick files, to agree on names, to score a phase. */
   readonly before: readonly ('pick' | 'brief' | 'score')[];
@@ -56,14 +47,14 @@ const chunksOf = ({ length }: { readonly length: number }, split: boolean): numb
   split ? length : Math.min(length, 1);
 
 export function estimateEdits(
-  config: Pick<ProjectConfig, 'models'> & Partial<Pick<ProjectConfig, 'audit'>>,
+  config: Pick<jobs.ProjectConfig, 'models'> & Partial<Pick<jobs.ProjectConfig, 'audit'>>,
   model: string,
   files: readonly EstimatedFile[],
   { split, text_bytes, before, effort, limits }: Expected,
 ): StepEstimate {
-  const entry = modelEntry(config, model);
-  const fitted = fitLimits(limits, entry);
-  const thinking = thinkingOf(entry, effort, roomFor(fitted, fitted.outputBudget_tokens));
+  const entry = jobs.modelEntry(config, model);
+  const fitted = jobs.fitLimits(limits, entry);
+  const thinking = jobs.thinkingOf(entry, effort, jobs.roomFor(fitted, fitted.outputBudget_tokens));
   const chunks = chunksOf(files, split);
   const read = tokensOfBytes(files.reduce((sum, file) => sum + file.bytes, 0));
   const whole = files.filter(({ format, isNew }) => format === 'whole-file' && !isNew);
@@ -93,12 +84,12 @@ export function estimateEdits(
 export function refuseEarly(
   what: string,
   { usd, told_bytes = 0 }: Pick<StepEstimate, 'usd'> & { readonly told_bytes?: number },
-  ...[limits, entry, setPrice = SET_PRICE]: [Limits, ReturnType<typeof modelEntry>, string?]
+  ...[limits, entry, setPrice = SET_PRICE]: [Limits, ReturnType<typeof jobs.modelEntry>, string?]
 ): void {
   const { budget_usd } = limits;
   if (budget_usd !== null && usd === null)
     fail('config_invalid', `${what}: budget_usd is ${budget_usd}, and the price of its model is not known.`, setPrice);
-  const [told, most] = [Math.ceil(told_bytes / CHARS_PER_TOKEN), inputBudget(limits, entry, 0)];
+  const [told, most] = [Math.ceil(told_bytes / CHARS_PER_TOKEN), jobs.inputBudget(limits, entry, 0)];
   const over = `${what}: task, hints and rules take about ${told} of the ${most} tokens of a call.`;
   if (told >= most) fail('limit_reached', over, SHORTEN);
 }
@@ -128,7 +119,7 @@ export function overEstimate(
   { files, split }: { readonly files: readonly unknown[]; readonly split: boolean },
 ): string[] {
   const over: string[] = [];
-  const [chunks, most] = [chunksOf(files, split), totalChunks(limits, files.length)];
+  const [chunks, most] = [chunksOf(files, split), jobs.totalChunks(limits, files.length)];
   if (chunks > most) over.push(`${chunks} edit calls are planned; maxTotalChunks is ${most}`);
   if (limits.budget_calls !== null && estimate.calls > limits.budget_calls)
     over.push(`${estimate.calls} calls are planned; budget_calls is ${limits.budget_calls}`);

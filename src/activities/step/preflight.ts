@@ -193,18 +193,24 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     typeof (await ports.repository.head(workspace))?.head === 'string';
   const { audit } = snapshot.config;
   const besides = [...snapshot.context, ...snapshot.rules, ...(signatures === null ? [] : [signatures])];
+  const bytesWith = (texts: readonly { readonly bytes?: number }[]): number =>
+    texts.reduce((sum, { bytes = 0 }) => sum + bytes, text_bytes);
   const estimate = estimateEdits(
     snapshot.config,
     model,
     called.map(({ bytes, lines, base, format }) => ({ bytes, lines, isNew: base === null, format })),
     {
       ...{ ...told, split: split.shouldSplit, before: briefWanted ? ['brief'] : [] },
-      text_bytes: besides.reduce((sum, { bytes = 0 }) => sum + bytes, told.text_bytes),
+      text_bytes: bytesWith(besides),
     },
   );
-  const told_bytes = snapshot.rules.reduce((sum, { bytes = 0 }) => sum + bytes, told.text_bytes);
   if (input.snapshotNumber === 1 || input.picked !== null)
-    refuseEarly(input.jobPath, { ...estimate, told_bytes: called.length > 0 ? told_bytes : 0 }, limits, entry);
+    refuseEarly(
+      input.jobPath,
+      { ...estimate, told_bytes: called.length > 0 ? bytesWith(snapshot.rules) : 0 },
+      limits,
+      entry,
+    );
   return {
     outcome: 'ready',
     snapshot: await putJson(blobs, snapshot),

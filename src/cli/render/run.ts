@@ -43,15 +43,14 @@ const planLines = (
       phase.verification === 'no_tests' ? 'no tests' : '',
       plain(phase.why ?? ''),
     ]);
+  const isOver = status.result !== null;
   const pause = status.stage === 'choosing' ? 'paused' : 'pause before the next phase wanted';
   return [
     ...table(rows).map((text) => line(text, width)),
     ...(phases.length > PHASE_ROWS ? [`  and ${phases.length - PHASE_ROWS} more`] : []),
-    ...(pausedBy === null || status.result !== null ? [] : [`  ${pause} by ${plain(pausedBy)}: ${resumeText(status)}`]),
+    ...(pausedBy === null || isOver ? [] : [`  ${pause} by ${plain(pausedBy)}: ${resumeText(status)}`]),
     ...reports.map(({ text, by }) => line(`  reported by ${plain(by)}, not handled yet: ${plain(text)}`, width)),
-    ...(stopAfterPhase === null || status.result !== null
-      ? []
-      : [`  will stop after this phase (${plain(stopAfterPhase)})`]),
+    ...(stopAfterPhase === null || isOver ? [] : [`  will stop after this phase (${plain(stopAfterPhase)})`]),
   ];
 };
 

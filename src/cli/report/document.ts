@@ -63,6 +63,7 @@ export const reportDocument = (facts: ReportFacts, more: ReportMore): ReportDocu
   ].filter((section) => section !== null),
 });
 
+/** A section that is a table; `none` stands where it has no rows. */
 const tabular = (title: string, head: readonly string[], rows: readonly (readonly string[])[], none = ''): Section => ({
   title,
   blocks: [rows.length === 0 ? { kind: 'text', text: none } : { kind: 'table', head, rows }],

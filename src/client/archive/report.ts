@@ -149,6 +149,7 @@ export const withRecordedUsage = async ({ calls }: Pick<Emend, 'calls'>, status:
   return { ...status, usage: paid, result };
 };
 
+/** Null: the recorded calls cannot be read. */
 export const recordedUsage = (calls: CallLog, stepKey: string): Promise<StepUsage | null> =>
   attemptsOfStep(calls, stepKey).then(usageOfEnded).catch(nullOn());
 

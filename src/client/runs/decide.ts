@@ -75,12 +75,8 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
       `${next} Is the decision still open? Answer again.`,
     );
   });
-  const entry = {
-    id: request.requestId,
-    at: new Date().toISOString(),
-    kind: 'decision',
-    data: { request, result },
-  } as const;
+  const at = new Date().toISOString();
+  const entry = { id: request.requestId, at, kind: 'decision', data: { request, result } } as const;
   // The run has it, whatever becomes of our own note.
   const unkept = await emend.archive.append(run.stepKey, [entry]).catch(problemOn('disk', 'store_unusable'));
   return unkept ? { ...result, message: `${result.message} (not noted in the archive: ${unkept.message})` } : result;

@@ -28,6 +28,7 @@ export interface ResolvedRun {
   readonly archived: ArchivedRun;
 }
 
+/** Null: no run of that name. */
 export const findRun = (emend: Emend, text: string): Promise<ResolvedRun | null> =>
   resolveRun(emend, text).catch(nullOn('run_unknown'));
 

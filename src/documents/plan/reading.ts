@@ -165,10 +165,10 @@ export function settingsOf({ file, front, faults, notes }: DocumentReading): Pla
   const known = { ...SHARED, repository, base };
   const given = Object.entries(isRecord(yaml.value) ? yaml.value : {});
   const said = given.filter(([key]) => Object.hasOwn(known, key));
+  const isProjects = (name: string): boolean => Object.hasOwn(LIMITS, name) || CONFIG_KEYS.includes(name);
+  const names = [...Object.keys(known), ...JOB_KEYS, ...Object.keys(LIMITS)];
   for (const [key] of given) {
     if (Object.hasOwn(known, key) || METADATA.has(key)) continue;
-    const isProjects = (name: string): boolean => Object.hasOwn(LIMITS, name) || CONFIG_KEYS.includes(name);
-    const names = [...Object.keys(known), ...JOB_KEYS, ...Object.keys(LIMITS)];
     const near = isProjects(key) ? key : nearestWord(key, names);
     if (near === null) continue;
     const where = isProjects(near) ? 'for a plan it belongs in emend.yaml' : 'only jobs have it';

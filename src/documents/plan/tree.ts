@@ -162,6 +162,7 @@ function seeOf(
   return { line: see.line, path };
 }
 
+/** 0: one file; 1: a folder; 2: a folder in which a phase has a folder. */
 export function levelOf({ place, phases }: PlanTree): 0 | 1 | 2 {
   if (!place.inFolder) return 0;
   return phases.some((phase) => isOverview(phase) || phase.stages.some(isExpanded)) ? 2 : 1;

@@ -68,6 +68,7 @@ export interface LineIndex {
   isBlank(at: number): boolean;
   /** The end of line `at` as it stands; '' for a last line without one, and outside. */
   end(at: number): string;
+  /** Lines [from, to). */
   range(from: number, to: number): string[];
   /** Lines [from, to), both within the text, as a text of their own. */
   slice(from: number, to: number): LineIndex;

@@ -48,6 +48,7 @@ export interface AnswerRecord {
 
 /** The files of one recorded call. What the store fails with comes out of all, records of a newer Emend as `version_unknown`. */
 export class CallFiles {
+  /** `<stepKey>/<call key>` */
   readonly key: string;
   readonly calls: CallLog;
   constructor(calls: CallLog, key: string) {

@@ -13,17 +13,7 @@ import { abortPlan, applyPlanDecision, onControl } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
 import { onPlanRead } from './reading.js';
 import { onGroupVerified, onMerged, onWorktree } from './worktrees.js';
-import {
-  beginRevising,
-  onDebugged,
-  onTriggersEvaluated,
-  onProposed,
-  onReplanned,
-  onScored,
-  onUsageCounted,
-  tellComplexity,
-  type ReviseTrigger,
-} from './revising.js';
+import * as revise from './revising.js';
 import {
   askAbout,
   closePlan,
@@ -59,7 +49,7 @@ interface PlanFacts extends FrameFacts {
   phase_merged: OfPhase<'mergePhase'>;
   phase_marked: OfPhase<'markPhase'>;
   scored: OfPhase<'scorePhase'>;
-  revise: { phase: PhaseId; trigger: ReviseTrigger; words: string };
+  revise: { phase: PhaseId; trigger: revise.ReviseTrigger; words: string };
   triggers_evaluated: OfRevising<'evaluateTriggers'>;
   debugged: OfRevising<'debugPhase'>;
   proposed: OfRevising<'proposeReplan'>;
@@ -114,7 +104,7 @@ function onBegun(before: PlanState, group: readonly PhaseId[], now: number): Pla
     const { place, total } = placeOf(state, phase);
     const event = { type: 'phase_started', phase: number, place, total, name, tasks: tasks.total, ...list } as const;
     const started = emit(told, now, event);
-    return withPhase(complexityTold ? started : tellComplexity(started, id, now), id, { complexityTold: false });
+    return withPhase(complexityTold ? started : revise.tellComplexity(started, id, now), id, { complexityTold: false });
   }, state);
 }
 
@@ -151,8 +141,8 @@ function onWorktreeRemoved(state: PlanState, { name, result }: PlanFacts['worktr
 function onRevise(state: PlanState, { phase, trigger, words }: PlanFacts['revise'], now: number): PlanState {
   const { drifts } = state.revision;
   const left = within(state, 'revision', { drifts: isReport(trigger) ? drifts.slice(1) : drifts });
-  const told = trigger === 'complexity' ? tellComplexity(left, phase, now) : left;
-  return beginRevising(told, phase, trigger, words);
+  const told = trigger === 'complexity' ? revise.tellComplexity(left, phase, now) : left;
+  return revise.beginRevising(told, phase, trigger, words);
 }
 
 function onCheckpointed(state: PlanState, path: string, now: number): PlanState {
@@ -193,14 +183,14 @@ const FOLDS: Folds<PlanState, PlanFacts> = {
   phase_merged: (state, { phase, result }, now) => onMerged(state, phase, result, now),
   phase_ended: (state, { ended }, now) => onPhaseEnded(state, ended, now),
   phase_marked: (state, { phase, result }, now) => onMarked(state, phase, result, now),
-  scored: (state, { phase, result }, now) => onScored(state, phase, result, now),
+  scored: (state, { phase, result }, now) => revise.onScored(state, phase, result, now),
   revise: onRevise,
-  triggers_evaluated: (state, { revising, result }, now) => onTriggersEvaluated(state, revising, result, now),
-  debugged: (state, { revising, result }, now) => onDebugged(state, revising, result, now),
-  proposed: (state, { revising, result }, now) => onProposed(state, revising, result, now),
-  replanned: (state, { revising, result }, now) => onReplanned(state, revising, result, now),
+  triggers_evaluated: (state, { revising, result }, now) => revise.onTriggersEvaluated(state, revising, result, now),
+  debugged: (state, { revising, result }, now) => revise.onDebugged(state, revising, result, now),
+  proposed: (state, { revising, result }, now) => revise.onProposed(state, revising, result, now),
+  replanned: (state, { revising, result }, now) => revise.onReplanned(state, revising, result, now),
   reported: (state, { report }, now) => onReported(state, report, now),
-  usage_counted: (state, { usage }, now) => onUsageCounted(state, usage, now),
+  usage_counted: (state, { usage }, now) => revise.onUsageCounted(state, usage, now),
   waited: (state, _, now) => ({ ...within(state, 'busy', { waiting: false }), ...waited(state, now) }),
   checkpointed: (state, { result }, now) => onCheckpointed(state, result.path, now),
   paused: (state, { pause }, now) => onPaused(state, pause, now),

@@ -104,14 +104,14 @@ export const commandsOf = ({ tests }: PlanState, ids: readonly PhaseId[]): reado
   ...new Set(ids.flatMap((id) => tests.own?.[id] ?? tests.commands)),
 ];
 
+const isListed = (phase: PhaseEntry): boolean => phase.gone !== true || !isDone(phase);
 /** All but those that are done and were removed from the document since. */
-export const listedOf = ({ phases }: Pick<PlanState, 'phases'>): readonly PhaseEntry[] =>
-  phases.filter((phase) => phase.gone !== true || !isDone(phase));
+export const listedOf = ({ phases }: Pick<PlanState, 'phases'>): readonly PhaseEntry[] => phases.filter(isListed);
 
 /** Which of how many it is, of the document that its number is from, and how many of those are completed. */
 export function placeOf(state: PlanState, { id }: PhaseEntry): Readonly<Record<'place' | 'total' | 'done', number>> {
   // The phase itself is one of them until it is marked.
-  const listed = state.phases.filter((phase) => phase.id === id || phase.gone !== true || !isDone(phase));
+  const listed = state.phases.filter((phase) => phase.id === id || isListed(phase));
   const done = listed.filter(({ status }) => status === 'completed').length;
   return { place: listed.findIndex((phase) => phase.id === id) + 1, total: listed.length, done };
 }

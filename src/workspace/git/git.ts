@@ -31,6 +31,7 @@ export interface GitCall {
   readonly reading?: boolean;
   /** The call's pathspecs are patterns, or its command refuses `--literal-pathspecs`. */
   readonly noLiteral?: boolean;
+  /** Default: `git_ms`. */
   readonly timeout_ms?: number;
   /** One that writes more fails. Default: `GIT_OUTPUT_BYTES`. */
   readonly max_bytes?: number;

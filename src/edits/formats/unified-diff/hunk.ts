@@ -6,6 +6,7 @@ import type { Fault } from '../../types.js';
 
 export interface HunkLine {
   readonly sign: ' ' | '-' | '+';
+  /** The line without its sign. */
   readonly text: string;
   /** A context line that came without its blank. */
   readonly unsigned: boolean;

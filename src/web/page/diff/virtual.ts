@@ -28,6 +28,7 @@ interface VirtualOptions {
   readonly onSight: (first: number, last: number) => void;
 }
 
+/** Index of the last offset that is not over `y`. */
 const indexAt = (offsets: Float64Array, y: number): number =>
   Math.max(0, firstBehind(offsets.length - 1, (at) => (offsets[at] ?? 0) <= y) - 1);
 

@@ -42,6 +42,7 @@ export interface RowsInput {
 
 export const spotKey = ({ path, side, line }: Spot): string => `${path}:${side}:${line}`;
 
+/** Of a line; null: of the file as a whole. */
 export const spotOf = ({ path }: DiffFile, line: DiffLine | null): Spot => ({
   path,
   side: line?.after === null ? 'before' : 'after',

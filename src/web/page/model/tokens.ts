@@ -24,6 +24,7 @@ const GRAMMARS: readonly (readonly [endings: string, load: Load])[] = [
   ['yaml yml', async () => (await import('@lezer/yaml')).parser],
 ];
 
+/** Null: no grammar for this file. */
 export const grammarOf = (path: string): { readonly name: string; readonly load: Load } | null => {
   const name = /\.([A-Za-z]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
   const [, load] = GRAMMARS.find(([endings]) => endings.split(' ').includes(name)) ?? [];
